@@ -1,0 +1,36 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv/bin
+
+.PHONY: help up down setup tools test test-fast check format render schema pins
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+up: ## Set up what is missing, start the embedded control plane and deploy Pulumi.dev.yaml onto it
+	@$(PYTHON) -m local up
+
+down: ## Stop the embedded control plane and remove its state; no process and no file stays behind
+	@$(PYTHON) -m local down
+
+setup: ## Make the virtual environment (.venv) from the pinned, hashed requirements
+	@$(PYTHON) -m local setup
+
+tools: setup ## Find or build the engine, the provider, the control plane and the endpoint picker
+	@$(PYTHON) -m local tools
+
+test: tools check ## Run everything, the real engine and API server included
+	@$(VENV)/python -m pytest
+
+test-fast: setup ## Run what needs no binaries; takes seconds
+	@$(VENV)/python -m pytest -m "not real"
+
+check: setup ## Lint, types and import contracts
+	@$(VENV)/ruff check . && $(VENV)/ruff format --check . && $(VENV)/lint-imports && $(VENV)/pyright
+
+format: setup ## Format the code
+	@$(VENV)/ruff format . && $(VENV)/ruff check --fix .
+
+pins: setup ## Pin every dependency, transitive ones included, with hashes
+	@$(VENV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11 pyproject.toml --output-file requirements.txt
+	@$(VENV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11 --extra dev pyproject.toml --output-file requirements-dev.txt

@@ -1,0 +1,10 @@
+module inference-stacks.local/tools/crds
+
+go 1.26.0
+
+require (
+	github.com/prometheus-operator/prometheus-operator v0.85.0
+	istio.io/api v1.28.0
+	sigs.k8s.io/gateway-api v1.4.0
+	sigs.k8s.io/gateway-api-inference-extension v1.5.0
+)
