@@ -1,0 +1,19 @@
+"""The base of every spec."""
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+
+class Spec(BaseModel):
+    """Strict, frozen, camelCase in YAML; an unknown key is an error, and no error text prints an input."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        strict=True,
+        use_attribute_docstrings=True,
+        validate_by_alias=True,
+        validate_by_name=False,
+    )

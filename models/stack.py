@@ -1,0 +1,110 @@
+"""The whole configuration of one stack: the value of the key `inference-stacks:stack`."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from models.base import Spec
+from models.service import Service
+from models.vocabulary import Dns1035Label, DnsLabel, DnsSubdomain, LabelKey, LabelValue, Port, Text
+
+
+class NamespaceOptions(Spec):
+    """What happens to the namespaces in use."""
+
+    create: bool = False
+    """Make them, with Pod Security restricted enforced. Otherwise they exist already and are left alone."""
+
+
+class Gateway(Spec):
+    """The Gateway that routes attach to (Gateway API ParentReference), and who implements it."""
+
+    name: Annotated[DnsSubdomain, Field(examples=["inference-gateway"])]
+    """Name of the Gateway."""
+    namespace: DnsLabel | None = Field(default=None, examples=["gateways"])
+    """Namespace of the Gateway; absent: the stack's."""
+    section_name: DnsSubdomain | None = Field(default=None, examples=["https"])
+    """Listener of the Gateway; absent: all of them."""
+    port: Port | None = Field(default=None, examples=[443])
+    """Port of the listeners; absent: all of them."""
+    provider: Annotated[Literal["istio", "agentgateway", "none"], Field(examples=["istio"])]
+    """Who implements the Gateway; istio gets a DestinationRule for the picker's TLS."""
+
+
+class LiveFacts(Spec):
+    """Ask the cluster."""
+
+    type: Literal["live"]
+    """Ask the cluster."""
+
+
+class FileFacts(Spec):
+    """Read the facts from a file."""
+
+    type: Literal["file"]
+    """Read the facts from a file."""
+    path: Annotated[Text, Field(examples=["facts.json"])]
+    """The file, relative to the project."""
+
+
+class NoFacts(Spec):
+    """Know nothing of the cluster; what needs facts becomes a warning."""
+
+    type: Literal["none"]
+    """Know nothing of the cluster; what needs facts becomes a warning."""
+
+
+class Cluster(Spec):
+    """The cluster deployed to. Credentials: secret key inference-stacks:kubeconfig, else KUBECONFIG's rules."""
+
+    name: DnsSubdomain | None = Field(default=None, examples=["prod-eu"])
+    """Identity of the cluster in the state; absent: the name that the kubeconfig's context has for it."""
+    context: Text | None = Field(default=None, examples=["prod"])
+    """Context of the kubeconfig; absent: its current one."""
+    domain: DnsSubdomain = "cluster.local"
+    """DNS domain of the cluster's Services."""
+    facts: LiveFacts | FileFacts | NoFacts = Field(default=LiveFacts(type="live"), discriminator="type")
+    """Where facts of the cluster come from."""
+
+
+class Checks(Spec):
+    """What a failed check does."""
+
+    preflight: Literal["strict", "warn", "skip"] = "strict"
+    """Kinds that the cluster does not serve: an error, a warning, or not looked at."""
+
+
+class Interceptor(Spec):
+    """Token metering in the request path, which finds a model's Service by its labels."""
+
+    mode: Annotated[Literal["label"], Field(examples=["label"])]
+    """How it finds the engine: by the labels of the routed Service."""
+    namespace: Annotated[DnsLabel, Field(examples=["metering"])]
+    """Namespace that the interceptor runs in."""
+    service_account_name: DnsSubdomain = "phoebe-interceptor"
+    """Its ServiceAccount, which may get and list the Services of the models' namespace."""
+
+
+class Stack(Spec):
+    """The configuration of one stack."""
+
+    release: Text = "llm-d-0.10"
+    """Release channel: images, flags and API versions that belong together."""
+    namespace: Annotated[DnsLabel, Field(examples=["models"])]
+    """Namespace of the services, unless they say otherwise."""
+    namespace_options: NamespaceOptions = NamespaceOptions()
+    """What happens to the namespaces in use."""
+    labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"team": "platform"}])
+    """Labels on every object; never in selectors."""
+    gateway: Gateway | None = Field(
+        default=None, examples=[{"name": "inference-gateway", "namespace": "gateways", "provider": "istio"}]
+    )
+    """The Gateway; absent: no routes, in-cluster Services only."""
+    cluster: Cluster = Cluster()
+    """The cluster deployed to."""
+    checks: Checks = Checks()
+    """What a failed check does."""
+    interceptor: Interceptor | None = Field(default=None, examples=[{"mode": "label", "namespace": "metering"}])
+    """Token metering; absent: none."""
+    services: Annotated[dict[Dns1035Label, Service], Field(min_length=1)]
+    """The services by key; the key is identity: renaming it replaces the service."""

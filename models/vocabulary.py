@@ -1,0 +1,159 @@
+"""The value types of the configuration: each a string or number with one rule, one message and one example.
+
+Units are in the value: a duration follows the Gateway API grammar, a quantity the Kubernetes one.
+"""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, TypeVar
+
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+
+def refuse(what: str, remedy: str, *, echoed: bool = True) -> PydanticCustomError:
+    """Make the validation error that `models.load` turns into a `Problem`; the value is echoed behind `what`."""
+    return PydanticCustomError("problem", "{what}; {remedy}", {"what": what, "remedy": remedy, "echoed": echoed})
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A string that matches `pattern` whole and is at most `longest` characters long."""
+
+    what: str
+    pattern: str
+    remedy: str
+    longest: int = 253
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        matches = re.compile(self.pattern).fullmatch
+
+        def check(value: str) -> str:
+            if matches(value) is None:
+                raise refuse(self.what, self.remedy)
+            if len(value) > self.longest:
+                raise refuse(f"is {len(value)} characters long", f"write at most {self.longest}", echoed=False)
+            return value
+
+        return core_schema.no_info_after_validator_function(check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(schema) | {"pattern": f"^(?:{self.pattern})$", "maxLength": self.longest}
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A whole number from `least` to `most`."""
+
+    least: int
+    most: int
+    remedy: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def check(value: int) -> int:
+            if not self.least <= value <= self.most:
+                raise refuse(f"is not a whole number from {self.least} to {self.most}", self.remedy)
+            return value
+
+        return core_schema.no_info_after_validator_function(check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(schema) | {"minimum": self.least, "maximum": self.most}
+
+
+def _number_as_text(value: object) -> object:
+    """Accept `cpu: 4` as Kubernetes does, and let a bare `10` be judged by its shape."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Item = TypeVar("Item")
+Items = Annotated[tuple[Item, ...], Field(strict=False)]
+"""A list in YAML, kept immutable."""
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_RULE = "use lower-case letters, digits and '-', starting and ending with a letter or digit"
+_DURATION = r"([0-9]{1,5}(h|m|s|ms)){1,4}"
+_QUANTITY = r"[0-9]+(\.[0-9]{1,9})?(m|k|Ki|[MGTPE]i?)?"
+_LABEL_VALUE = r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?"
+_LARGEST = 2**31 - 1
+
+DnsLabel = Annotated[str, Shape("is not a DNS label", _LABEL, f"{_LABEL_RULE}, such as models", 63)]
+Dns1035Label = Annotated[
+    str, Shape("is not a DNS-1035 label", r"[a-z]([-a-z0-9]*[a-z0-9])?", f"start with a letter; {_LABEL_RULE}", 63)
+]
+DnsSubdomain = Annotated[
+    str, Shape("is not a DNS name", rf"{_LABEL}(\.{_LABEL})*", f"{_LABEL_RULE}, in parts joined by '.'")
+]
+Hostname = Annotated[
+    str,
+    Shape(
+        "is not a hostname", rf"(\*\.)?{_LABEL}(\.{_LABEL})*", "write a name such as llm.example.com, or *.example.com"
+    ),
+]
+Duration = Annotated[
+    str,
+    BeforeValidator(_number_as_text),
+    Shape("is not a duration", _DURATION, "write a number with h, m, s or ms, such as 10s", longest=24),
+]
+Quantity = Annotated[
+    str,
+    BeforeValidator(_number_as_text),
+    Shape("is not a Kubernetes quantity", _QUANTITY, "write a number with an optional unit, such as 500m or 16Gi", 32),
+]
+ImageRef = Annotated[
+    str,
+    Shape(
+        "is not an image reference",
+        r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?(@sha256:[0-9a-f]{64})?",
+        "write registry/repository with a tag or digest, such as ghcr.io/org/name:v1",
+        512,
+    ),
+]
+ModelSource = Annotated[
+    str,
+    Shape(
+        "is not a ModelKit reference",
+        r"kit://[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]*|@sha256:[0-9a-f]{64})",
+        "write kit://registry/repository with a tag or digest, such as kit://jozu.ml/jozu/bert-base-uncased:safetensors",
+        512,
+    ),
+]
+LabelKey = Annotated[
+    str,
+    Shape("is not a label key", rf"({_LABEL}(\.{_LABEL})*/)?{_LABEL_VALUE}", "write name or prefix/name", 317),
+]
+LabelValue = Annotated[
+    str, Shape("is not a label value", rf"({_LABEL_VALUE})?", "use letters, digits, '-', '_' and '.'", 63)
+]
+ResourceId = Annotated[
+    str, Shape("is not a label value", _LABEL_VALUE, "use letters, digits, '-', '_' and '.', such as chat-7f3a", 63)
+]
+AbsolutePath = Annotated[
+    str, Shape("is not an absolute path", r"/[A-Za-z0-9._~/-]*", "start with '/', such as /health", 1024)
+]
+Text = Annotated[str, Shape("is empty", r"\S(.*\S)?", "write some text")]
+Port = Annotated[int, Within(1, 65535, "write a port number, such as 8000")]
+Count = Annotated[int, Within(1, _LARGEST, "write 1 or more")]
+CountOrNone = Annotated[int, Within(0, _LARGEST, "write 0 or more")]
+
+_DURATION_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
+_MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
+_UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {
+    f"{prefix}{suffix}": Decimal(base) ** power
+    for power, prefix in enumerate("MGTPE", start=2)
+    for suffix, base in (("", 1000), ("i", 1024))
+}
+
+
+def seconds(duration: str) -> int:
+    """Return a duration in whole seconds, rounded up; Kubernetes probes know no smaller unit."""
+    total = sum(int(number) * _MILLISECONDS[unit] for number, unit in _DURATION_PART.findall(duration))
+    return -(-total // 1000)
+
+
+def amount(quantity: str) -> Decimal:
+    """Return a Kubernetes quantity as a plain number: cores, bytes or pieces."""
+    number = quantity.rstrip("mkKMGTPEi")
+    return Decimal(number) * _UNITS[quantity[len(number) :]]
