@@ -1,0 +1,69 @@
+"""Writing files so that an interruption leaves the old one or the new one, never half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+from local.errors import LocalError
+
+
+def write(path: Path, text: str, mode: int = 0o600) -> None:
+    """Replace the file's content at once; its permissions are `mode` from the first byte on."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def private_directory(path: Path) -> Path:
+    """Make the directory (0700) where it is missing, and return it."""
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.chmod(0o700)
+    return path
+
+
+@contextlib.contextmanager
+def locked(path: Path, refusal: str | None = None) -> Generator[None]:
+    """Hold an exclusive lock on the file; the system frees it when the holder ends, however it ends.
+
+    With `refusal`, raises LocalError with that text where another process holds it; else waits.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | (fcntl.LOCK_NB if refusal else 0))
+        except BlockingIOError:
+            raise LocalError(refusal or "") from None
+        yield
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, or of a directory's file names and contents, in hexadecimal."""
+    if path.is_dir():
+        listing = (f"{sha256(file)}  {file.relative_to(path)}\n" for file in sorted(path.rglob("*")) if file.is_file())
+        return hashlib.sha256("".join(listing).encode()).hexdigest()
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def tail(path: Path, lines: int = 15) -> str:
+    """Return a log's last lines, or nothing where there is no log."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])

