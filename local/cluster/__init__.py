@@ -1,0 +1,261 @@
+"""A real Kubernetes control plane on loopback whose nodes and pods are played by kwok."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from local import files, processes
+from local.cluster import parts
+from local.cluster.api import Api
+from local.errors import LocalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from local.processes import Process
+    from local.report import Report
+    from local.tools import Tool
+
+CRDS = ("gateway-api", "gateway-api-inference-extension", "istio", "prometheus-operator")
+NODES = Path(__file__).with_name("nodes.yaml")
+MARK = "INFERENCE_STACKS_CONTROL_PLANE"
+STATE = "state.json"
+ATTEMPTS = 3
+READY_SECONDS = 90.0
+EXPECTED_SECONDS = 10.0
+TAKEN = "address already in use"
+
+
+class PartError(LocalError):
+    """A part ended, or did not become ready in time."""
+
+
+class ControlPlane:
+    """A control plane whose data, keys, logs and kubeconfig all lie in one directory; several may run at once.
+
+    With `tie_to_parent` its processes end when the thread that called `start()` ends.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        tools: Mapping[str, Tool],
+        *,
+        crds: Sequence[str] = CRDS,
+        nodes: Path = NODES,
+        tie_to_parent: bool = False,
+    ) -> None:
+        self.directory = directory.resolve()
+        self._tools = tools
+        self._crds = crds
+        self._nodes = nodes
+        self._tie = tie_to_parent
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig; it refers to no other file."""
+        return self.directory / "admin.kubeconfig"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self, report: Report) -> None:
+        """Start what does not run, and return when nodes are Ready and every custom resource is served.
+
+        Raises LocalError, with the end of the part's log, where a part does not start.
+        """
+        files.private_directory(self.directory)
+        with files.locked(self.directory / "lock"):
+            if self.alive() and self._state().get("prepared") == self._preparation():
+                return
+            with report.step("control plane", EXPECTED_SECONDS):
+                for attempt in range(1, ATTEMPTS + 1):
+                    try:
+                        self._start()
+                    except PartError as error:
+                        if TAKEN not in str(error) or attempt == ATTEMPTS:
+                            raise
+                        self._end_parts()
+                        self._save(ports={})
+                    else:
+                        return
+
+    def stop(self) -> None:
+        """End every process of this control plane, and wait until they are gone; its data stays."""
+        if self.directory.exists():
+            with files.locked(self.directory / "lock"):
+                self._end_parts()
+
+    def remove(self) -> None:
+        """End every process of this control plane and delete its directory."""
+        self.stop()
+        self._end_unrecorded()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def alive(self) -> bool:
+        """Tell whether every part runs and the API server says that it is ready."""
+        running = self._running()
+        return all(part in running for part in parts.PARTS) and self._api().ready()
+
+    def pids(self) -> dict[str, int]:
+        """Return the process ids of the parts that run."""
+        return {part: process.pid for part, process in self._running().items()}
+
+    def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - subprocess calls it so, too
+        """Run kubectl as the administrator and return its output; raises LocalError with what it says."""
+        command = [str(self._tools["kubectl"].path), f"--kubeconfig={self.kubeconfig}", *arguments]
+        result = subprocess.run(
+            command, input=input or "", capture_output=True, text=True, env=self._environment(), check=False
+        )
+        if result.returncode:
+            raise LocalError(f"kubectl {' '.join(arguments)}: {result.stderr.strip()}")
+        return result.stdout
+
+    def _start(self) -> None:
+        self._end_unrecorded()
+        self._write_files()
+        for part in parts.STORE:
+            self._start_part(part)
+        self._wait("kube-apiserver", self._api().ready)
+        for part in parts.CONTROLLERS:
+            self._start_part(part)
+        if self._state().get("prepared") != self._preparation():
+            self._prepare()
+        self._wait(
+            "kube-controller-manager", lambda: self._api().exists("/api/v1/namespaces/default/serviceaccounts/default")
+        )
+        self._wait("kwok", self._nodes_ready)
+        self._save(prepared=self._preparation())
+
+    def _write_files(self) -> None:
+        pki = files.private_directory(self.directory / "pki")
+        files.private_directory(self.directory / "logs")
+        files.private_directory(self.directory / "home")
+        files.private_directory(self.directory / "etcd")
+        if not (pki / "service-account.key").exists():
+            result = subprocess.run(
+                [str(self._tools["pki"].path), str(pki)],
+                capture_output=True,
+                text=True,
+                check=False,
+                env=self._environment(),
+            )
+            if result.returncode:
+                raise LocalError(f"no certificates: {result.stderr.strip()}")
+        if not self._state().get("ports"):
+            self._save(ports=parts.free_ports())
+        token = parts.write_credentials(self.directory)
+        parts.write_kubeconfig(self.kubeconfig, self.directory, self._port(), token)
+
+    def _start_part(self, part: str) -> None:
+        if part in self._running():
+            return
+        state = self._state()
+        command = [str(self._tools[part].path)]
+        command += parts.arguments(part, self.directory, state["ports"], self._tools["kwok-stages"].path)
+        with self._log(part).open("wb") as log:
+            child = subprocess.Popen(
+                processes.tied(command) if self._tie else command,
+                cwd=self.directory,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        process = processes.Process.of(child.pid)
+        record = [process.pid, process.started, process.boot] if process else None
+        self._save(processes={**state.get("processes", {}), part: record})
+        # The part outlives this object on purpose; what became of it is read from /proc.
+        child.returncode = 0
+
+    def _prepare(self) -> None:
+        """Install custom resource definitions and nodes, all of them at once."""
+        folder = self._tools["crds"].path
+        server_side = ("apply", "--server-side", "--force-conflicts", "--field-manager=inference-stacks-local")
+        calls = [(*server_side, f"--filename={folder / group}") for group in self._crds]
+        calls.append((*server_side, f"--filename={self._nodes}"))
+        with ThreadPoolExecutor(len(calls)) as pool:
+            for call in [pool.submit(self.kubectl, *arguments) for arguments in calls]:
+                call.result()
+        self.kubectl(*server_side, "--subresource=status", f"--filename={self._nodes}")
+        self._wait("kube-apiserver", lambda: self._api().serves_custom_resources())
+
+    def _nodes_ready(self) -> bool:
+        status, body = self._api().get("/api/v1/nodes")
+        nodes: list[dict[str, Any]] = json.loads(body)["items"] if status else []
+        ready = {"type": "Ready", "status": "True"}.items()
+        return bool(nodes) and all(
+            any(ready <= condition.items() for condition in node["status"].get("conditions", [])) for node in nodes
+        )
+
+    def _wait(self, part: str, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + READY_SECONDS
+        while not condition():
+            running = self._running()
+            for other in self._state()["processes"]:
+                if other not in running:
+                    raise PartError(f"{other} ended; the end of {self._log(other)}:\n{files.tail(self._log(other))}")
+            if time.monotonic() > deadline:
+                raise PartError(
+                    f"{part} is not ready after {READY_SECONDS:.0f} s; the end of {self._log(part)}:\n"
+                    + files.tail(self._log(part))
+                )
+            time.sleep(0.1)
+
+    def _running(self) -> dict[str, Process]:
+        recorded: dict[str, list[Any] | None] = self._state().get("processes", {})
+        known = {part: processes.Process(*record) for part, record in recorded.items() if record}
+        return {part: process for part, process in known.items() if process.alive()}
+
+    def _end_parts(self) -> None:
+        running = self._running()
+        processes.end(running[part] for part in parts.CONTROLLERS if part in running)
+        # The API server keeps nothing to itself; asked politely, it takes seconds to end.
+        processes.end((running[part] for part in ("kube-apiserver",) if part in running), grace=0)
+        processes.end(running[part] for part in ("etcd",) if part in running)
+        self._end_unrecorded()
+        self._save(processes={})
+
+    def _end_unrecorded(self) -> None:
+        """End what a killed start left: it carries this directory's mark, but is not in the record."""
+        recorded = set(self._running().values())
+        processes.end(process for process in processes.marked(MARK, str(self.directory)) if process not in recorded)
+
+    def _preparation(self) -> str:
+        content = f"{self._nodes.read_text(encoding='utf-8')}{self._crds}{self._tools['crds'].sha256}"
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def _environment(self) -> dict[str, str]:
+        home = str(self.directory / "home")
+        return {"PATH": os.defpath, "HOME": home, MARK: str(self.directory)}
+
+    def _api(self) -> Api:
+        return Api(self._port(), self.directory / "pki" / "ca.crt", parts.write_credentials(self.directory))
+
+    def _port(self) -> int:
+        return self._state()["ports"]["kube-apiserver"]
+
+    def _log(self, part: str) -> Path:
+        return self.directory / "logs" / f"{part}.log"
+
+    def _state(self) -> dict[str, Any]:
+        try:
+            return json.loads((self.directory / STATE).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+
+    def _save(self, **changes: object) -> None:
+        if self.directory.exists():
+            files.write(self.directory / STATE, json.dumps({**self._state(), **changes}, indent=2))

@@ -1,0 +1,60 @@
+"""Reading from the control plane's API server with the standard library alone."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TIMEOUT = 5.0
+DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+
+class Api:
+    """The API server on a loopback port, trusted by its own certificate authority."""
+
+    def __init__(self, port: int, authority: Path, token: str) -> None:
+        self._port = port
+        self._tls = ssl.create_default_context(cafile=str(authority))
+        self._token = token
+
+    def get(self, path: str, accept: str = "application/json") -> tuple[int, bytes]:
+        """Return status and body; 0 and nothing while nobody answers."""
+        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=TIMEOUT, context=self._tls)
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self._token}", "Accept": accept})
+            response = connection.getresponse()
+            return response.status, response.read()
+        except (OSError, http.client.HTTPException):
+            return 0, b""
+        finally:
+            connection.close()
+
+    def ready(self) -> bool:
+        return self.get("/readyz")[0] == http.HTTPStatus.OK
+
+    def exists(self, path: str) -> bool:
+        return self.get(path)[0] == http.HTTPStatus.OK
+
+    def serves_custom_resources(self) -> bool:
+        """Tell whether every custom resource that is defined is announced by the API server."""
+        defined = self._json("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", METADATA_ONLY)
+        announced = self._json("/apis", DISCOVERY)
+        if defined is None or announced is None:
+            return False
+        served = {
+            f"{resource['resource']}.{group['metadata']['name']}"
+            for group in announced["items"]
+            for version in group["versions"]
+            for resource in version.get("resources", ())
+        }
+        return {item["metadata"]["name"] for item in defined["items"] or ()} <= served
+
+    def _json(self, path: str, accept: str) -> dict[str, Any] | None:
+        status, body = self.get(path, accept)
+        return json.loads(body) if status == http.HTTPStatus.OK else None

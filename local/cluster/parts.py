@@ -1,0 +1,152 @@
+"""The parts of the control plane: how each is started. Every one listens on loopback only."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import socket
+from typing import TYPE_CHECKING
+
+from local import files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+CONTEXT = "inference-stacks-local"
+SERVICE_RANGE = "10.96.0.0/16"
+PORTS = ("etcd", "etcd-peer", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+STORE = ("etcd", "kube-apiserver")
+CONTROLLERS = ("kube-controller-manager", "kube-scheduler", "kwok")
+PARTS = (*STORE, *CONTROLLERS)
+
+
+def free_ports() -> dict[str, int]:
+    """Return a port for every listener, free at this moment; all are held until all are known, so that they differ."""
+    sockets = {name: socket.socket() for name in PORTS}
+    try:
+        for listener in sockets.values():
+            listener.bind(("127.0.0.1", 0))
+        return {name: listener.getsockname()[1] for name, listener in sockets.items()}
+    finally:
+        for listener in sockets.values():
+            listener.close()
+
+
+def write_credentials(directory: Path) -> str:
+    """Write the administrator's token where there is none yet, and return it."""
+    path = directory / "tokens.csv"
+    if not path.exists():
+        files.write(path, f"{secrets.token_hex(32)},{CONTEXT}-admin,{CONTEXT}-admin,system:masters\n")
+    return path.read_text(encoding="ascii").partition(",")[0]
+
+
+def write_kubeconfig(path: Path, directory: Path, port: int, token: str) -> None:
+    """Write a kubeconfig that holds everything it needs and refers to no other file."""
+    authority = (directory / "pki" / "ca.crt").read_bytes()
+    cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": _base64(authority)}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": CONTEXT, "cluster": cluster}],
+        "users": [{"name": CONTEXT, "user": {"token": token}}],
+        "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
+        "current-context": CONTEXT,
+    }
+    text = json.dumps(config, indent=2) + "\n"
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        files.write(path, text)
+
+
+def arguments(part: str, directory: Path, ports: Mapping[str, int], stages: Path) -> list[str]:
+    """Return the command line of a part, without the program."""
+    if part == "kwok":
+        return _kwok(directory, stages)
+    lines = {
+        "etcd": _etcd,
+        "kube-apiserver": _api_server,
+        "kube-controller-manager": _controller_manager,
+        "kube-scheduler": _scheduler,
+    }
+    return lines[part](directory, ports)
+
+
+def _etcd(directory: Path, ports: Mapping[str, int]) -> list[str]:
+    client, peer = f"http://127.0.0.1:{ports['etcd']}", f"http://127.0.0.1:{ports['etcd-peer']}"
+    return [
+        "--name=local",
+        f"--data-dir={directory / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=local={peer}",
+        # The data outlives a killed process, which is all that is promised; a lost machine may lose it.
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+    ]
+
+
+def _api_server(directory: Path, ports: Mapping[str, int]) -> list[str]:
+    pki = directory / "pki"
+    return [
+        f"--etcd-servers=http://127.0.0.1:{ports['etcd']}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        # The API server may not publish a loopback address as the endpoint of the `kubernetes` Service.
+        "--endpoint-reconciler-type=none",
+        f"--secure-port={ports['kube-apiserver']}",
+        f"--tls-cert-file={pki / 'apiserver.crt'}",
+        f"--tls-private-key-file={pki / 'apiserver.key'}",
+        f"--service-account-key-file={pki / 'service-account.key'}",
+        f"--service-account-signing-key-file={pki / 'service-account.key'}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-cluster-ip-range={SERVICE_RANGE}",
+        "--authorization-mode=RBAC",
+        f"--token-auth-file={directory / 'tokens.csv'}",
+        "--allow-privileged=true",
+        # etcd before 3.5.13 does not report watch progress, and a streamed list would wait for it.
+        "--feature-gates=WatchList=false",
+        "--profiling=false",
+    ]
+
+
+def _controller_manager(directory: Path, ports: Mapping[str, int]) -> list[str]:
+    pki = directory / "pki"
+    return [
+        *_controller(directory, ports["kube-controller-manager"]),
+        f"--service-account-private-key-file={pki / 'service-account.key'}",
+        f"--root-ca-file={pki / 'ca.crt'}",
+        "--use-service-account-credentials=false",
+        # Objects left by a deleted owner go within seconds, so that a test can wait for it.
+        "--concurrent-gc-syncs=20",
+    ]
+
+
+def _scheduler(directory: Path, ports: Mapping[str, int]) -> list[str]:
+    return _controller(directory, ports["kube-scheduler"])
+
+
+def _controller(directory: Path, port: int) -> list[str]:
+    kubeconfig = directory / "admin.kubeconfig"
+    return [
+        f"--kubeconfig={kubeconfig}",
+        f"--authentication-kubeconfig={kubeconfig}",
+        f"--authorization-kubeconfig={kubeconfig}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        "--leader-elect=false",
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
+        "--profiling=false",
+    ]
+
+
+def _kwok(directory: Path, stages: Path) -> list[str]:
+    configs = [f"--config={path}" for path in sorted(stages.glob("*.yaml"))]
+    return [f"--kubeconfig={directory / 'admin.kubeconfig'}", "--manage-all-nodes=true", *configs]
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
