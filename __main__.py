@@ -1,0 +1,106 @@
+"""The composition root: reads the configuration, decides, checks, registers, exports."""
+
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import EPPArgs, EPPStack, ModelServiceArgs, ModelServiceStack, RoutingArgs, RoutingStack
+from components.registration import Registry, register
+from facts import cluster
+from manifests import validation
+from manifests.stack import Component, ComponentType, objects, render
+from models.load import ROOT, Loaded, load
+from models.problems import ConfigError
+from models.stack import Cluster
+from planning import outputs, preflight
+from planning import stack as planning
+from planning.order import Part
+from planning.stack import StackPlan
+
+_RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
+"""Requests a second to the API server: the client's own limit of about 50 is what a large preview waits for."""
+
+
+def main() -> None:
+    """Deploy the stack. Mistakes of the user end it before the first resource, without a traceback."""
+    try:
+        loaded = _configuration()
+        plan = planning.plan(loaded)
+    except ConfigError as error:
+        raise _stop("The configuration is mistaken", str(error).splitlines()) from None
+    components = render(plan)
+    validation.check(one.manifest for one in objects(components))
+    access = cluster.Access(pulumi.Config().get("kubeconfig"), loaded.stack.cluster.context)
+    digest = _preflight(loaded, components, access)
+    registry = _register(plan, components, _provider(loaded.stack.cluster, access))
+    _export(plan, registry, digest)
+
+
+def _configuration() -> Loaded:
+    if pulumi.runtime.is_config_secret(ROOT):
+        what = "holds a secret value (the key is encrypted as a whole)"
+        remedy = "put it into an existing Secret and give its name, or into a config key of its own"
+        raise _stop("The configuration is mistaken", [f"{ROOT}: {what}; {remedy}"])
+    return load(pulumi.Config().get_object("stack"))
+
+
+def _stop(headline: str, problems: list[str]) -> pulumi.RunError:
+    return pulumi.RunError(f"{headline}, nothing was changed:\n" + "\n".join(f"  - {problem}" for problem in problems))
+
+
+def _preflight(loaded: Loaded, components: tuple[Component, ...], access: cluster.Access) -> str | None:
+    """Check the cluster's kinds and return the digest of the facts that were used."""
+    needed = {one.api for one in objects(components)}
+    facts = cluster.read(loaded.stack.cluster, access, Path.cwd())
+    verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
+    for warning in verdict.warnings:
+        pulumi.log.warn(warning)
+    if verdict.errors:
+        raise _stop("The cluster lacks what this stack needs", list(verdict.errors))
+    return facts.digest(needed)
+
+
+def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:
+    """Make the explicit provider. The cluster's name is its identity: credentials change without replacing anything."""
+    return k8s.Provider(
+        "cluster",
+        kubeconfig=None if access.kubeconfig is None else pulumi.Output.secret(access.kubeconfig),
+        context=spec.context,
+        cluster_identifier=spec.name or cluster.name(access) or "default",
+        enable_config_map_mutable=True,
+        enable_secret_mutable=True,
+        suppress_deprecation_warnings=False,
+        kube_client_settings=_RATE,
+    )
+
+
+def _register(plan: StackPlan, components: tuple[Component, ...], provider: k8s.Provider) -> Registry:
+    services, registry = {service.key: service for service in plan.services}, Registry()
+    opts = pulumi.ResourceOptions(providers=[provider])
+    for component in components:
+        name, parts = component.name, component.objects
+        match component.type:
+            case ComponentType.NAMESPACES:
+                register(name, parts, registry, pulumi.ResourceOptions(provider=provider))
+            case ComponentType.MODEL_SERVICE:
+                ModelServiceStack(name, ModelServiceArgs(services[parts[0].id.owner], parts, registry), opts)
+            case ComponentType.EPP:
+                EPPStack(name, EPPArgs(services[parts[0].id.owner], parts, registry), opts)
+            case ComponentType.ROUTING:
+                RoutingStack(name, RoutingArgs(plan, parts, registry), opts)
+    return registry
+
+
+def _export(plan: StackPlan, registry: Registry, digest: str | None) -> None:
+    """Export the contract; a service is ready once everything that is awaited for it has been."""
+    contract: dict[str, Any] = outputs.stack(plan, digest)
+    for key, service in contract["services"].items():
+        awaited = [one for at, one in registry.items() if at.owner == key and at.part in {Part.DECODE, Part.PICKER}]
+        service["ready"] = pulumi.Output.all(*[one.urn for one in awaited]).apply(bool)
+    for name, value in contract.items():
+        pulumi.export(name, value)
+
+
+main()

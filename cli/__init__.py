@@ -1,0 +1,1 @@
+"""The same plan without the engine: `python -m cli`."""

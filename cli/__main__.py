@@ -1,0 +1,53 @@
+"""`python -m cli`: see `--help`. Exit code 0 for success, 2 for a mistake in the configuration or the command."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from cli import schema
+from cli.render import render
+from facts import cluster
+from models.problems import ConfigError
+from models.stack import Cluster
+from planning.facts import Unknown
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command and return its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        match options.command:
+            case "render":
+                sys.stdout.write(render(options.stack, options.facts))
+            case "facts":
+                return _facts(options.context)
+            case _:
+                sys.stdout.write(schema.text())
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m cli", description="The plan of a stack, without the engine.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("render", help="print the objects of a stack as YAML, in the order of registration")
+    one.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
+    one.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
+    two = commands.add_parser("facts", help="print the facts of the kubeconfig's cluster as JSON")
+    two.add_argument("--context", help="context of the kubeconfig; its current one if absent")
+    commands.add_parser("schema", help="print the JSON schema of a stack file")
+    return parser
+
+
+def _facts(context: str | None) -> int:
+    read = cluster.read(Cluster(), cluster.Access(None, context), Path.cwd())
+    if isinstance(read.apis, Unknown):
+        print(read.apis.reason, file=sys.stderr)
+        return 1
+    sys.stdout.write(cluster.to_json(read.apis))
+    return 0
+
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,48 @@
+"""`render`: the objects of a stack as YAML, in the order of their registration, byte for byte the same each time."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+
+from cli import stackfile
+from facts import cluster
+from manifests import validation
+from manifests.stack import objects
+from manifests.stack import render as render_stack
+from models.load import load
+from planning import stack as planning
+from planning.facts import NOTHING_READ
+
+_WIDE = 10_000
+"""Long strings stay on one line, so that a diff shows the words that changed."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Block text for strings of several lines, and no anchors."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002, the signature is YAML's
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return cast("Any", dumper).represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def render(file_or_stack: str, facts_file: str | None) -> str:
+    """Return the rendered stack with a header that names release, facts and number of objects.
+
+    Raises `ConfigError` with every mistake of the user.
+    """
+    plan = planning.plan(load(stackfile.read(stackfile.locate(file_or_stack))))
+    everything = [one.manifest for one in objects(render_stack(plan))]
+    validation.check(everything)
+    facts = NOTHING_READ if facts_file is None else cluster.from_file(Path(facts_file))
+    digest = facts.digest(f"{one['apiVersion']}/{one['kind']}" for one in everything)
+    header = f"# release: {plan.release}\n# facts: {digest or 'none'}\n# objects: {len(everything)}\n"
+    documents = [yaml.dump(dict(one), Dumper=_Dumper, sort_keys=False, width=_WIDE) for one in everything]
+    return header + "".join(f"---\n{document}" for document in documents)

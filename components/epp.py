@@ -1,0 +1,32 @@
+"""EPPStack: the endpoint picker of one service variant and its InferencePool."""
+
+from dataclasses import dataclass
+
+import pulumi
+
+from components.registration import Registry, register
+from manifests.objects import Rendered
+from planning.stack import ServicePlan
+
+
+@dataclass(frozen=True, slots=True)
+class EPPArgs:
+    """A service's plan, its picker's rendered objects, and what is registered before them."""
+
+    plan: ServicePlan
+    objects: tuple[Rendered, ...]
+    registry: Registry
+
+
+class EPPStack(pulumi.ComponentResource):
+    """The endpoint picker of one service variant, with its InferencePool, configuration and RBAC."""
+
+    host: pulumi.Output[str]
+    """In-cluster address of the picker's ext-proc server, host:port."""
+
+    def __init__(self, name: str, args: EPPArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Register the picker's objects in their planned order."""
+        super().__init__("inference-stacks:index:EPPStack", name, {"image": args.plan.picker.image}, opts)
+        register(name, args.objects, args.registry, pulumi.ResourceOptions(parent=self))
+        self.host = pulumi.Output.from_input(f"{args.plan.host(args.plan.names.picker)}:{args.plan.picker.port}")
+        self.register_outputs({"host": self.host})

@@ -1,0 +1,32 @@
+"""ModelServiceStack: what serves one model."""
+
+from dataclasses import dataclass
+
+import pulumi
+
+from components.registration import Registry, register
+from manifests.objects import Rendered
+from planning.stack import ROUTED_PORT, ServicePlan
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServiceArgs:
+    """A service's plan, its rendered objects, and what is registered before them."""
+
+    plan: ServicePlan
+    objects: tuple[Rendered, ...]
+    registry: Registry
+
+
+class ModelServiceStack(pulumi.ComponentResource):
+    """The serving pods of one model and the Service in front of them."""
+
+    host: pulumi.Output[str]
+    """In-cluster address of the routed Service, host:port."""
+
+    def __init__(self, name: str, args: ModelServiceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Register the service's objects in their planned order."""
+        super().__init__("inference-stacks:index:ModelServiceStack", name, args.plan.intent(), opts)
+        register(name, args.objects, args.registry, pulumi.ResourceOptions(parent=self))
+        self.host = pulumi.Output.from_input(f"{args.plan.host(args.plan.names.base)}:{ROUTED_PORT}")
+        self.register_outputs({"host": self.host})

@@ -1,0 +1,33 @@
+"""RoutingStack: how requests reach the services of a stack."""
+
+from dataclasses import dataclass
+
+import pulumi
+
+from components.registration import Registry, register
+from manifests.objects import Rendered
+from planning.stack import StackPlan
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingArgs:
+    """The stack's plan, its rendered routes and grants, and what is registered before them."""
+
+    plan: StackPlan
+    objects: tuple[Rendered, ...]
+    registry: Registry
+
+
+class RoutingStack(pulumi.ComponentResource):
+    """The HTTPRoutes of all services and the grants of the token-metering interceptor."""
+
+    paths: pulumi.Output[dict[str, str]]
+    """The path of each routed service, by its key."""
+
+    def __init__(self, name: str, args: RoutingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Register routes and grants in their planned order."""
+        paths = {service.key: service.route.path for service in args.plan.services if service.route is not None}
+        super().__init__("inference-stacks:index:RoutingStack", name, {"paths": paths}, opts)
+        register(name, args.objects, args.registry, pulumi.ResourceOptions(parent=self))
+        self.paths = pulumi.Output.from_input(paths)
+        self.register_outputs({"paths": self.paths})

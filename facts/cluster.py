@@ -1,0 +1,132 @@
+"""Reads a cluster's API discovery, with the kubeconfig's own credentials and a deadline."""
+
+import importlib
+import json
+import queue
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+
+from models.stack import Cluster, FileFacts, NoFacts
+from planning.facts import NOTHING_READ, ClusterFacts, Served, Unknown
+
+_DEADLINE_SECONDS = 15
+_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a cluster is reached: the text of a kubeconfig, or KUBECONFIG's own rules where it is absent."""
+
+    kubeconfig: str | None
+    context: str | None
+
+
+def read(spec: Cluster, access: Access, root: Path) -> ClusterFacts:
+    """Read the facts that the configuration asks for; paths are relative to `root`. Never raises for a failed read."""
+    if isinstance(spec.facts, NoFacts):
+        return NOTHING_READ
+    if isinstance(spec.facts, FileFacts):
+        return from_file(root / spec.facts.path)
+    return _live(access)
+
+
+def from_file(path: Path) -> ClusterFacts:
+    """Read facts that `python -m cli facts` wrote."""
+    try:
+        served = json.loads(path.read_text(encoding="utf-8"))["apis"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return ClusterFacts(apis=Unknown(f"{path.name} could not be read ({type(error).__name__})"))
+    return ClusterFacts(apis=Served(frozenset(map(str, served))))
+
+
+def to_json(served: Served) -> str:
+    """Return facts as the text of a facts file."""
+    return json.dumps({"apis": sorted(served.kinds)}, indent=1) + "\n"
+
+
+def name(access: Access) -> str | None:
+    """Return the name that the kubeconfig's context has for the cluster, or nothing where none can be read."""
+    try:
+        if access.kubeconfig is None:
+            contexts, active = _kubernetes("config").list_kube_config_contexts()
+        else:
+            content = cast("dict[str, Any]", yaml.safe_load(access.kubeconfig))
+            contexts = content["contexts"]
+            active = next(one for one in contexts if one["name"] == content.get("current-context"))
+        wanted = next((one for one in contexts if one["name"] == access.context), active)
+        return str(wanted["context"]["cluster"])
+    except Exception:  # noqa: BLE001, whatever is wrong with a kubeconfig, it gives no name
+        return None
+
+
+def _kubernetes(part: str) -> Any:  # noqa: ANN401, the client is untyped
+    """Import a part of the client when a cluster is read at all: it costs a third of a second."""
+    return importlib.import_module(f"kubernetes.{part}")
+
+
+def _live(access: Access) -> ClusterFacts:
+    """Read within a deadline that also covers credential plugins, which have none of their own.
+
+    The thread is a daemon: a plugin that hangs must not keep the program from ending.
+    """
+    answer = queue.SimpleQueue[frozenset[str] | Exception]()
+
+    def reading() -> None:
+        try:
+            answer.put(_discover(access))
+        except Exception as error:  # noqa: BLE001, every way to fail is the same fact: unknown, and why
+            answer.put(error)
+
+    threading.Thread(target=reading, daemon=True).start()
+    try:
+        found = answer.get(timeout=_DEADLINE_SECONDS)
+    except queue.Empty:
+        return ClusterFacts(apis=Unknown(f"the cluster did not answer within {_DEADLINE_SECONDS} seconds"))
+    if isinstance(found, Exception):
+        return ClusterFacts(apis=Unknown(f"the cluster could not be read ({_reason(found)})"))
+    return ClusterFacts(apis=Served(found))
+
+
+def _reason(error: Exception) -> str:
+    """Name the error without its text where that may carry a credential."""
+    status = getattr(error, "status", None)
+    detail = f"{status} {getattr(error, 'reason', '')}".strip() if status else ""
+    return f"{type(error).__name__}{': ' if detail else ''}{detail}"
+
+
+def _discover(access: Access) -> frozenset[str]:
+    client, config = _kubernetes("client"), _kubernetes("config")
+    settings = client.Configuration()
+    settings.retries = False
+    if access.kubeconfig is None:
+        config.load_kube_config(context=access.context, client_configuration=settings, persist_config=False)
+    else:
+        content = yaml.safe_load(access.kubeconfig)
+        config.load_kube_config_from_dict(content, context=access.context, client_configuration=settings)
+    with client.ApiClient(settings) as api:
+        return frozenset(kind for path in ("/api", "/apis") for kind in _kinds(_get(api, path)))
+
+
+def _get(api: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401, the client is untyped
+    response = api.call_api(
+        *api.param_serialize("GET", path, header_params={"Accept": _AGGREGATED}, auth_settings=["BearerToken"]),
+        _request_timeout=_DEADLINE_SECONDS,
+    )
+    response.read()
+    if response.status != 200:  # noqa: PLR2004, OK
+        raise RuntimeError(f"discovery answered {response.status}")
+    return json.loads(response.data)
+
+
+def _kinds(discovery: Mapping[str, Any]) -> Iterator[str]:
+    for group in discovery["items"]:
+        for version in group["versions"]:
+            for resource in version.get("resources", ()):
+                kind = resource["responseKind"]
+                api = "/".join(part for part in (kind["group"], kind["version"]) if part)
+                yield f"{api}/{kind['kind']}"

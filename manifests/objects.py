@@ -1,0 +1,49 @@
+"""An object that is ready to be registered."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planning.order import Id
+
+Manifest = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One object: what it is, whose it is, and what exists before it."""
+
+    id: Id
+    manifest: Manifest
+    suffix: str
+    """Tail of the logical name below the component's; identity, so it never changes."""
+    wait: int | None = None
+    """Seconds that a deployment run waits for it to be ready; absent: the provider's own limit."""
+    after: tuple[Id, ...] = ()
+
+    @property
+    def api(self) -> str:
+        """Return `apiVersion/Kind`."""
+        return f"{self.manifest['apiVersion']}/{self.manifest['kind']}"
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """Return what makes the object one of its kind: API group, kind, namespace and name."""
+        group = self.manifest["apiVersion"].rpartition("/")[0]
+        metadata = self.manifest["metadata"]
+        return group, self.manifest["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def metadata(
+    name: str,
+    namespace: str | None,
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return an object's metadata without empty parts."""
+    return compact({"name": name, "namespace": namespace, "labels": dict(labels), "annotations": annotations})
+
+
+def compact(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop what is absent or empty: the provider compares custom resources literally, so an empty map is a change."""
+    return {key: value for key, value in fields.items() if value not in (None, {}, [])}

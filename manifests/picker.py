@@ -1,0 +1,207 @@
+"""The endpoint picker of one service and its InferencePool: names, ports, identity and configuration have to agree."""
+
+from typing import Any
+
+from manifests.objects import Manifest, Rendered, metadata
+from manifests.routing import SKIP_AWAIT
+from manifests.serving import CONTAINER_SECURITY, pod_security
+from planning import labels
+from planning.order import Id, Part
+from planning.picker import CONFIG_KEY, CONFIG_MOUNT, HEALTH_PORT, METRICS_PORT, POOL_GROUP
+from planning.stack import ServicePlan
+
+_RBAC = "rbac.authorization.k8s.io"
+_READ = ["get", "list", "watch"]
+_GRACE_SECONDS = 130
+"""Longer than an ext-proc stream that the gateway still drains."""
+
+
+def objects(service: ServicePlan) -> tuple[Rendered, ...]:
+    """Render every object of the picker, in the order of their registration."""
+    return (
+        _service_account(service),
+        _role(service),
+        _role_binding(service),
+        *([_metrics_auth(service)] if service.picker.metrics_auth else []),
+        _config(service),
+        _service(service),
+        _pool(service),
+        _deployment(service),
+        *([_destination_rule(service)] if service.istio else []),
+    )
+
+
+def _about(service: ServicePlan, **more: Any) -> dict[str, Any]:  # noqa: ANN401, passed through
+    own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
+    return metadata(service.names.picker, service.names.namespace, own, **more)
+
+
+def _service_account(service: ServicePlan) -> Rendered:
+    manifest = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _about(service)}
+    return Rendered(Id(service.key, Part.PICKER_SERVICE_ACCOUNT), manifest, "service-account")
+
+
+def _role(service: ServicePlan) -> Rendered:
+    """Read this pool by name, and what it selects from; the picker asks for objectives and rewrites by namespace."""
+    objectives = ["inferenceobjectives", "inferencemodelrewrites"]
+    rules = [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": _READ},
+        {
+            "apiGroups": [POOL_GROUP],
+            "resources": ["inferencepools"],
+            "resourceNames": [service.names.base],
+            "verbs": _READ,
+        },
+        {"apiGroups": [service.picker.objectives_group], "resources": objectives, "verbs": _READ},
+    ]
+    manifest = {"apiVersion": f"{_RBAC}/v1", "kind": "Role", "metadata": _about(service), "rules": rules}
+    return Rendered(Id(service.key, Part.PICKER_ROLE), manifest, "role")
+
+
+def _subjects(service: ServicePlan) -> list[dict[str, str]]:
+    return [{"kind": "ServiceAccount", "name": service.names.picker, "namespace": service.names.namespace}]
+
+
+def _role_binding(service: ServicePlan) -> Rendered:
+    manifest = {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": _about(service),
+        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": service.names.picker},
+        "subjects": _subjects(service),
+    }
+    return Rendered(Id(service.key, Part.PICKER_ROLE_BINDING), manifest, "role-binding")
+
+
+def _metrics_auth(service: ServicePlan) -> Rendered:
+    """Let the picker ask who scrapes it, through the role that Kubernetes ships for that."""
+    own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
+    manifest = {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": metadata(service.names.picker_cluster_scoped, None, own),
+        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "system:auth-delegator"},
+        "subjects": _subjects(service),
+    }
+    return Rendered(Id(service.key, Part.PICKER_METRICS_AUTH), manifest, "metrics-auth")
+
+
+def _config(service: ServicePlan) -> Rendered:
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": _about(service),
+        "data": {CONFIG_KEY: service.picker.config},
+    }
+    return Rendered(Id(service.key, Part.PICKER_CONFIG), manifest, "config")
+
+
+def _service(service: ServicePlan) -> Rendered:
+    port = service.picker.port
+    ports = [
+        {
+            "name": "grpc-ext-proc",
+            "port": port,
+            "targetPort": port,
+            "protocol": "TCP",
+            "appProtocol": service.picker.app_protocol,
+        },
+        {"name": "http-metrics", "port": METRICS_PORT, "targetPort": METRICS_PORT, "protocol": "TCP"},
+    ]
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _about(service, annotations=SKIP_AWAIT),
+        "spec": {"type": "ClusterIP", "selector": labels.picker_selector(service.names.base), "ports": ports},
+    }
+    return Rendered(Id(service.key, Part.PICKER_SERVICE), manifest, "service")
+
+
+def _pool(service: ServicePlan) -> Rendered:
+    own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
+    manifest = {
+        "apiVersion": f"{POOL_GROUP}/v1",
+        "kind": "InferencePool",
+        "metadata": metadata(service.names.base, service.names.namespace, own),
+        "spec": {
+            "selector": {"matchLabels": labels.pool_selector(service.names.base)},
+            "targetPorts": [{"number": service.workload.port}],
+            "endpointPickerRef": {
+                "group": "",
+                "kind": "Service",
+                "name": service.names.picker,
+                "port": {"number": service.picker.port},
+                "failureMode": "FailClose",
+            },
+        },
+    }
+    return Rendered(Id(service.key, Part.POOL), manifest, "pool")
+
+
+def _deployment(service: ServicePlan) -> Rendered:
+    own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
+    selector = labels.picker_selector(service.names.base)
+    template = {
+        "metadata": {
+            "labels": {**own, **selector},
+            "annotations": {"checksum/config": service.picker.checksum()},
+        },
+        "spec": {
+            "serviceAccountName": service.names.picker,
+            "enableServiceLinks": False,
+            "terminationGracePeriodSeconds": _GRACE_SECONDS,
+            "securityContext": pod_security(),
+            "containers": [_container(service)],
+            "volumes": [{"name": "config", "configMap": {"name": service.names.picker}}],
+        },
+    }
+    manifest = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": _about(service),
+        "spec": {"replicas": 1, "selector": {"matchLabels": selector}, "template": template},
+    }
+    return Rendered(Id(service.key, Part.PICKER), manifest, "deployment")
+
+
+def _container(service: ServicePlan) -> Manifest:
+    picker = service.picker
+
+    def health(name: str, period: int) -> dict[str, Any]:
+        return {"grpc": {"port": HEALTH_PORT, "service": name}, "periodSeconds": period}
+
+    return {
+        "name": "epp",
+        "image": picker.image,
+        "args": list(picker.arguments),
+        "env": [
+            {"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        ],
+        "ports": [
+            {"name": "grpc-ext-proc", "containerPort": picker.port, "protocol": "TCP"},
+            {"name": "grpc-health", "containerPort": HEALTH_PORT, "protocol": "TCP"},
+            {"name": "http-metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
+        ],
+        "readinessProbe": health(picker.readiness_service, 2),
+        "livenessProbe": {**health(picker.liveness_service, 10), "initialDelaySeconds": 5},
+        "resources": {"requests": picker.requests, "limits": picker.limits},
+        "securityContext": {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True},
+        "volumeMounts": [{"name": "config", "mountPath": CONFIG_MOUNT, "readOnly": True}],
+    }
+
+
+def _destination_rule(service: ServicePlan) -> Rendered:
+    """Make Istio speak TLS to the ext-proc port, and to that port only: metrics are plain HTTP.
+
+    The picker makes its own certificate at start, so there is nothing yet to verify it against.
+    """
+    tls = {"mode": "SIMPLE", "insecureSkipVerify": True}
+    settings = [{"port": {"number": service.picker.port}, "tls": tls}]
+    manifest = {
+        "apiVersion": "networking.istio.io/v1",
+        "kind": "DestinationRule",
+        "metadata": _about(service),
+        "spec": {"host": service.host(service.names.picker), "trafficPolicy": {"portLevelSettings": settings}},
+    }
+    return Rendered(Id(service.key, Part.DESTINATION_RULE), manifest, "destination-rule")

@@ -1,0 +1,84 @@
+"""How requests reach a service: the routed Service, the HTTPRoute, and the grant that lets the interceptor look."""
+
+from collections.abc import Mapping
+
+from manifests.objects import Rendered, compact, metadata
+from planning import labels
+from planning.order import Id, Part
+from planning.picker import POOL_GROUP
+from planning.stack import GATEWAY_GROUP, ROUTED_PORT, InterceptorGrant, Route, ServicePlan, selector_labels
+
+SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}
+"""A Service's wait is for endpoints, which come with the pods that are waited for anyway."""
+
+
+def routed_service(service: ServicePlan) -> Rendered:
+    """Render the one Service that carries the routing contract; its port's *name* is what the interceptor reads."""
+    contract = {} if service.resource_id is None else labels.routing_contract(service.resource_id)
+    own = labels.standard(service.names.base, "model-server", service.own_labels)
+    port = {
+        "name": str(ROUTED_PORT),
+        "port": ROUTED_PORT,
+        "targetPort": service.workload.port,
+        "protocol": "TCP",
+        "appProtocol": "http",
+    }
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(service.names.base, service.names.namespace, {**own, **contract}, SKIP_AWAIT),
+        "spec": {"type": "ClusterIP", "selector": selector_labels(service), "ports": [port]},
+    }
+    return Rendered(Id(service.key, Part.SERVICE), manifest, "service")
+
+
+def route(service: ServicePlan, wanted: Route) -> Rendered:
+    """Render the HTTPRoute to the service's pool, its prefix rewritten to `/`."""
+    parent, names = wanted.parent, service.names
+    rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
+    rule = {
+        "matches": [{"path": {"type": "PathPrefix", "value": wanted.path}}],
+        "filters": [{"type": "URLRewrite", "urlRewrite": rewrite}],
+        "backendRefs": [{"group": POOL_GROUP, "kind": "InferencePool", "name": names.base, "weight": 1}],
+    }
+    parent_ref = {
+        "group": GATEWAY_GROUP,
+        "kind": "Gateway",
+        "name": parent.name,
+        "namespace": wanted.parent_namespace,
+        "sectionName": parent.section_name,
+        "port": parent.port,
+    }
+    spec = {"parentRefs": [compact(parent_ref)], "hostnames": list(wanted.hostnames), "rules": [rule]}
+    manifest = {
+        "apiVersion": f"{GATEWAY_GROUP}/v1",
+        "kind": "HTTPRoute",
+        "metadata": metadata(names.base, names.namespace, labels.standard(names.base, "route", service.own_labels)),
+        "spec": compact(spec),
+    }
+    return Rendered(Id(service.key, Part.ROUTE), manifest, f"{service.key}-route")
+
+
+def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Rendered, Rendered]:
+    """Render what the interceptor may do: get and list Services, in the models' namespace alone."""
+    name = f"{grant.service_account}-services"
+    about = metadata(name, grant.namespace, labels.standard(grant.service_account, "interceptor", own))
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": about,
+        "rules": [{"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}],
+    }
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": about,
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+        "subjects": [
+            {"kind": "ServiceAccount", "name": grant.service_account, "namespace": grant.subject_namespace},
+        ],
+    }
+    return (
+        Rendered(Id(grant.namespace, Part.INTERCEPTOR_ROLE), role, f"{grant.namespace}-interceptor-role"),
+        Rendered(Id(grant.namespace, Part.INTERCEPTOR_ROLE_BINDING), binding, f"{grant.namespace}-interceptor-binding"),
+    )

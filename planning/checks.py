@@ -1,0 +1,127 @@
+"""Mistakes that only a whole service, or the whole stack, shows."""
+
+import difflib
+from collections.abc import Iterator
+
+from models.problems import Problem
+from models.service import Resources, Service
+from models.stack import Stack
+from models.vocabulary import amount
+from planning import accelerators, engine
+from planning.names import names
+from planning.releases import channel, channels
+
+
+def problems(stack: Stack) -> list[Problem]:
+    """Return every mistake that spans more than one field."""
+    found = [*_release(stack), *_interceptor(stack), *_twins(stack)]
+    for key, service in stack.services.items():
+        path = f"services.{key}"
+        found += [*accelerators.problems(path, service), *engine.problems(path, service)]
+        found += [
+            *_image(path, service, stack.release),
+            *_route(path, service, stack),
+            *_metering(path, service, stack),
+        ]
+        found += [
+            *_devices(f"{path}.resources", service.resources),
+            *_resources(f"{path}.resources", service.resources),
+        ]
+        picker = f"{path}.endpointPicker.resources"
+        found += _resources(picker, service.endpoint_picker.resources)
+    return found
+
+
+def resource_id(stack: Stack, key: str) -> str | None:
+    """Return the id that a service is billed by, or nothing where it is not metered."""
+    wish = stack.services[key].interceptor
+    return (wish.resource_id or key) if stack.interceptor is not None and wish.enabled else None
+
+
+def _release(stack: Stack) -> Iterator[Problem]:
+    if stack.release not in channels():
+        close = difflib.get_close_matches(stack.release, channels(), n=1)
+        remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(channels())}"
+        yield Problem("release", f"unknown channel ({stack.release})", remedy)
+
+
+def _image(path: str, service: Service, release: str) -> Iterator[Problem]:
+    accelerator = accelerators.classes().get(service.accelerator)
+    if service.engine.image is not None or accelerator is None or release not in channels():
+        return
+    if accelerator.vendor not in channel(release).images.engine:
+        yield Problem(
+            f"{path}.engine.image",
+            f"is missing and {release} has none for {accelerator.vendor}",
+            "add the engine's image",
+            depends_on=(f"{path}.accelerator",),
+        )
+
+
+def _route(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
+    if stack.gateway is None and service.route.hostnames:
+        yield Problem(
+            f"{path}.route.hostnames", "has no effect without a gateway", "add gateway, or remove it", ("gateway",)
+        )
+
+
+def _devices(path: str, resources: Resources) -> Iterator[Problem]:
+    """Devices follow from parallelism; a second place to say them could only disagree."""
+    known = {accelerator.resource for accelerator in accelerators.classes().values()}
+    for group, values in (("requests", resources.requests), ("limits", resources.limits)):
+        for name in sorted(known & values.keys(), key=str):
+            what = f"sets a device that parallelism decides ({name}: {values[str(name)]})"
+            yield Problem(f"{path}.{group}", what, f"remove it and set parallelism.tensor: {values[str(name)]}")
+
+
+def _resources(path: str, resources: Resources) -> Iterator[Problem]:
+    for name in sorted(resources.requests.keys() & resources.limits.keys()):
+        wanted, most = resources.requests[name], resources.limits[name]
+        if amount(wanted) > amount(most):
+            yield Problem(f"{path}.requests.{name}", f"is above its limit ({wanted}, {most})", "raise the limit")
+
+
+def _twins(stack: Stack) -> Iterator[Problem]:
+    """Two services must not make one and the same object: the later would take it from the earlier."""
+    holders = dict[tuple[str, str, str], str]()
+    for key in sorted(stack.services):
+        service = stack.services[key]
+        own = names(service.namespace or stack.namespace, service.name or key)
+        for kind, name in own.claims:
+            holder = holders.setdefault((own.namespace, kind, name), key)
+            if holder != key:
+                what = f"would make an object of services.{holder} ({kind} {own.namespace}/{name})"
+                remedy = "choose another name or namespace for one of them"
+                yield Problem(f"services.{key}", what, remedy, (f"services.{key}", f"services.{holder}"))
+                break
+
+
+def _metering(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
+    if stack.interceptor is None and service.interceptor.resource_id is not None:
+        at = f"{path}.interceptor.resourceId"
+        yield Problem(at, "has no effect without an interceptor", "add interceptor, or remove it", ("interceptor",))
+
+
+def _interceptor(stack: Stack) -> Iterator[Problem]:
+    """One interceptor searches one namespace, and bills by ids of which each may stand on one Service only."""
+    if stack.interceptor is None:
+        return
+    holders, namespaces = dict[str, str](), set[str]()
+    for key, service in stack.services.items():
+        billed = resource_id(stack, key)
+        if billed is None:
+            continue
+        namespaces.add(service.namespace or stack.namespace)
+        if billed in holders:
+            yield Problem(
+                f"services.{key}.interceptor.resourceId",
+                f"is used by services.{holders[billed]} ({billed})",
+                "requests are billed by it, choose another",
+            )
+        holders.setdefault(billed, key)
+    if len(namespaces) > 1:
+        yield Problem(
+            "interceptor.mode",
+            f"label finds Services of one namespace (label; services live in {', '.join(sorted(namespaces))})",
+            "use one stack per namespace, or set interceptor.enabled: false for the others",
+        )

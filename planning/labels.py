@@ -1,0 +1,56 @@
+"""Labels and selectors.
+
+Selectors hold identity only (service, role, variant), because a Deployment whose selector changes is replaced.
+Everything that may change (model, version, the llm-d spellings) is a plain label.
+"""
+
+from collections.abc import Mapping
+
+_OURS = "inference-stacks.io"
+SERVICE, ROLE, VARIANT = f"{_OURS}/service", f"{_OURS}/role", f"{_OURS}/variant"
+PICKER = f"{_OURS}/endpoint-picker"
+"""Instead of `SERVICE` on a picker's pods, so that no pool ever selects a picker."""
+DECODE, PRIMARY = "decode", "primary"
+RESOURCE_ID, SERVICE_TYPE = "saturncloud.io/resource-id", "saturncloud.io/service-type"
+"""The routing contract of the token-metering interceptor; both on exactly one Service for each id."""
+
+
+def pool_selector(base: str) -> dict[str, str]:
+    """Select the serving pods of every role."""
+    return {SERVICE: base, VARIANT: PRIMARY}
+
+
+def role_selector(base: str, role: str) -> dict[str, str]:
+    """Select the serving pods of one role."""
+    return {**pool_selector(base), ROLE: role}
+
+
+def picker_selector(base: str) -> dict[str, str]:
+    """Select the endpoint picker's pods."""
+    return {PICKER: base, VARIANT: PRIMARY}
+
+
+def standard(base: str, component: str, own: Mapping[str, str]) -> dict[str, str]:
+    """Return the recommended labels of an object beneath the users' own."""
+    return {
+        **own,
+        "app.kubernetes.io/name": base,
+        "app.kubernetes.io/component": component,
+        "app.kubernetes.io/part-of": "inference-stacks",
+        "app.kubernetes.io/managed-by": "pulumi",
+    }
+
+
+def serving(base: str, role: str) -> dict[str, str]:
+    """Return what llm-d's own tools look for on serving pods, in both spellings."""
+    return {
+        "llm-d.ai/inference-serving": "true",
+        "llm-d.ai/inferenceServing": "true",
+        "llm-d.ai/model": base,
+        "llm-d.ai/role": role,
+    }
+
+
+def routing_contract(resource_id: str) -> dict[str, str]:
+    """Return the pair by which the interceptor finds the routed Service of a resource id."""
+    return {RESOURCE_ID: resource_id, SERVICE_TYPE: "internal"}

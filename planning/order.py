@@ -1,0 +1,57 @@
+"""What is registered after what.
+
+The endpoint picker is neither live nor ready before its pool exists, and the pool needs only the *name* of the picker's
+Service: so the pool comes first, and nothing waits for the Service. The route comes when what it leads to is there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Part(StrEnum):
+    """The parts of a stack that have a place in its order."""
+
+    NAMESPACE = "namespace"
+    DECODE = "decode"
+    SERVICE = "service"
+    PICKER_SERVICE_ACCOUNT = "service-account"
+    PICKER_ROLE = "role"
+    PICKER_ROLE_BINDING = "role-binding"
+    PICKER_METRICS_AUTH = "metrics-auth"
+    PICKER_CONFIG = "config"
+    PICKER_SERVICE = "picker-service"
+    POOL = "pool"
+    PICKER = "picker"
+    DESTINATION_RULE = "destination-rule"
+    ROUTE = "route"
+    INTERCEPTOR_ROLE = "interceptor-role"
+    INTERCEPTOR_ROLE_BINDING = "interceptor-role-binding"
+
+
+AFTER: Mapping[Part, tuple[Part, ...]] = {
+    Part.NAMESPACE: (),
+    Part.DECODE: (Part.NAMESPACE,),
+    Part.SERVICE: (Part.NAMESPACE,),
+    Part.PICKER_SERVICE_ACCOUNT: (Part.NAMESPACE,),
+    Part.PICKER_ROLE: (Part.NAMESPACE,),
+    Part.PICKER_ROLE_BINDING: (Part.PICKER_ROLE, Part.PICKER_SERVICE_ACCOUNT),
+    Part.PICKER_METRICS_AUTH: (Part.PICKER_SERVICE_ACCOUNT,),
+    Part.PICKER_CONFIG: (Part.NAMESPACE,),
+    Part.PICKER_SERVICE: (Part.NAMESPACE,),
+    Part.POOL: (Part.PICKER_SERVICE,),
+    Part.PICKER: (Part.PICKER_ROLE_BINDING, Part.PICKER_METRICS_AUTH, Part.PICKER_CONFIG, Part.POOL),
+    Part.DESTINATION_RULE: (Part.PICKER_SERVICE,),
+    Part.ROUTE: (Part.POOL, Part.PICKER, Part.DECODE, Part.SERVICE, Part.DESTINATION_RULE),
+    Part.INTERCEPTOR_ROLE: (Part.NAMESPACE,),
+    Part.INTERCEPTOR_ROLE_BINDING: (Part.INTERCEPTOR_ROLE,),
+}
+"""Each part, and the parts that exist before it. Where one is not made, its own predecessors take its place."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Id:
+    """One object of a stack: whose it is (a service's key, or a namespace) and which part."""
+
+    owner: str
+    part: Part
