@@ -134,6 +134,7 @@ def _controller(directory: Path, port: int) -> list[str]:
         f"--kubeconfig={kubeconfig}",
         f"--authentication-kubeconfig={kubeconfig}",
         f"--authorization-kubeconfig={kubeconfig}",
+        "--authentication-skip-lookup=true",
         "--bind-address=127.0.0.1",
         f"--secure-port={port}",
         "--leader-elect=false",

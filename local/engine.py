@@ -1,0 +1,322 @@
+"""The real Pulumi engine on a copy of the stack file, with a backend, a passphrase and a home of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from local import files, processes
+from local.errors import LocalError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from local.processes import Process
+    from local.report import Report
+    from local.tools import Tool
+
+MARK = "INFERENCE_STACKS_RUN"
+COMMANDS = (
+    "pulumi",
+    "pulumi-language-python",
+    "pulumi-language-python-exec",
+    "pulumi-resource-kubernetes",
+    "kubectl",
+)
+KEPT = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USER")
+OWN_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
+SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
+CLOCK_TOLERANCE = 2.0
+
+
+class Engine:
+    """Runs `pulumi` for one stack of one project; all that it writes lies in `directory`.
+
+    The project's own files are read only: each run works on a copy of the stack file, made anew when the file changes.
+    """
+
+    def __init__(  # noqa: PLR0913 - the arguments are what an engine consists of
+        self,
+        directory: Path,
+        tools: Mapping[str, Tool],
+        kubeconfig: Path,
+        project: Path,
+        stack: str,
+        *,
+        report: Report,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.directory = directory.resolve()
+        self.workspace = self.directory / "project"
+        self.stack = stack
+        self._tools = tools
+        self._kubeconfig = kubeconfig
+        self._project = project.resolve()
+        self._report = report
+        self._extra = dict(environment or {})
+
+    @property
+    def shell_environment(self) -> dict[str, str]:
+        """What a shell needs in its environment to use this stack by hand; HOME stays the user's."""
+        return {
+            "KUBECONFIG": str(self._kubeconfig),
+            "KUBECACHEDIR": str(self.directory / "home" / "cache"),
+            "PULUMI_HOME": str(self.directory / "pulumi"),
+            "PULUMI_BACKEND_URL": f"file://{self.directory / 'backend'}",
+            "PULUMI_CONFIG_PASSPHRASE_FILE": str(self.directory / "passphrase"),
+            "PULUMI_STACK": self.stack,
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        }
+
+    @property
+    def path(self) -> str:
+        """The folders of commands that a run sees: the program's Python, our tools, the system's."""
+        return os.pathsep.join((str(self._python_folder()), str(self.directory / "bin"), os.defpath))
+
+    def ensure_stack(self) -> None:
+        """Bring workspace and stack up to date with the project, after repairing what a killed run left.
+
+        Raises LocalError while another run holds the stack.
+        """
+        files.private_directory(self.directory)
+        with files.locked(self.directory / "prepare.lock"):
+            self._recover()
+            self._write_workspace()
+            if not self._checkpoint().exists():
+                self._call("stack", "init", self.stack, "--no-select")
+            self._configure()
+
+    def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a `pulumi` command to its end, output captured; with `check`, raises LocalError where it fails."""
+        self.ensure_stack()
+        return self._call(*arguments, check=check)
+
+    def popen(self, *arguments: str, output: int | IO[Any] | None = None) -> subprocess.Popen[bytes]:
+        """Start a `pulumi` command in a process group of its own; it ends with the calling thread at the latest.
+
+        Output goes to this program's, or to `output`.
+        """
+        self.ensure_stack()
+        return self._start(arguments, stdout=output, stderr=output)
+
+    def outputs(self) -> dict[str, Any]:
+        """Return the stack's outputs; secret ones are masked."""
+        return json.loads(self._call("stack", "output", "--json").stdout)
+
+    def export(self) -> dict[str, Any]:
+        """Return the stack's state, secrets encrypted."""
+        return json.loads(self._call("stack", "export").stdout)
+
+    def stop(self) -> None:
+        """End every process that a run of this engine started, also of killed runs."""
+        processes.end(self._marked())
+
+    def _call(self, *arguments: str, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        child = self._start(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            output, errors = child.communicate((text or "").encode())
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
+        result = subprocess.CompletedProcess(arguments, child.returncode, output.decode(), errors.decode())
+        if check and result.returncode:
+            raise LocalError(f"pulumi {' '.join(arguments)} failed:\n{result.stdout}{result.stderr}".rstrip())
+        return result
+
+    def _start(
+        self,
+        arguments: tuple[str, ...],
+        stdin: int | None = subprocess.DEVNULL,
+        stdout: int | IO[Any] | None = None,
+        stderr: int | IO[Any] | None = None,
+    ) -> subprocess.Popen[bytes]:
+        run = str(uuid.uuid4())
+        child = subprocess.Popen(
+            processes.tied([str(self.directory / "bin" / "pulumi"), *arguments, *self._flags(arguments)]),
+            cwd=self.workspace,
+            env={**self._environment(), MARK: f"{self.directory}:{run}"},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+        )
+        leader = processes.Process.of(child.pid)
+        if leader is not None:
+            record = {"pid": leader.pid, "started": leader.started, "boot": leader.boot}
+            files.write(self._runs() / f"{run}.json", json.dumps(record))
+        return child
+
+    def _flags(self, arguments: tuple[str, ...]) -> list[str]:
+        named = [] if arguments[:2] == ("stack", "init") else ["--stack", self.stack]
+        return [*named, "--non-interactive", "--color", "never"]
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        own = {"PATH": self.path, "HOME": str(self.directory / "home")}
+        return {**kept, **self.shell_environment, **own, **self._extra}
+
+    def _write_workspace(self) -> None:
+        for name in ("project", "backend", "home", "pulumi", "bin", "runs"):
+            files.private_directory(self.directory / name)
+        for name in COMMANDS:
+            _place(self.directory / "bin" / name, self._tools[name])
+        _link(self.workspace / ".venv", self._python_folder().parent)
+        if not (self.directory / "passphrase").exists():
+            files.write(self.directory / "passphrase", secrets.token_hex(32))
+        project = re.sub(r"^main:.*\n?", "", self._read("Pulumi.yaml"), flags=re.MULTILINE)
+        files.write(self.workspace / "Pulumi.yaml", f"{project.rstrip()}\nmain: {json.dumps(str(self._project))}\n")
+
+    def _configure(self) -> None:
+        """Copy the stack file and add the cluster's credentials, encrypted; the secret is set through a pipe."""
+        tracked = self._read(self._stack_file().name)
+        if re.search(r"^\s+secure: ", tracked, re.MULTILINE):
+            raise LocalError(
+                f"{self._stack_file().name} holds secrets that only its own passphrase opens; "
+                "deploy it with `pulumi up`, or take the `secure:` entries out"
+            )
+        kubeconfig = self._kubeconfig.read_text(encoding="utf-8")
+        content = hashlib.sha256(json.dumps([tracked, kubeconfig, self._name()]).encode()).hexdigest()
+        stamp = self.directory / "configured"
+        if stamp.exists() and stamp.read_text(encoding="ascii") == content:
+            return
+        copy = self.workspace / self._stack_file().name
+        salt = SALT.search(copy.read_text(encoding="utf-8")) if copy.exists() else None
+        text = OWN_KEYS.sub("", tracked).rstrip()
+        files.write(copy, "\n".join(part for part in (text, salt[0] if salt else "") if part) + "\n")
+        self._call("config", "set", "--secret", f"{self._name()}:kubeconfig", text=kubeconfig)
+        files.write(stamp, content)
+
+    def _recover(self) -> None:
+        """End what killed runs left running, then break their locks, then restore a damaged checkpoint."""
+        live = self._live_runs()
+        leftovers = {process: run for process, run in self._marked().items() if run not in live}
+        if leftovers:
+            self._report.say(f"ending {len(leftovers)} processes of a killed run")
+            processes.end(leftovers, grace=2)
+        for record in self._runs().glob("*.json"):
+            if record.stem not in live:
+                record.unlink(missing_ok=True)
+        for lock in (self.directory / "backend").glob(".pulumi/locks/**/*.json"):
+            self._break(lock)
+        self._restore()
+
+    def _break(self, path: Path) -> None:
+        try:
+            lock = json.loads(path.read_text(encoding="utf-8"))
+            holder, host = int(lock["pid"]), str(lock["hostname"])
+            taken = _timestamp(lock["timestamp"])
+        except FileNotFoundError:
+            return
+        except (ValueError, KeyError) as error:
+            raise LocalError(
+                f"the lock {path} cannot be read ({error}); remove it if no other run uses this stack"
+            ) from None
+        if host != socket.gethostname():
+            raise LocalError(f"the stack is locked by process {holder} on {host} ({path}); end that run first")
+        process = processes.Process.of(holder)
+        if process is not None and process.started_at() <= taken + CLOCK_TOLERANCE:
+            raise LocalError(f"the stack is locked by process {holder}, which is still running; wait for it or end it")
+        path.unlink(missing_ok=True)
+        self._report.say(f"removed the lock of process {holder}, which was killed")
+
+    def _restore(self) -> None:
+        checkpoint = self._checkpoint()
+        backup = checkpoint.with_name(f"{checkpoint.name}.bak")
+        if not checkpoint.exists() or _readable(checkpoint):
+            return
+        if not _readable(backup):
+            raise LocalError(f"{checkpoint} and its backup are damaged; `make down` removes cluster and state together")
+        shutil.copyfile(backup, checkpoint)
+        self._report.say(f"{checkpoint.name} was damaged; its backup took its place")
+
+    def _marked(self) -> dict[Process, str]:
+        """Return the processes of this engine's runs, with the run that each belongs to."""
+        prefix = f"{self.directory}:"
+        found = processes.marked(MARK)
+        return {process: mark[len(prefix) :] for process, mark in found.items() if mark.startswith(prefix)}
+
+    def _live_runs(self) -> set[str]:
+        live: set[str] = set()
+        for path in self._runs().glob("*.json"):
+            with contextlib.suppress(ValueError, KeyError, FileNotFoundError):
+                record = json.loads(path.read_text(encoding="utf-8"))
+                if processes.Process(record["pid"], record["started"], record["boot"]).alive():
+                    live.add(path.stem)
+        return live
+
+    def _runs(self) -> Path:
+        return self.directory / "runs"
+
+    def _checkpoint(self) -> Path:
+        return self.directory / "backend" / ".pulumi" / "stacks" / self._name() / f"{self.stack}.json"
+
+    def _stack_file(self) -> Path:
+        return self._project / f"Pulumi.{self.stack}.yaml"
+
+    def _name(self) -> str:
+        found = re.search(r"^name: *[\"']?([\w.-]+)", self._read("Pulumi.yaml"), re.MULTILINE)
+        if found is None:
+            raise LocalError(f"{self._project / 'Pulumi.yaml'} has no name")
+        return found[1]
+
+    def _read(self, name: str) -> str:
+        try:
+            return (self._project / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise LocalError(f"{self._project / name} does not exist") from None
+
+    def _python_folder(self) -> Path:
+        own = self._project / ".venv" / "bin"
+        return own if own.exists() else Path(sys.executable).parent
+
+
+def _link(link: Path, target: Path) -> None:
+    if not link.is_symlink() or link.readlink() != target:
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+
+
+def _place(path: Path, tool: Tool) -> None:
+    """Put a tool into a folder of commands.
+
+    Engine, language host and its executor look for each other beside where they really lie, so ours are no symbolic
+    links; those on PATH lie together already.
+    """
+    if tool.origin == "PATH":
+        _link(path, tool.path)
+        return
+    source, present = tool.path.stat(), path.stat() if path.exists() and not path.is_symlink() else None
+    if present and (present.st_size, present.st_mtime_ns) == (source.st_size, source.st_mtime_ns):
+        return
+    path.unlink(missing_ok=True)
+    try:
+        path.hardlink_to(tool.path.resolve())
+    except OSError:
+        shutil.copy2(tool.path, path)
+
+
+def _readable(path: Path) -> bool:
+    try:
+        return "checkpoint" in json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, FileNotFoundError):
+        return False
+
+
+def _timestamp(text: str) -> float:
+    """Return RFC 3339 time as seconds since the epoch; Go writes more digits than Python reads."""
+    whole = re.sub(r"\.\d+", "", text)
+    return dt.datetime.fromisoformat(whole).timestamp()
