@@ -1,5 +1,6 @@
 """Reads a cluster's API discovery, with the kubeconfig's own credentials and a deadline."""
 
+import http
 import importlib
 import json
 import queue
@@ -16,6 +17,13 @@ from planning.facts import NOTHING_READ, ClusterFacts, Served, Unknown
 
 _DEADLINE_SECONDS = 15
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+class _RefusedError(Exception):
+    """The API server answered with something else than discovery."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"discovery answered {status}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +47,9 @@ def from_file(path: Path) -> ClusterFacts:
     """Read facts that `python -m cli facts` wrote."""
     try:
         served = json.loads(path.read_text(encoding="utf-8"))["apis"]
+        return ClusterFacts(apis=Served(frozenset(map(str, served))))
     except (OSError, ValueError, KeyError, TypeError) as error:
         return ClusterFacts(apis=Unknown(f"{path.name} could not be read ({type(error).__name__})"))
-    return ClusterFacts(apis=Served(frozenset(map(str, served))))
 
 
 def to_json(served: Served) -> str:
@@ -93,10 +101,8 @@ def _live(access: Access) -> ClusterFacts:
 
 
 def _reason(error: Exception) -> str:
-    """Name the error without its text where that may carry a credential."""
-    status = getattr(error, "status", None)
-    detail = f"{status} {getattr(error, 'reason', '')}".strip() if status else ""
-    return f"{type(error).__name__}{': ' if detail else ''}{detail}"
+    """Name the error without its text, which may carry a credential."""
+    return str(error) if isinstance(error, _RefusedError) else type(error).__name__
 
 
 def _discover(access: Access) -> frozenset[str]:
@@ -118,8 +124,8 @@ def _get(api: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401, the client 
         _request_timeout=_DEADLINE_SECONDS,
     )
     response.read()
-    if response.status != 200:  # noqa: PLR2004, OK
-        raise RuntimeError(f"discovery answered {response.status}")
+    if response.status != http.HTTPStatus.OK:
+        raise _RefusedError(response.status)
     return json.loads(response.data)
 
 

@@ -128,7 +128,7 @@ def _what(path: Path, details: ErrorDetails) -> tuple[str, str]:
             verdict = f"unknown key ({path[-1]})", _suggestion(path)
         case "missing":
             example = _example(path)
-            verdict = "is missing", "add it" + (f", such as {example}" if isinstance(example, str | int) else "")
+            verdict = "is missing", "add it" + (f", such as {example}" if example else "")
         case "literal_error":
             expected = context["expected"].replace("'", "")
             verdict = f"is not one of {expected}{shown}", "choose one of them"
@@ -198,9 +198,17 @@ def _suggestion(path: Path) -> str:
     return f"did you mean {close[0]}?" if close else f"known here: {', '.join(names)}"
 
 
-def _example(path: Path) -> object:
-    field = _fields(path[:-1]).get(str(path[-1]))
-    return field.examples[0] if field is not None and field.examples else None
+def _field(path: Path) -> FieldInfo | None:
+    return _fields(path[:-1]).get(str(path[-1])) if path else None
+
+
+def _example(path: Path) -> str:
+    """Return the field's example as a user would write it on one line."""
+    field = _field(path)
+    value: object = field.examples[0] if field is not None and field.examples else ""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {inner}" for key, inner in cast("dict[str, object]", value).items()) + "}"
+    return str(value)
 
 
 def _repair(tree: dict[str, Any], path: Path) -> None:
@@ -210,7 +218,7 @@ def _repair(tree: dict[str, Any], path: Path) -> None:
         if isinstance(at, dict) and part not in at:
             return
         at = cast("Any", at)[part]
-    field = _fields(path[:-1]).get(str(path[-1])) if path else None
+    field = _field(path)
     if field is not None and field.is_required() and field.examples:
         at[path[-1]] = copy.deepcopy(field.examples[0])
     elif isinstance(at, dict):

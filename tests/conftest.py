@@ -1,0 +1,32 @@
+"""Options and plugins of the whole suite."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest_plugins: list[str] = []
+ROOT = Path(__file__).parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="write goldens, schema and messages anew; review the diff")
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest):
+    """Compare a text with a committed file, or write the file under --update."""
+
+    def compare(path: Path, text: str) -> None:
+        if request.config.getoption("--update"):
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), (
+            f"{path} differs; review with: {sys.executable} -m pytest --update"
+        )
+
+    return compare

@@ -1,0 +1,78 @@
+"""Every rendered leaf matters: changed, it is noticed by something other than the comparison with the golden."""
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from manifests import validation
+from tests.invariants import violations
+from tests.stacks import SHIPPED, rendered, shipped
+
+SURVIVORS: dict[str, str] = {}
+"""Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""
+_CHECKED = ("spec", "rules", "data", "selector", "subjects", "roleRef")
+
+Path = tuple[str | int, ...]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_what_is_rendered_is_right(path):
+    stack = shipped(path)
+    assert list(violations(stack, rendered(stack))) == []
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_every_rendered_leaf_matters(path):
+    stack = shipped(path)
+    objects = json.loads(json.dumps(rendered(stack)))
+    survivors = []
+    for index, one in enumerate(objects):
+        for at in [at for field in _CHECKED if field in one for at in _leaves(one[field], (field,))]:
+            survivors += [
+                f"{one['kind']} {'.'.join(map(str, at))}"
+                for mutated in _mutations(one, at)
+                if not _noticed(stack, [*objects[:index], mutated, *objects[index + 1 :]], mutated)
+            ]
+    assert [survivor for survivor in survivors if survivor not in SURVIVORS] == []
+
+
+def _noticed(stack: dict[str, Any], objects: list[Any], mutated: Any) -> bool:
+    try:
+        validation.check([mutated])
+    except validation.SchemaError:
+        return True
+    return next(violations(stack, objects), None) is not None
+
+
+def _leaves(value: Any, at: Path) -> Iterator[Path]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    below = [leaf for key, part in inside for leaf in _leaves(part, (*at, key))]
+    yield from below or [at]
+
+
+def _mutations(one: Any, at: Path) -> Iterator[Any]:
+    """Yield the object with the leaf changed, and with the leaf removed."""
+    for change in (_changed, _removed):
+        mutated = copy.deepcopy(one)
+        parent = mutated
+        for part in at[:-1]:
+            parent = parent[part]
+        change(parent, at[-1])
+        yield mutated
+
+
+def _changed(parent: Any, key: str | int) -> None:
+    value = parent[key]
+    if isinstance(value, bool):
+        parent[key] = not value
+    elif isinstance(value, int):
+        parent[key] = value + 1
+    else:
+        parent[key] = f"{value}x" if isinstance(value, str) else {"mutated": "x"}
+
+
+def _removed(parent: Any, key: str | int) -> None:
+    del parent[key]
