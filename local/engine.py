@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from local.report import Report
     from local.tools import Tool
 
-MARK = "INFERENCE_STACKS_RUN"
 COMMANDS = (
     "pulumi",
     "pulumi-language-python",
@@ -46,6 +45,8 @@ class Engine:
 
     The project's own files are read only: each run works on a copy of the stack file, made anew when the file changes.
     """
+
+    MARK = "INFERENCE_STACKS_RUN"
 
     def __init__(  # noqa: PLR0913 - the arguments are what an engine consists of
         self,
@@ -148,7 +149,7 @@ class Engine:
         child = subprocess.Popen(
             processes.tied([str(self.directory / "bin" / "pulumi"), *arguments, *self._flags(arguments)]),
             cwd=self.workspace,
-            env={**self._environment(), MARK: f"{self.directory}:{run}"},
+            env={**self._environment(), self.MARK: f"{self.directory}:{run}"},
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -231,6 +232,7 @@ class Engine:
         if process is not None and process.started_at() <= taken + CLOCK_TOLERANCE:
             raise LocalError(f"the stack is locked by process {holder}, which is still running; wait for it or end it")
         path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}.attrs").unlink(missing_ok=True)
         self._report.say(f"removed the lock of process {holder}, which was killed")
 
     def _restore(self) -> None:
@@ -246,7 +248,7 @@ class Engine:
     def _marked(self) -> dict[Process, str]:
         """Return the processes of this engine's runs, with the run that each belongs to."""
         prefix = f"{self.directory}:"
-        found = processes.marked(MARK)
+        found = processes.marked(self.MARK)
         return {process: mark[len(prefix) :] for process, mark in found.items() if mark.startswith(prefix)}
 
     def _live_runs(self) -> set[str]:

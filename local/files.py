@@ -38,17 +38,21 @@ def private_directory(path: Path) -> Path:
 
 @contextlib.contextmanager
 def locked(path: Path, refusal: str | None = None) -> Generator[None]:
-    """Hold an exclusive lock on the file; the system frees it when the holder ends, however it ends.
+    """Hold an exclusive lock on a file or directory; the system frees it when the holder ends, however it ends.
 
     With `refusal`, raises LocalError with that text where another process holds it; else waits.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | (fcntl.LOCK_NB if refusal else 0))
-        except BlockingIOError:
-            raise LocalError(refusal or "") from None
+    descriptor = os.open(path, os.O_RDONLY | (0 if path.is_dir() else os.O_CREAT), 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if refusal else 0))
+    except BlockingIOError:
+        os.close(descriptor)
+        raise LocalError(refusal or "") from None
+    try:
         yield
+    finally:
+        os.close(descriptor)
 
 
 def sha256(path: Path) -> str:

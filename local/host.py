@@ -1,0 +1,42 @@
+"""What the machine must offer; whatever is missing is said at once, before anything is changed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from local.errors import LocalError
+from local.tools import FREE_BYTES, cache_directory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODULES = ("venv", "ensurepip", "pip")
+COMMANDS = ("git", "make")
+
+
+def check(project: Path) -> None:
+    """Raise LocalError naming everything that is missing for a set-up of the project."""
+    machine = os.uname().machine
+    if sys.platform != "linux" or machine != "x86_64":
+        raise LocalError(f"the embedded control plane runs on Linux x86-64 only; this is {sys.platform} {machine}")
+    missing = [f"Python's module {name}" for name in MODULES if importlib.util.find_spec(name) is None]
+    missing += [f"the command {name}" for name in COMMANDS if shutil.which(name) is None]
+    if missing:
+        raise LocalError(f"this machine lacks {', '.join(missing)}")
+    cache = cache_directory()
+    if (project / ".venv").exists() and (cache / "tools").exists():
+        return
+    for place in (project, cache):
+        free = shutil.disk_usage(_existing(place)).free
+        if free < FREE_BYTES:
+            raise LocalError(
+                f"the first set-up needs {FREE_BYTES / 1000**3:.0f} GB of disk; {place} has {free / 1000**3:.1f} GB free"
+            )
+
+
+def _existing(path: Path) -> Path:
+    return next(folder for folder in (path, *path.parents) if folder.exists())

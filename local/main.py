@@ -1,0 +1,57 @@
+"""The commands of `python -m local`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from local import host, up, venv
+from local.errors import LocalError
+from local.report import Report
+from local.tools import ensure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command; returns the exit code, 1 with one clear error, 130 after Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="python -m local", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, command, text in COMMANDS:
+        commands.add_parser(name, help=text).set_defaults(command=command)
+    command: Callable[[Report], None] = parser.parse_args(arguments).command
+    try:
+        command(Report())
+    except LocalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; running the same command again goes on from here", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def _setup(report: Report) -> None:
+    host.check(up.PROJECT)
+    venv.setup(up.PROJECT, report)
+
+
+def _tools(report: Report) -> None:
+    host.check(up.PROJECT)
+    found = sorted(ensure(None, report).values(), key=lambda tool: tool.name)
+    for tool in found:
+        report.say(f"{tool.name:<27} {tool.version:<8} {tool.sha256}  {tool.path}  ({tool.origin})")
+
+
+COMMANDS: tuple[tuple[str, Callable[[Report], None], str], ...] = (
+    ("up", up.up, "set up what is missing, start the control plane and deploy"),
+    ("down", up.down, "end every process and remove the state"),
+    ("setup", _setup, "make or update the virtual environment"),
+    ("tools", _tools, "find or build the tools, and list them with their checksums"),
+    ("status", up.status, "say what runs"),
+    ("env", up.environment, "print shell variables for using pulumi and kubectl by hand"),
+)

@@ -1,0 +1,177 @@
+"""The embedded default from nothing to a deployed stack, and back to nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from local import files, host, processes, venv
+from local.cluster import MARK, ControlPlane
+from local.engine import Engine
+from local.errors import LocalError
+from local.tools import ensure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from local.report import Report
+    from local.tools import Tool
+
+PROJECT = Path(__file__).parent.parent
+STACK = "dev"
+TOOLS = (
+    "pulumi",
+    "pulumi-language-python",
+    "pulumi-language-python-exec",
+    "pulumi-resource-kubernetes",
+    "kubernetes",
+    "etcd",
+    "kwok",
+    "kwok-stages",
+    "pki",
+    "crds",
+)
+BUSY = "another `up` or `down` works on {state}; wait for it or end it"
+# The provider on PATH is the one that was built for this; the engine expects it from its vendor.
+EXPECTED_WARNINGS = re.compile(r"from \$PATH at|is expected to have version")
+UP_SECONDS = 15.0
+CANCEL_SECONDS = 60.0
+
+
+def state_directory(project: Path = PROJECT) -> Path:
+    """Return where the cluster and the Pulumi state of this checkout live; git ignores it."""
+    return Path(os.environ.get("INFERENCE_STACKS_STATE") or project / ".state").resolve()
+
+
+def up(report: Report, project: Path = PROJECT) -> None:
+    """Set up what is missing, start the control plane and deploy. Raises LocalError; a second call goes on."""
+    host.check(project)
+    state = files.private_directory(state_directory(project))
+    with files.locked(state, refusal=BUSY.format(state=state)):
+        venv.setup(project, report)
+        report.say(_plan(project))
+        tools = ensure(TOOLS, report)
+        plane = ControlPlane(state / "cluster", tools)
+        plane.start(report)
+        engine = _engine(state, tools, plane, project, report)
+        with report.step(f"pulumi up of Pulumi.{STACK}.yaml", UP_SECONDS):
+            _deploy(engine, report)
+        report.say(_summary(plane, engine))
+
+
+def down(report: Report, project: Path = PROJECT) -> None:
+    """End every process of this checkout's control plane and engine, and remove their state. Safe to call twice."""
+    state = state_directory(project)
+    if state.exists():
+        with files.locked(state, refusal=BUSY.format(state=state)):
+            _end_everything(state)
+            shutil.rmtree(state)
+    else:
+        _end_everything(state)
+    report.say("nothing of the embedded control plane is left")
+
+
+def status(report: Report, project: Path = PROJECT) -> None:
+    """Say which parts run and where their files are."""
+    state = state_directory(project)
+    plane = ControlPlane(state / "cluster", {})
+    running = plane.pids()
+    if not running:
+        report.say("the control plane does not run; `make up` starts it")
+        return
+    report.say(f"control plane in {plane.directory}: {'ready' if plane.alive() else 'not ready; `make up` repairs it'}")
+    for part, pid in running.items():
+        report.say(f"  {part:<26} pid {pid}")
+    report.say(f"kubeconfig: {plane.kubeconfig}")
+
+
+def environment(report: Report, project: Path = PROJECT) -> None:
+    """Print what a shell evaluates to use pulumi and kubectl on the embedded control plane by hand."""
+    state = state_directory(project)
+    plane = ControlPlane(state / "cluster", {})
+    engine = _engine(state, {}, plane, project, report)
+    if not engine.workspace.exists():
+        raise LocalError("there is nothing to use yet; run `make up` first")
+    for name, value in engine.shell_environment.items():
+        report.say(f"export {name}={shlex.quote(value)}")
+    report.say(f'export PATH={shlex.quote(engine.path)}:"$PATH"')
+    # The engine reads the stack file beside Pulumi.yaml: this makes it the copy, not the tracked one.
+    report.say(f'pulumi() {{ command pulumi --cwd {shlex.quote(str(engine.workspace))} "$@"; }}')
+
+
+def _engine(state: Path, tools: Mapping[str, Tool], plane: ControlPlane, project: Path, report: Report) -> Engine:
+    return Engine(state / "engine", tools, plane.kubeconfig, project, STACK, report=report)
+
+
+def _end_everything(state: Path) -> None:
+    """End what carries a mark of a directory under `state`, whether or not a record of it is left."""
+    roots = (str(state / "cluster"), f"{state / 'engine'}:")
+    found = {**processes.marked(MARK), **processes.marked(Engine.MARK)}
+    processes.end(process for process, mark in found.items() if mark.startswith(roots))
+
+
+def _plan(project: Path) -> str:
+    """Return a table of the objects that the stack file describes."""
+    python = project / ".venv" / "bin" / "python"
+    command = [str(python), "-m", "cli", "render", f"Pulumi.{STACK}.yaml"]
+    result = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise LocalError(result.stderr.strip())
+    documents = re.split(r"^---$", result.stdout, flags=re.MULTILINE)
+    rows = [_row(document) for document in documents if "\nkind: " in document]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    lines = (f"  {kind:<{widths[0]}}  {namespace:<{widths[1]}}  {name}" for kind, namespace, name in rows)
+    return "\n".join((f"Pulumi.{STACK}.yaml describes {len(rows)} objects:", *lines))
+
+
+def _row(document: str) -> tuple[str, str, str]:
+    """Return kind, namespace and name of one rendered object, whose YAML is in canonical block style."""
+    metadata = re.search(r"^metadata:\n((?:  .*\n)*)", document, re.MULTILINE)
+    head = metadata[1] if metadata else ""
+    found = (
+        re.search(r"^kind: (.+)$", document, re.MULTILINE),
+        re.search(r"^  namespace: (.+)$", head, re.MULTILINE),
+        re.search(r"^  name: (.+)$", head, re.MULTILINE),
+    )
+    kind, namespace, name = (match[1] if match else "" for match in found)
+    return kind, namespace, name
+
+
+def _deploy(engine: Engine, report: Report) -> None:
+    child = engine.popen("up", "--yes", "--skip-preview", "--suppress-progress", output=subprocess.PIPE)
+    try:
+        for line in iter(child.stdout.readline, b"") if child.stdout else ():
+            text = line.decode(errors="replace").rstrip()
+            if text and not EXPECTED_WARNINGS.search(text):
+                report.say(f"  {text}")
+        child.wait()
+    except KeyboardInterrupt:
+        # The engine finishes what it has begun and gives its lock back; a second interruption ends it at once.
+        child.send_signal(signal.SIGINT)
+        child.wait(CANCEL_SECONDS)
+        raise
+    if child.returncode:
+        raise LocalError(f"pulumi up ended with {child.returncode}; what it says is above")
+
+
+def _summary(plane: ControlPlane, engine: Engine) -> str:
+    workloads = plane.kubectl("get", "deployments,pods", "--all-namespaces", "--output=wide").rstrip()
+    return "\n".join(
+        (
+            "",
+            workloads,
+            "",
+            f"outputs: {json.dumps(engine.outputs(), indent=2)}",
+            "",
+            'Look around:    eval "$(python3 -m local env)"; kubectl get nodes; pulumi stack',
+            f"Change it:      edit Pulumi.{STACK}.yaml, then `make up` again",
+            "Remove it all:  make down",
+        )
+    )

@@ -1,0 +1,65 @@
+"""The virtual environment of the project, installed from pinned and hashed requirements."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from local import files, processes
+from local.errors import LocalError
+from local.tools import cache_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from local.report import Report
+
+REQUIREMENTS = "requirements-dev.txt"
+STAMP = "installed"
+UNFINISHED = "unfinished"
+CREATE_SECONDS = 10.0
+INSTALL_SECONDS = 60.0
+
+
+def setup(project: Path, report: Report) -> None:
+    """Make or update .venv; does nothing where it fits the requirements. Raises LocalError where pip fails."""
+    with files.locked(project):
+        environment = project / ".venv"
+        wanted = hashlib.sha256((project / REQUIREMENTS).read_bytes()).hexdigest()
+        usable = _runs(environment) and not (environment / UNFINISHED).exists()
+        if usable and _read(environment / STAMP) == wanted:
+            return
+        if not usable or not _runs(environment, "-m", "pip", "--version"):
+            with report.step("virtual environment", CREATE_SECONDS):
+                shutil.rmtree(environment, ignore_errors=True)
+                _run([sys.executable, "-m", "venv", str(environment)], project)
+        with report.step("Python packages", INSTALL_SECONDS):
+            # A killed pip may leave half a package that looks installed; the mark makes the next run begin anew.
+            (environment / UNFINISHED).touch()
+            install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", REQUIREMENTS]
+            _run([str(environment / "bin" / "python"), *install], project)
+            files.write(environment / STAMP, wanted)
+            (environment / UNFINISHED).unlink()
+
+
+def _runs(environment: Path, *arguments: str) -> bool:
+    python = environment / "bin" / "python"
+    command = [str(python), *(arguments or ("-c", "pass"))]
+    return python.exists() and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _run(command: Sequence[str], directory: Path) -> None:
+    log = cache_directory() / "logs" / "venv.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as stream:
+        result = subprocess.run(processes.tied(command), cwd=directory, stdout=stream, stderr=stream, check=False)
+    if result.returncode:
+        raise LocalError(f"the virtual environment could not be made; the end of {log}:\n{files.tail(log)}")
