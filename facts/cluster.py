@@ -130,9 +130,10 @@ def _get(api: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401, the client 
 
 
 def _kinds(discovery: Mapping[str, Any]) -> Iterator[str]:
+    """Yield `apiVersion/Kind` of each resource; the core group has no name."""
     for group in discovery["items"]:
+        name = group.get("metadata", {}).get("name", "")
         for version in group["versions"]:
+            api = f"{name}/{version['version']}" if name else version["version"]
             for resource in version.get("resources", ()):
-                kind = resource["responseKind"]
-                api = "/".join(part for part in (kind["group"], kind["version"]) if part)
-                yield f"{api}/{kind['kind']}"
+                yield f"{api}/{resource['responseKind']['kind']}"

@@ -15,12 +15,16 @@ from planning.facts import NOTHING_READ, Served, Unknown
 
 
 def discovery(*kinds):
-    groups = {}
-    for api in kinds:
-        group, version, kind = api
-        resource = {"responseKind": {"group": group, "version": version, "kind": kind}}
-        groups.setdefault(group, []).append({"version": version, "resources": [resource]})
-    return {"items": [{"versions": versions} for versions in groups.values()]}
+    """Answer as an API server does: groups by metadata, and built-in kinds without a group of their own."""
+    return {
+        "items": [
+            {
+                "metadata": {"name": group} if group else {},
+                "versions": [{"version": version, "resources": [{"responseKind": {"group": "", "kind": kind}}]}],
+            }
+            for group, version, kind in kinds
+        ]
+    }
 
 
 ANSWERS = {
