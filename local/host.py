@@ -34,7 +34,7 @@ def check(project: Path) -> None:
         free = shutil.disk_usage(_existing(place)).free
         if free < FREE_BYTES:
             raise LocalError(
-                f"the first set-up needs {FREE_BYTES / 1000**3:.0f} GB of disk; {place} has {free / 1000**3:.1f} GB free"
+                f"the first set-up needs {FREE_BYTES / 1000**3:.0f} GB of disk; {place} has {free / 1000**3:.1f} GB"
             )
 
 

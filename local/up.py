@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -21,7 +20,7 @@ from local.tools import ensure
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from local.report import Report
+    from local.report import Report, Step
     from local.tools import Tool
 
 PROJECT = Path(__file__).parent.parent
@@ -39,8 +38,9 @@ TOOLS = (
     "crds",
 )
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
-# The provider on PATH is the one that was built for this; the engine expects it from its vendor.
-EXPECTED_WARNINGS = re.compile(r"from \$PATH at|is expected to have version")
+# The engine takes a provider that was built here for one that strayed onto PATH, and says so under a heading.
+EXPECTED = re.compile(r"from \$PATH at|is expected to have version|^Diagnostics:|^  pulumi:pulumi:Stack \S+:$")
+UNDER_WAY = re.compile(r"^ *\S+ +\S+:\S+ \S+ (creating|updating|deleting|replacing|reading|refreshing) ?\(\d+s\)")
 UP_SECONDS = 15.0
 CANCEL_SECONDS = 60.0
 
@@ -61,9 +61,9 @@ def up(report: Report, project: Path = PROJECT) -> None:
         plane = ControlPlane(state / "cluster", tools)
         plane.start(report)
         engine = _engine(state, tools, plane, project, report)
-        with report.step(f"pulumi up of Pulumi.{STACK}.yaml", UP_SECONDS):
-            _deploy(engine, report)
-        report.say(_summary(plane, engine))
+        with report.step(f"pulumi up of Pulumi.{STACK}.yaml", UP_SECONDS) as step:
+            _deploy(engine, report, step)
+        report.say(_summary(plane))
 
 
 def down(report: Report, project: Path = PROJECT) -> None:
@@ -112,6 +112,7 @@ def _engine(state: Path, tools: Mapping[str, Tool], plane: ControlPlane, project
 
 def _end_everything(state: Path) -> None:
     """End what carries a mark of a directory under `state`, whether or not a record of it is left."""
+    ControlPlane(state / "cluster", {}).stop()
     roots = (str(state / "cluster"), f"{state / 'engine'}:")
     found = {**processes.marked(MARK), **processes.marked(Engine.MARK)}
     processes.end(process for process, mark in found.items() if mark.startswith(roots))
@@ -144,13 +145,17 @@ def _row(document: str) -> tuple[str, str, str]:
     return kind, namespace, name
 
 
-def _deploy(engine: Engine, report: Report) -> None:
-    child = engine.popen("up", "--yes", "--skip-preview", "--suppress-progress", output=subprocess.PIPE)
+def _deploy(engine: Engine, report: Report, step: Step) -> None:
+    quiet = ("--suppress-progress", "--suppress-outputs")
+    child = engine.popen("up", "--yes", "--skip-preview", *quiet, output=subprocess.PIPE)
     try:
         for line in iter(child.stdout.readline, b"") if child.stdout else ():
             text = line.decode(errors="replace").rstrip()
-            if text and not EXPECTED_WARNINGS.search(text):
+            if UNDER_WAY.search(text):
+                step.note = text.strip()
+            elif text and not EXPECTED.search(text):
                 report.say(f"  {text}")
+        step.note = ""
         child.wait()
     except KeyboardInterrupt:
         # The engine finishes what it has begun and gives its lock back; a second interruption ends it at once.
@@ -161,16 +166,14 @@ def _deploy(engine: Engine, report: Report) -> None:
         raise LocalError(f"pulumi up ended with {child.returncode}; what it says is above")
 
 
-def _summary(plane: ControlPlane, engine: Engine) -> str:
+def _summary(plane: ControlPlane) -> str:
     workloads = plane.kubectl("get", "deployments,pods", "--all-namespaces", "--output=wide").rstrip()
     return "\n".join(
         (
             "",
             workloads,
             "",
-            f"outputs: {json.dumps(engine.outputs(), indent=2)}",
-            "",
-            'Look around:    eval "$(python3 -m local env)"; kubectl get nodes; pulumi stack',
+            'Look around:    eval "$(python3 -m local env)"; kubectl get nodes; pulumi stack output --json',
             f"Change it:      edit Pulumi.{STACK}.yaml, then `make up` again",
             "Remove it all:  make down",
         )
