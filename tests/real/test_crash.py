@@ -1,0 +1,135 @@
+"""`kill -9` of a run, at each moment that matters: the next run converges and nothing is left running."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.deployments import in_namespace
+from tests.real.test_deploy import snapshot
+
+pytestmark = pytest.mark.real
+DEADLINE = 60
+
+
+def wait_for(condition, process):
+    until = time.monotonic() + DEADLINE
+    while not condition():
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < until
+        time.sleep(0.002)
+
+
+def kill(process, whole_group):
+    if whole_group:
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def count(one, namespace):
+    resources = one.engine.export()["deployment"]["resources"]
+    kinds = "deployments,services,inferencepools,httproutes,configmaps,roles,rolebindings,serviceaccounts,pods"
+    found = json.loads(one.plane.kubectl("get", kinds, "-n", namespace, "-o", "json"))["items"]
+    return len(resources), sorted(item["kind"] for item in found)
+
+
+def orphans(one):
+    """Return the processes whose environment names this engine."""
+    mark = str(one.engine.directory).encode()
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark in environ.read_bytes():
+                found.append(environ.parent.name)
+    return found
+
+
+def locks(one):
+    return list((one.engine.directory / "backend").glob(".pulumi/locks/**/*.json"))
+
+
+def checkpoint(one):
+    (found,) = (one.engine.directory / "backend" / ".pulumi" / "stacks").rglob("dev.json")
+    return found
+
+
+def waiting_for_a_deployment(one, namespace):
+    def condition():
+        found = json.loads(one.plane.kubectl("get", "deployments", "-n", namespace, "-o", "json"))["items"]
+        return any(item["metadata"]["name"] == "bert-decode" for item in found)
+
+    return condition
+
+
+def no_routes(plane, namespace):
+    return lambda: not plane.kubectl("get", "httproutes", "-n", namespace, "-o", "name")
+
+
+def moment(name, one, namespace):
+    """Return the condition under which a run is at the named moment."""
+    if name == "before the lock":
+        return lambda: True
+    if name == "a Deployment's wait":
+        return waiting_for_a_deployment(one, namespace)
+    first = checkpoint(one).stat().st_mtime_ns
+    seen = set()
+
+    def saving():
+        seen.add(checkpoint(one).stat().st_mtime_ns)
+        return len(seen - {first}) > 4
+
+    return saving
+
+
+@pytest.mark.parametrize("whole_group", [False, True], ids=["parent", "group"])
+@pytest.mark.parametrize("when", ["before the lock", "a Deployment's wait", "a checkpoint"])
+def test_a_killed_up_converges_when_run_again(when, whole_group, deploy, plane):
+    namespace = f"killed-{when.split()[-1]}-{'group' if whole_group else 'parent'}"
+    one = deploy(in_namespace(namespace, bert={}))
+    one.up()
+    complete = count(one, namespace)
+    one.destroy()
+    one.engine.ensure_stack()
+    nodes = plane.kubectl("get", "nodes", "-o", "name").split()
+    if when == "a Deployment's wait":
+        plane.kubectl("cordon", *[node.removeprefix("node/") for node in nodes])
+    try:
+        running = one.engine.popen("up", "--yes", "--skip-preview", output=subprocess.DEVNULL)
+        wait_for(moment(when, one, namespace), running)
+        assert bool(locks(one)) == (when != "before the lock")
+        kill(running, whole_group)
+    finally:
+        plane.kubectl("uncordon", *[node.removeprefix("node/") for node in nodes])
+    one.up()
+    assert count(one, namespace) == complete
+    assert orphans(one) == []
+    assert locks(one) == []
+    assert one.unchanged()
+
+
+@pytest.mark.parametrize("whole_group", [False, True], ids=["parent", "group"])
+def test_a_killed_destroy_can_be_finished_or_undone(whole_group, deploy, plane):
+    namespace = f"killed-destroy-{'group' if whole_group else 'parent'}"
+    before = snapshot(plane)
+    one = deploy(in_namespace(namespace, bert={}))
+    one.up()
+    complete = count(one, namespace)
+    for again in (one.up, one.destroy):
+        running = one.engine.popen("destroy", "--yes", "--skip-preview", output=subprocess.DEVNULL)
+        wait_for(no_routes(plane, namespace), running)
+        kill(running, whole_group)
+        again()
+        assert orphans(one) == []
+        if again == one.up:
+            assert count(one, namespace) == complete
+    until = time.monotonic() + DEADLINE
+    while (left := snapshot(plane)) != before and time.monotonic() < until:
+        time.sleep(1)
+    assert left == before

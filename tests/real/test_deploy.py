@@ -1,0 +1,183 @@
+"""The main job on real parts: deployed, unchanged afterwards, changed as said and no further, gone without a trace."""
+
+import json
+import time
+
+import pytest
+
+from tests.deployments import in_namespace
+
+pytestmark = pytest.mark.real
+
+MANAGED = ("status", "managedFields", "resourceVersion", "generation")
+VOLATILE = {"events", "leases.coordination.k8s.io", "events.events.k8s.io"}
+OBJECTS_OF_A_SERVICE = {
+    "bert", "bert-decode", "bert-service", "bert-epp", "bert-epp-service-account", "bert-epp-role",
+    "bert-epp-role-binding", "bert-epp-metrics-auth", "bert-epp-config", "bert-epp-service", "bert-epp-pool",
+    "bert-epp-deployment", "bert-epp-destination-rule", "routing-bert-route",
+}  # fmt: skip
+
+
+def test_a_model_is_deployed_available_and_stays_as_it_is(deploy):
+    one = deploy(in_namespace("main-job", bert={}))
+    one.up()
+    decode = one.get("deployment", "bert-decode", "main-job")
+    assert {"type": "Available", "status": "True"}.items() <= conditions(decode)["Available"].items()
+    (pod,) = json.loads(one.plane.kubectl("get", "pods", "-n", "main-job", "-l", "llm-d.ai/role=decode", "-o", "json"))[
+        "items"
+    ]
+    node = json.loads(one.plane.kubectl("get", "node", pod["spec"]["nodeName"], "-o", "json"))
+    assert int(node["status"]["allocatable"]["nvidia.com/gpu"]) > 0
+    assert one.get("inferencepool", "bert", "main-job")["spec"]["endpointPickerRef"]["name"] == "bert-epp"
+    assert one.get("httproute", "bert", "main-job")["spec"]["rules"][0]["backendRefs"][0]["name"] == "bert"
+    assert one.unchanged()
+    outputs = one.engine.outputs()
+    assert outputs["contractVersion"] == 1
+    assert outputs["services"]["bert"]["ready"] is True
+    assert outputs["services"]["bert"]["paths"] == ["/main-job/bert"]
+
+
+def conditions(one):
+    return {condition["type"]: condition for condition in one["status"]["conditions"]}
+
+
+def test_every_pod_is_really_created_in_a_namespace_that_enforces_restricted(deploy):
+    one = deploy(in_namespace("restricted", bert={"model": {
+        "name": "org/model", "source": "kit://registry.example/org/model:v1", "secrets": ["registry"]}}))  # fmt: skip
+    one.up()
+    namespace = json.loads(one.plane.kubectl("get", "namespace", "restricted", "-o", "json"))
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+    pods = json.loads(one.plane.kubectl("get", "pods", "-n", "restricted", "-o", "json"))["items"]
+    containers = {
+        part["name"] for pod in pods for part in [*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]]
+    }
+    assert containers == {"model-unpack", "vllm", "epp"}
+    assert {pod["status"]["phase"] for pod in pods} == {"Running"}
+
+
+def test_a_second_service_in_the_namespace_touches_only_its_own_objects(deploy):
+    stack = in_namespace("shared", qwen={})
+    one = deploy(stack)
+    one.up()
+    first = fingerprints(one, "shared")
+    one.write(in_namespace("shared", qwen={}, bert={"accelerator": "amd"}))
+    changes = one.changes()
+    assert {name for name, op in changes.items() if op == "create"} == OBJECTS_OF_A_SERVICE
+    assert {name: op for name, op in changes.items() if op != "create"} in ({}, {"routing": "update"})
+    one.up()
+    assert first.items() <= fingerprints(one, "shared").items()
+    assert one.unchanged()
+    one.write(stack)
+    assert {name for name, op in one.changes().items() if op == "delete"} == OBJECTS_OF_A_SERVICE
+    one.up()
+    assert fingerprints(one, "shared") == first
+
+
+def fingerprints(one, namespace):
+    """Return uid and generation of what a stack makes in a namespace."""
+    kinds = "deployments,services,inferencepools,httproutes,configmaps,roles,rolebindings,serviceaccounts"
+    found = json.loads(one.plane.kubectl("get", kinds, "-n", namespace, "-o", "json"))["items"]
+    return {
+        (item["kind"], item["metadata"]["name"]): (item["metadata"]["uid"], item["metadata"].get("generation"))
+        for item in found
+        if item["metadata"].get("labels", {}).get("app.kubernetes.io/managed-by") == "pulumi"
+    }
+
+
+def test_a_changed_image_or_argument_updates_one_object_and_replaces_none(deploy):
+    one = deploy(in_namespace("changes", qwen={}))
+    one.up()
+    one.write(in_namespace("changes", qwen={"engine": {"args": ["--enforce-eager"]}, "replicas": 2}))
+    assert workloads(one.changes()) == {"qwen-decode": "update"}
+    one.write(in_namespace("changes", qwen={"endpointPicker": {"logLevel": 4}}))
+    assert workloads(one.changes()) == {"qwen-epp-deployment": "update"}
+
+
+def workloads(changes):
+    """Leave out the components themselves, whose inputs are only the headline of the diff."""
+    return {name: op for name, op in changes.items() if name not in {"qwen", "qwen-epp", "inference-stacks-dev"}}
+
+
+def test_destroy_leaves_nothing(deploy, plane):
+    before = snapshot(plane)
+    one = deploy(in_namespace("gone", bert={}))
+    one.up()
+    assert snapshot(plane) != before
+    one.destroy()
+    deadline = time.monotonic() + 60
+    while (left := snapshot(plane)) != before and time.monotonic() < deadline:
+        time.sleep(1)
+    assert left == before
+
+
+def snapshot(plane):
+    """Return every listable object of the cluster without what controllers manage about it."""
+    kinds = sorted(set(plane.kubectl("api-resources", "--verbs=list", "-o", "name").split()) - VOLATILE)
+    found = json.loads(plane.kubectl("get", ",".join(kinds), "--all-namespaces", "-o", "json"))["items"]
+    return {
+        (item["apiVersion"], item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]): stripped(item)
+        for item in found
+        if item["kind"] not in {"Event", "Lease"}
+    }
+
+
+def stripped(item):
+    if isinstance(item, dict):
+        return {key: stripped(value) for key, value in item.items() if key not in MANAGED}
+    return [stripped(value) for value in item] if isinstance(item, list) else item
+
+
+def test_a_service_deleted_by_hand_comes_back(deploy):
+    one = deploy(in_namespace("by-hand", bert={}))
+    one.up()
+    one.plane.kubectl("delete", "service", "bert", "-n", "by-hand")
+    assert one.preview("--refresh", "--expect-no-changes").returncode != 0
+    one.up("--refresh")
+    assert one.get("service", "bert", "by-hand")["spec"]["ports"][0]["name"] == "8000"
+    assert one.unchanged()
+
+
+def test_five_mistakes_are_said_at_once_and_nothing_changes(deploy, plane):
+    stack = in_namespace("mistakes", qwen={"acelerator": "amd", "replicas": "2"}, large={"accelerator": "amd-mi300x"})
+    stack["services"]["large"]["parallelism"] = {"tensor": 16}
+    stack["services"]["Bad_Name"] = stack["services"]["qwen"] | {"acelerator": "amd"}
+    stack["services"]["nothing"] = {"accelerator": "nvidia"}
+    one = deploy(stack)
+    before = snapshot(plane)
+    for command in (["preview"], ["up", "--yes", "--skip-preview"]):
+        done = one.engine.run(*command, check=False)
+        said = done.stdout + done.stderr
+        assert done.returncode != 0
+        assert "Traceback" not in said
+        for line in (
+            "services.qwen.acelerator: unknown key (acelerator); did you mean accelerator?",
+            "services.qwen.replicas: is text (2); write the number without quotes",
+            "services.Bad_Name: is not a DNS-1035 label (Bad_Name)",
+            "services.large.parallelism: a pod would need 16 devices",
+            "services.nothing.model: is missing",
+        ):
+            assert line in said
+    assert snapshot(plane) == before
+
+
+def test_a_secret_inside_the_structure_is_refused(deploy):
+    one = deploy(in_namespace("secretive", bert={}))
+    done = one.engine.run("config", "set", "--secret", "--path", "inference-stacks:stack.labels.team", "hunter2")
+    assert done.returncode == 0
+    done = one.preview()
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert "inference-stacks:stack: holds a secret value" in said
+    assert "hunter2" not in said
+
+
+def test_a_missing_crd_is_said_at_preview_within_seconds(deploy, new_plane):
+    bare = new_plane(crds=("gateway-api", "istio"))
+    one = deploy(in_namespace("no-pool", bert={}), bare)
+    one.engine.ensure_stack()
+    began = time.monotonic()
+    done = one.preview()
+    assert time.monotonic() - began < 20
+    assert done.returncode != 0
+    assert "inference.networking.k8s.io/v1/InferencePool: the cluster does not serve it; install" in done.stdout
+    assert "Gateway API Inference Extension v1.5.0: kubectl apply --server-side -f https://" in done.stdout

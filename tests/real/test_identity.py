@@ -1,0 +1,109 @@
+"""Least privilege and secrets: what each identity may do, and what state and processes give away."""
+
+import base64
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from local.errors import LocalError
+from tests.deployments import in_namespace
+
+pytestmark = pytest.mark.real
+
+
+def allowed(plane, account, verb, resource, namespace, *more):
+    try:
+        answer = plane.kubectl("auth", "can-i", verb, resource, "-n", namespace, f"--as={account}", *more)
+    except LocalError:
+        return False
+    return answer.strip() == "yes"
+
+
+def test_the_picker_may_read_its_pool_and_nothing_that_it_does_not_need(deploy, plane):
+    one = deploy(in_namespace("picker-rights", bert={}))
+    one.up()
+    me = "system:serviceaccount:picker-rights:bert-epp"
+    assert allowed(plane, me, "list", "pods", "picker-rights")
+    assert allowed(plane, me, "watch", "inferencepools.inference.networking.k8s.io/bert", "picker-rights")
+    assert allowed(plane, me, "create", "tokenreviews.authentication.k8s.io", "picker-rights")
+    for verb, resource, namespace in (
+        ("list", "inferencepools.inference.networking.k8s.io", "picker-rights"),
+        ("get", "inferencepools.inference.networking.k8s.io/other", "picker-rights"),
+        ("list", "pods", "default"),
+        ("get", "secrets", "picker-rights"),
+        ("get", "configmaps", "picker-rights"),
+        ("create", "pods", "picker-rights"),
+        ("create", "leases.coordination.k8s.io", "picker-rights"),
+    ):
+        assert not allowed(plane, me, verb, resource, namespace), (verb, resource, namespace)
+
+
+def test_the_interceptor_may_get_and_list_services_of_the_models_and_nothing_else(deploy, plane):
+    one = deploy(in_namespace("meter-rights", bert={}))
+    one.up()
+    me = "system:serviceaccount:metering:phoebe-interceptor"
+    assert allowed(plane, me, "get", "services", "meter-rights")
+    assert allowed(plane, me, "list", "services", "meter-rights")
+    for verb, resource, namespace in (
+        ("watch", "services", "meter-rights"),
+        ("list", "services", "metering"),
+        ("list", "services", "default"),
+        ("get", "secrets", "meter-rights"),
+        ("list", "pods", "meter-rights"),
+        ("update", "services", "meter-rights"),
+    ):
+        assert not allowed(plane, me, verb, resource, namespace), (verb, resource, namespace)
+
+
+def test_exactly_one_service_carries_the_routing_contract(deploy, plane):
+    one = deploy(in_namespace("contract", bert={}, qwen={"interceptor": {"resourceId": "chat-7f3a"}}))
+    one.up()
+    for billed, name in (("bert", "bert"), ("chat-7f3a", "qwen")):
+        selector = f"saturncloud.io/resource-id={billed},saturncloud.io/service-type=internal"
+        found = json.loads(plane.kubectl("get", "services", "-n", "contract", "-l", selector, "-o", "json"))["items"]
+        assert [service["metadata"]["name"] for service in found] == [name]
+
+
+def spellings(secret):
+    """Return a secret in the clear, and what of it shows in base64 at each of the three alignments."""
+    yield secret
+    for shift in range(3):
+        yield base64.b64encode(b" " * shift + secret.encode()).decode()[4:-4]
+
+
+def test_no_secret_is_in_state_backups_history_or_command_lines(deploy, plane):
+    one = deploy(in_namespace("secrets", bert={}))
+    user = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))["users"][0]["user"]
+    secrets = [value for value in user.values() if isinstance(value, str)]
+    assert secrets
+    one.engine.ensure_stack()
+    secrets.append((one.engine.directory / "passphrase").read_text(encoding="utf-8"))
+    commands = set()
+    running = one.engine.popen("up", "--yes", "--skip-preview", output=subprocess.DEVNULL)
+    while running.poll() is None:
+        commands |= command_lines()
+        time.sleep(0.02)
+    assert running.returncode == 0
+    one.up("--refresh")
+    texts = [
+        path.read_text(encoding="utf-8") for path in (one.engine.directory / "backend").rglob("*") if path.is_file()
+    ]
+    texts += [json.dumps(one.engine.export()), *commands, json.dumps(one.engine.outputs())]
+    assert len(texts) > 5
+    assert any("pulumi-resource-kubernetes" in command for command in commands)
+    for spelling in (spelling for secret in secrets for spelling in spellings(secret)):
+        assert not any(spelling in text for text in texts)
+
+
+def command_lines():
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.add(entry.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return found

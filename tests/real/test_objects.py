@@ -1,0 +1,90 @@
+"""The API server agrees with what we render, and with our own schemas of its custom kinds."""
+
+import copy
+import json
+
+import pytest
+import yaml
+
+from cli.render import render
+from local.errors import LocalError
+from manifests import validation
+from tests.stacks import SHIPPED, find, rendered, tree
+
+pytestmark = pytest.mark.real
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_the_server_accepts_every_rendered_object_strictly(path, plane):
+    objects = list(yaml.safe_load_all(render(str(path), None)))
+    missing = {one["metadata"]["namespace"] for one in objects if "namespace" in one["metadata"]}
+    for namespace in missing:
+        plane.kubectl("create", "namespace", namespace)
+    try:
+        text = "---\n".join(yaml.safe_dump(one) for one in objects if one["kind"] != "Namespace")
+        plane.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
+    finally:
+        for namespace in missing:
+            plane.kubectl("delete", "namespace", namespace)
+
+
+EDITS = {
+    "InferencePool": [
+        (["spec", "selector"], {"app": "x"}),
+        (["spec", "targetPorts"], []),
+        (["spec", "targetPorts"], [{"number": 0}]),
+        (["spec", "targetPorts"], [{"number": port} for port in range(1, 10)]),
+        (["spec", "endpointPickerRef", "failureMode"], "FailClosed"),
+        (["spec", "endpointPickerRef", "failureMode"], "FailOpen"),
+        (["spec", "endpointPickerRef", "prt"], 1),
+        (["spec", "appProtocol"], "kubernetes.io/h2c"),
+        (["spec", "appProtocol"], "grpc"),
+    ],
+    "HTTPRoute": [
+        (["spec", "rules", 0, "matches", 0, "path", "type"], "Prefix"),
+        (["spec", "rules", 0, "matches", 0, "path", "value"], "no-slash"),
+        (["spec", "rules", 0, "backendRefs", 0, "weight"], -1),
+        (["spec", "rules", 0, "backendRefs", 0, "weight"], 0),
+        (["spec", "rules", 0, "backendRefs", 0, "wieght"], 1),
+        (["spec", "parentRefs", 0, "port"], 70000),
+        (["spec", "hostnames"], ["llm.example.com"]),
+    ],
+    "DestinationRule": [
+        (["spec", "trafficPolicy", "portLevelSettings", 0, "tls", "mode"], "PLAIN"),
+        (["spec", "trafficPolicy", "portLevelSettings", 0, "tls", "mode"], "DISABLE"),
+        (["spec", "trafficPolicy", "portLevelSettings", 0, "prt"], {}),
+        (["spec", "hots"], "x"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [(kind, path, value) for kind, edits in EDITS.items() for path, value in edits],
+    ids=lambda part: json.dumps(part)[:60],
+)
+def test_our_schemas_accept_and_refuse_what_the_server_does(kind, path, value, plane):
+    name = "qwen-epp" if kind == "DestinationRule" else "qwen"
+    one = copy.deepcopy(dict(find(rendered(tree()), kind, name)))
+    one["metadata"] = one["metadata"] | {"namespace": "default"}
+    parent = one
+    for part in path[:-1]:
+        parent = parent[part]
+    parent[path[-1]] = value
+    assert ours(one) == servers(plane, one)
+
+
+def ours(one):
+    try:
+        validation.check([one])
+    except validation.SchemaError:
+        return False
+    return True
+
+
+def servers(plane, one):
+    try:
+        plane.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", input=yaml.safe_dump(one))
+    except LocalError:
+        return False
+    return True
