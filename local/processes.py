@@ -48,8 +48,6 @@ class Process:
         return Process(pid, int(fields[19]), _boot())
 
     def alive(self) -> bool:
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self.pid, os.WNOHANG)
         return Process.of(self.pid) == self
 
     def signal(self, number: signal.Signals) -> None:

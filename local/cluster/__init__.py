@@ -58,6 +58,7 @@ class ControlPlane:
         self._crds = crds
         self._nodes = nodes
         self._tie = tie_to_parent
+        self._children: list[subprocess.Popen[bytes]] = []
 
     @property
     def kubeconfig(self) -> Path:
@@ -177,8 +178,7 @@ class ControlPlane:
         process = processes.Process.of(child.pid)
         record = [process.pid, process.started, process.boot] if process else None
         self._save(processes={**state.get("processes", {}), part: record})
-        # The part outlives this object on purpose; what became of it is read from /proc.
-        child.returncode = 0
+        self._children.append(child)
 
     def _prepare(self) -> None:
         """Install custom resource definitions and nodes, all of them at once."""
@@ -226,6 +226,8 @@ class ControlPlane:
         processes.end((running[part] for part in ("kube-apiserver",) if part in running), grace=0)
         processes.end(running[part] for part in ("etcd",) if part in running)
         self._end_unrecorded()
+        for child in self._children:
+            child.poll()
         self._save(processes={})
 
     def _end_unrecorded(self) -> None:

@@ -1,0 +1,238 @@
+"""The embedded control plane: real, isolated, repaired after any part was killed, gone without a trace."""
+
+import io
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from local import processes
+from local.cluster import MARK, NODES, ControlPlane, parts
+from local.errors import LocalError
+from local.report import Report
+
+pytestmark = pytest.mark.real
+
+RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+
+
+def deployment(name: str, **container) -> str:
+    pod = {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "initContainers": [{"name": "unpack", "image": "example.invalid/x", "securityContext": RESTRICTED}],
+        "containers": [{"name": "c", "image": "example.invalid/x", "securityContext": RESTRICTED, **container}],
+    }
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return json.dumps({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec})
+
+
+@pytest.fixture
+def namespace(plane, request):
+    name = f"test-{abs(hash(request.node.nodeid)) % 10**8}"
+    plane.kubectl("create", "namespace", name)
+    plane.kubectl("label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted")
+    yield name
+    plane.kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def own(new_plane):
+    plane = new_plane(crds=())
+    yield plane
+    plane.remove()
+
+
+@pytest.mark.parametrize("resource", ["nvidia.com/gpu", "amd.com/gpu"])
+def test_a_gpu_deployment_is_available_within_ten_seconds_ten_times_in_a_row(plane, namespace, resource):
+    times = []
+    for number in range(10):
+        started = time.monotonic()
+        text = deployment(f"d{number}", resources={"limits": {resource: "1"}})
+        plane.kubectl("create", "-n", namespace, "-f", "-", input=text)
+        plane.kubectl("wait", "-n", namespace, "--for=condition=Available", f"deployment/d{number}", "--timeout=30s")
+        times.append(time.monotonic() - started)
+        plane.kubectl("delete", "-n", namespace, f"deployment/d{number}", "--cascade=foreground")
+    assert max(times) < 10, times
+
+
+def test_more_gpus_than_a_node_has_stay_pending(plane, namespace):
+    plane.kubectl(
+        "create", "-n", namespace, "-f", "-", input=deployment("big", resources={"limits": {"nvidia.com/gpu": "9"}})
+    )
+    plane.kubectl(
+        "wait", "-n", namespace, "--for=condition=PodScheduled=False", "pod", "-l", "app=big", "--timeout=20s"
+    )
+
+
+def test_a_restricted_namespace_refuses_a_pod_that_runs_as_root(plane, namespace):
+    with pytest.raises(LocalError, match="violates PodSecurity"):
+        plane.kubectl("run", "root", "-n", namespace, "--image=example.invalid/x")
+
+
+def test_a_service_account_gets_a_token_and_only_its_rights(plane, namespace):
+    token = plane.kubectl("create", "token", "default", "-n", namespace).strip()
+    with pytest.raises(LocalError, match="forbidden"):
+        plane.kubectl(f"--token={token}", "get", "secrets", "-n", namespace)
+
+
+def test_what_an_owner_leaves_is_collected(plane, namespace):
+    plane.kubectl("create", "-n", namespace, "-f", "-", input=deployment("gone"))
+    plane.kubectl("wait", "-n", namespace, "--for=condition=Available", "deployment/gone", "--timeout=30s")
+    plane.kubectl("delete", "-n", namespace, "deployment/gone")
+    plane.kubectl("wait", "-n", namespace, "--for=delete", "pod", "-l", "app=gone", "--timeout=20s")
+
+
+def test_every_custom_resource_is_served_when_start_returns(plane):
+    defined = plane.kubectl("get", "crd", "-o", "name").split()
+    served = plane.kubectl("api-resources", "-o", "name").split()
+    assert len(defined) > 20
+    assert {name.partition("/")[2] for name in defined} <= set(served)
+
+
+def test_the_nodes_are_those_of_the_file(plane):
+    nodes = json.loads(plane.kubectl("get", "nodes", "-o", "json"))["items"]
+    gpus: dict[str | None, list[int]] = {}
+    for node in nodes:
+        labels, allocatable = node["metadata"]["labels"], node["status"]["allocatable"]
+        product = labels.get("nvidia.com/gpu.product") or labels.get("amd.com/gpu.product-name")
+        gpus.setdefault(product, []).append(int(allocatable.get("nvidia.com/gpu", allocatable.get("amd.com/gpu", 0))))
+    assert gpus == {"NVIDIA-H100-80GB-HBM3": [8, 8], "NVIDIA-L40S": [4], "AMD_Instinct_MI300X_OAM": [8], None: [0]}
+
+
+def test_every_listener_is_on_loopback(plane):
+    own = {str(pid) for pid in plane.pids().values()}
+    inodes = {str(link.readlink()) for pid in own for link in Path(f"/proc/{pid}/fd").iterdir() if link.exists()}
+    addresses = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
+                addresses.add(fields[1].partition(":")[0])
+    assert addresses == {"0100007F"}
+
+
+def test_only_the_owner_reads_keys_and_state(plane):
+    for path in (plane.directory, *plane.directory.rglob("*")):
+        if path.is_dir() and path.parent in (plane.directory, plane.directory.parent):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o700, path
+    for path in (plane.kubeconfig, plane.directory / "tokens.csv", *(plane.directory / "pki").iterdir()):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_no_command_line_holds_the_token(plane):
+    token = (plane.directory / "tokens.csv").read_text().partition(",")[0]
+    for pid in plane.pids().values():
+        assert token.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def test_two_planes_run_at_once_and_know_nothing_of_each_other(plane, own):
+    own.kubectl("create", "configmap", "mine", "-n", "default")
+    assert "mine" not in plane.kubectl("get", "configmap", "-n", "default")
+    assert not set(plane.pids().values()) & set(own.pids().values())
+    assert own.kubectl("get", "crd") == ""
+
+
+@pytest.mark.parametrize("part", parts.PARTS)
+def test_a_killed_part_is_repaired_by_the_next_start(own, part):
+    own.kubectl("create", "configmap", "kept", "-n", "default")
+    before = own.pids()
+    os.kill(before[part], signal.SIGKILL)
+    wait_until(lambda: not own.alive())
+    own.start(Report(io.StringIO()))
+    after = own.pids()
+    assert after.pop(part) != before.pop(part)
+    assert after == before
+    assert "kept" in own.kubectl("get", "configmap", "-n", "default")
+
+
+def test_a_restart_on_a_port_that_was_taken_meanwhile_picks_another(own):
+    own.stop()
+    port = json.loads((own.directory / "state.json").read_text())["ports"]["kube-apiserver"]
+    with socket.socket() as squatter:
+        squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        squatter.bind(("127.0.0.1", port))
+        squatter.listen()
+        own.start(Report(io.StringIO()))
+    assert own.alive()
+    assert f":{port}" not in own.kubeconfig.read_text()
+
+
+def test_a_pid_that_is_not_ours_any_more_is_left_alone(tools, tmp_path):
+    stranger = subprocess.Popen(["sleep", "60"])
+    try:
+        process = processes.Process.of(stranger.pid)
+        assert process is not None
+        record = {part: [process.pid, process.started - 1, process.boot] for part in parts.PARTS}
+        plane = ControlPlane(tmp_path / "plane", tools)
+        plane.directory.mkdir()
+        (plane.directory / "state.json").write_text(json.dumps({"ports": parts.free_ports(), "processes": record}))
+        assert plane.pids() == {}
+        plane.remove()
+        assert stranger.poll() is None
+        assert not plane.directory.exists()
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_parts_die_with_the_test_run_that_they_are_tied_to(tools, tmp_path):
+    program = (
+        "import io, os, pathlib, sys, signal\nfrom local.cluster import ControlPlane\nfrom local.report import Report\n"
+        "from local.tools import ensure\nsay = Report(io.StringIO())\n"
+        "ControlPlane(pathlib.Path(sys.argv[1]), ensure(None, say), crds=(), tie_to_parent=True).start(say)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    directory = tmp_path / "plane"
+    assert subprocess.run([sys.executable, "-c", program, str(directory)], check=False).returncode == -signal.SIGKILL
+    wait_until(lambda: not processes.marked(MARK, str(directory)))
+
+
+def test_a_start_that_was_killed_half_way_is_finished_by_the_next_one(tools, tmp_path):
+    program = (
+        "import io, pathlib, sys\nfrom local.cluster import ControlPlane\nfrom local.report import Report\n"
+        "from local.tools import ensure\nsay = Report(io.StringIO())\n"
+        "ControlPlane(pathlib.Path(sys.argv[1]), ensure(None, say), crds=()).start(say)\n"
+    )
+    plane = ControlPlane(tmp_path / "plane", tools, crds=())
+    child = subprocess.Popen([sys.executable, "-c", program, str(plane.directory)])
+    wait_until(lambda: "kube-apiserver" in plane.pids())
+    child.kill()
+    child.wait()
+    try:
+        plane.start(Report(io.StringIO()))
+        assert plane.alive()
+        assert len(processes.marked(MARK, str(plane.directory))) == len(parts.PARTS)
+    finally:
+        plane.remove()
+    assert not processes.marked(MARK, str(plane.directory))
+    assert not plane.directory.exists()
+
+
+def test_a_part_that_cannot_start_is_named_with_the_end_of_its_log(tools, tmp_path):
+    plane = ControlPlane(tmp_path / "plane", {**tools, "etcd": tools["kwok"]}, tie_to_parent=True)
+    with pytest.raises(LocalError, match=r"(?s)etcd ended; the end of .*etcd\.log:\n.*unknown flag"):
+        plane.start(Report(io.StringIO()))
+    plane.remove()
+
+
+def test_no_fake_node_is_tainted():
+    nodes = list(yaml.safe_load_all(NODES.read_text()))
+    assert len(nodes) == 5
+    assert not any(node["spec"] for node in nodes)
+
+
+def wait_until(condition, seconds=15.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

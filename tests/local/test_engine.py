@@ -1,0 +1,248 @@
+"""The engine: the project stays as it is, secrets stay secret, whatever a killed run left is repaired."""
+
+import datetime as dt
+import io
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from local import files, processes
+from local.engine import Engine
+from local.errors import LocalError
+from local.report import Report
+from local.tools import Tool
+
+PROGRAM = """
+import pulumi
+import pulumi_kubernetes as k8s
+
+config = pulumi.Config()
+cluster = k8s.Provider("cluster", kubeconfig=config.require_secret("kubeconfig"), cluster_identifier="test")
+for name in config.require_object("names"):
+    metadata = {"name": name, "namespace": "default", "annotations": {"pulumi.com/skipAwait": "true"}}
+    k8s.core.v1.ConfigMap(name, metadata=metadata, opts=pulumi.ResourceOptions(provider=cluster))
+waited = config.get("waited")
+if waited:
+    metadata = {"name": waited, "namespace": "default", "annotations": {"pulumi.com/waitFor": "jsonpath={.data.go}=on"}}
+    k8s.core.v1.ConfigMap(waited, metadata=metadata, opts=pulumi.ResourceOptions(provider=cluster))
+pulumi.export("names", config.require_object("names"))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "Pulumi.yaml").write_text(
+        "name: engine-test\nruntime:\n  name: python\n  options: {virtualenv: .venv}\n"
+    )
+    (project / "__main__.py").write_text(PROGRAM)
+    write_stack(project, "one")
+    return project
+
+
+def write_stack(project: Path, *names: str, waited: str = "") -> None:
+    text = f"config:\n  engine-test:names: {json.dumps(names)}\n"
+    (project / "Pulumi.dev.yaml").write_text(text + (f"  engine-test:waited: {waited}\n" if waited else ""))
+
+
+@pytest.fixture
+def said() -> io.StringIO:
+    return io.StringIO()
+
+
+@pytest.fixture
+def engine(tmp_path, project, plane, tools, said):
+    engine = Engine(tmp_path / "engine", tools, plane.kubeconfig, project, "dev", report=Report(said))
+    yield engine
+    engine.stop()
+    write_stack(project)
+    engine.run("destroy", "--yes", check=False)
+
+
+@pytest.fixture
+def broken(tmp_path, project, said):
+    """Return an engine whose `pulumi` only leaves a trace, for what happens before it is called."""
+    directory = tmp_path / "engine"
+    fake = tmp_path / "fake"
+    fake.write_text("#!/bin/sh\n")
+    fake.chmod(0o755)
+    names = ("pulumi", "pulumi-language-python", "pulumi-language-python-exec", "pulumi-resource-kubernetes", "kubectl")
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text("{}")
+    tools = {name: Tool(name, "0", fake, "", "test") for name in names}
+    return Engine(directory, tools, kubeconfig, project, "dev", report=Report(said))
+
+
+def lock(engine: Engine, **changes: object) -> Path:
+    content = {
+        "pid": os.getpid(),
+        "username": "somebody",
+        "hostname": socket.gethostname(),
+        "timestamp": dt.datetime.now(dt.UTC).isoformat(),
+        **changes,
+    }
+    path = engine.directory / "backend/.pulumi/locks/organization/engine-test/dev" / f"{uuid.uuid4()}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def dead_pid() -> int:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    return child.pid
+
+
+def test_a_lock_of_another_host_is_refused(broken):
+    path = lock(broken, hostname="elsewhere", pid=dead_pid())
+    with pytest.raises(LocalError, match=r"locked by process \d+ on elsewhere"):
+        broken.ensure_stack()
+    assert path.exists()
+
+
+def test_a_lock_of_a_living_process_is_refused_and_names_it(broken):
+    path = lock(broken)
+    with pytest.raises(LocalError, match=f"locked by process {os.getpid()}, which is still running"):
+        broken.ensure_stack()
+    assert path.exists()
+
+
+def test_a_lock_of_a_dead_process_of_this_host_is_broken_and_said_so(broken, said):
+    path = lock(broken, pid=dead_pid())
+    broken.ensure_stack()
+    assert not path.exists()
+    assert "removed the lock of process" in said.getvalue()
+
+
+def test_a_lock_whose_pid_now_belongs_to_a_later_process_is_broken(broken):
+    path = lock(broken, timestamp=dt.datetime(2020, 1, 1, tzinfo=dt.UTC).isoformat())
+    broken.ensure_stack()
+    assert not path.exists()
+
+
+def test_a_lock_that_cannot_be_read_is_left_and_named(broken):
+    path = lock(broken)
+    path.write_text("{")
+    with pytest.raises(LocalError, match="cannot be read"):
+        broken.ensure_stack()
+    assert path.exists()
+
+
+def test_children_of_a_killed_run_end_before_its_lock_is_broken(broken, said):
+    directory = broken.directory.resolve()
+    child = subprocess.Popen(["sleep", "60"], env={Engine.MARK: f"{directory}:{uuid.uuid4()}"}, start_new_session=True)
+    stranger = subprocess.Popen(["sleep", "60"], env={Engine.MARK: f"{directory}-other:{uuid.uuid4()}"})
+    try:
+        lock(broken, pid=dead_pid())
+        broken.ensure_stack()
+        assert child.wait(timeout=5) == -signal.SIGTERM
+        assert stranger.poll() is None
+        lines = said.getvalue().splitlines()
+        assert [line.split()[0] for line in lines] == ["ending", "removed"]
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_secrets_under_a_foreign_passphrase_are_refused(broken, project):
+    (project / "Pulumi.dev.yaml").write_text("config:\n  engine-test:token:\n    secure: v1:abc\n")
+    with pytest.raises(LocalError, match="holds secrets that only its own passphrase opens"):
+        broken.ensure_stack()
+
+
+def test_a_damaged_checkpoint_is_replaced_by_its_backup(broken, said):
+    checkpoint = broken.directory / "backend/.pulumi/stacks/engine-test/dev.json"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.with_name("dev.json.bak").write_text('{"version": 3, "checkpoint": {}}')
+    checkpoint.write_text('{"version": 3, "checkp')
+    broken.ensure_stack()
+    assert json.loads(checkpoint.read_text()) == {"version": 3, "checkpoint": {}}
+    assert "was damaged" in said.getvalue()
+
+
+def test_children_see_nothing_of_the_users_environment(broken, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", "/somebody/else")
+    monkeypatch.setenv("PULUMI_ACCESS_TOKEN", "pul-secret")
+    monkeypatch.setenv("AWS_PROFILE", "production")
+    environment = broken._environment()
+    assert environment["KUBECONFIG"] == str(broken._kubeconfig)
+    assert environment["HOME"] == str(broken.directory / "home")
+    assert not {"PULUMI_ACCESS_TOKEN", "AWS_PROFILE"} & set(environment)
+
+
+@pytest.mark.real
+def test_up_leaves_the_project_untouched_and_the_second_preview_empty(engine, project, plane):
+    before = {path: path.read_bytes() for path in sorted(project.iterdir()) if path.is_file()}
+    engine.run("up", "--yes", "--skip-preview")
+    assert "3 unchanged" in engine.run("preview", "--refresh", "--expect-no-changes").stdout
+    assert {path: path.read_bytes() for path in sorted(project.iterdir()) if path.is_file()} == before
+    assert engine.outputs() == {"names": ["one"]}
+    assert "one" in plane.kubectl("get", "configmap", "-n", "default")
+
+
+@pytest.mark.real
+def test_a_changed_stack_file_is_taken_over_without_another_salt(engine, project):
+    engine.run("up", "--yes", "--skip-preview")
+    salt = [
+        line
+        for line in (engine.workspace / "Pulumi.dev.yaml").read_text().splitlines()
+        if line.startswith("encryptionsalt")
+    ]
+    write_stack(project, "one", "two")
+    engine.run("up", "--yes", "--skip-preview")
+    assert engine.outputs() == {"names": ["one", "two"]}
+    assert salt[0] in (engine.workspace / "Pulumi.dev.yaml").read_text()
+
+
+@pytest.mark.real
+def test_the_kubeconfig_is_nowhere_in_the_clear(engine, plane):
+    engine.run("up", "--yes", "--skip-preview")
+    token = (plane.directory / "tokens.csv").read_text().partition(",")[0]
+    holders = [path for path in engine.directory.rglob("*") if path.is_file() and token.encode() in path.read_bytes()]
+    assert holders == []
+    assert token not in json.dumps(engine.export())
+    assert stat.S_IMODE((engine.directory / "passphrase").stat().st_mode) == 0o600
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("whole_group", [False, True], ids=["parent", "group"])
+def test_a_killed_up_converges_and_leaves_no_process(engine, project, plane, said, whole_group):
+    write_stack(project, "one", waited="slow")
+    with (engine.directory.parent / "log").open("wb") as log:
+        child = engine.popen("up", "--yes", "--skip-preview", output=log)
+        wait_until(lambda: "slow" in plane.kubectl("get", "configmap", "-n", "default"))
+        with pytest.raises(LocalError, match=f"locked by process {child.pid}"):
+            engine.run("up", "--yes", "--skip-preview")
+        (os.killpg if whole_group else os.kill)(child.pid, signal.SIGKILL)
+        child.wait()
+    plane.kubectl("patch", "configmap", "slow", "-n", "default", "--type=merge", '--patch={"data":{"go":"on"}}')
+    engine.run("up", "--yes", "--skip-preview")
+    assert "removed the lock" in said.getvalue()
+    assert len(engine.export()["deployment"].get("pending_operations") or []) == 0
+    assert "unchanged" in engine.run("preview", "--refresh", "--expect-no-changes").stdout
+    wait_until(lambda: not processes.marked(Engine.MARK))
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "file"
+    files.write(path, "first")
+    with pytest.raises(UnicodeEncodeError):
+        files.write(path, "second \udcff")
+    assert path.read_text() == "first"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def wait_until(condition, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

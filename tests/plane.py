@@ -1,0 +1,56 @@
+"""The real parts as fixtures: every tool, one control plane for the session, more of them on request.
+
+A tool that cannot be had is an error of every test that asks for it; nothing skips.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from local.cluster import CRDS, ControlPlane
+from local.report import Report
+from local.tools import Tool, ensure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+USED = pytest.StashKey[dict[str, Tool]]()
+
+
+@pytest.fixture(scope="session")
+def tools(request: pytest.FixtureRequest) -> dict[str, Tool]:
+    found = ensure(None, Report())
+    request.config.stash[USED] = found
+    return found
+
+
+@pytest.fixture(scope="session")
+def new_plane(tools: dict[str, Tool], tmp_path_factory: pytest.TempPathFactory):
+    """Return a function that starts a control plane of its own; all are gone at the end of the session."""
+    planes: list[ControlPlane] = []
+
+    def start(crds: Sequence[str] = CRDS) -> ControlPlane:
+        plane = ControlPlane(tmp_path_factory.mktemp("plane"), tools, crds=crds, tie_to_parent=True)
+        planes.append(plane)
+        plane.start(Report(io.StringIO()))
+        return plane
+
+    yield start
+    for plane in planes:
+        plane.remove()
+
+
+@pytest.fixture(scope="session")
+def plane(new_plane: Callable[..., ControlPlane]) -> ControlPlane:
+    return new_plane()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    used = config.stash.get(USED, {})
+    if used:
+        terminalreporter.section("real parts")
+    for name, tool in sorted(used.items()):
+        terminalreporter.line(f"{name} {tool.version} sha256:{tool.sha256} {tool.path} ({tool.origin})")
