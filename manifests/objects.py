@@ -47,3 +47,12 @@ def metadata(
 def compact(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Drop what is absent or empty: the provider compares custom resources literally, so an empty map is a change."""
     return {key: value for key, value in fields.items() if value not in (None, {}, [])}
+
+
+def field_ref(path: str) -> dict[str, str]:
+    """Return a reference to a field of the pod, with the version that the server would fill in.
+
+    The reference is one atomic value to server-side apply: left to be defaulted, a second apply of the same object by
+    another run (after a crash) would be a conflict.
+    """
+    return {"apiVersion": "v1", "fieldPath": path}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from manifests.objects import Manifest, Rendered, metadata
+from manifests.objects import Manifest, Rendered, field_ref, metadata
 from manifests.routing import SKIP_AWAIT
 from manifests.serving import CONTAINER_SECURITY, pod_security
 from planning import labels
@@ -175,8 +175,8 @@ def _container(service: ServicePlan) -> Manifest:
         "image": picker.image,
         "args": list(picker.arguments),
         "env": [
-            {"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
-            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": "NAMESPACE", "valueFrom": {"fieldRef": field_ref("metadata.namespace")}},
+            {"name": "POD_NAME", "valueFrom": {"fieldRef": field_ref("metadata.name")}},
         ],
         "ports": [
             {"name": "grpc-ext-proc", "containerPort": picker.port, "protocol": "TCP"},

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from manifests.objects import Manifest, Rendered, compact, metadata
+from manifests.objects import Manifest, Rendered, compact, field_ref, metadata
 from planning import labels
 from planning.engine import MODEL_MOUNT
 from planning.order import Id, Part
@@ -154,7 +154,7 @@ def _probes(workload: Workload) -> dict[str, Any]:
 
 def _volumes(workload: Workload) -> list[dict[str, Any]]:
     secret = workload.unpack.secret
-    marker = {"path": _NO_UPDATE_CHECK, "fieldRef": {"fieldPath": "metadata.name"}}
+    marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
     docker_config = {"secretName": secret, "items": [{"key": ".dockerconfigjson", "path": "config.json"}]}
     return [
         {"name": "model", "emptyDir": {}},

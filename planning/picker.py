@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 
 import yaml
 
@@ -74,6 +75,7 @@ def _arguments(spec: EndpointPicker, names: Names, release: Release) -> tuple[st
     )
 
 
+@cache
 def _config(api_version: str) -> str:
     plugins = [*_SCORERS, "max-score-picker"]
     profile = [{"pluginRef": name, "weight": weight} for name, weight in _SCORERS.items()]

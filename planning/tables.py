@@ -22,6 +22,7 @@ def read(kind: type[Table], name: str) -> Table:
     return kind.model_validate(yaml.load(text, Loader=loader))  # noqa: S506, a safe loader either way
 
 
+@cache
 def names(folder: str) -> tuple[str, ...]:
     """Return the names of the tables in a folder below this package, sorted."""
     found = files("planning").joinpath(folder).iterdir()

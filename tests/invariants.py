@@ -246,7 +246,10 @@ def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
     declared = [{"name": name, "containerPort": number, "protocol": "TCP"} for name, number in ports]
     yield from same("ports", container["ports"], declared)
     fields = {"NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name"}
-    env = [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()]
+    env = [
+        {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+        for name, path in fields.items()
+    ]
     yield from same("env", container["env"], env)
     yield from same("name", container["name"], "epp")
     yield from same("image", container["image"], world.say("endpointPicker", "image", PICKER_IMAGES[world.release]))
@@ -412,7 +415,7 @@ def kit_unpacks_the_model_where_the_engine_reads_it(world: World) -> Iterator[st
     ]
     yield from same("engine mounts", world.engine()["volumeMounts"], mounts)
     size = world.say("pod", "sharedMemory", f"{8 * world.devices}Gi" if world.devices else "1Gi")
-    items = [{"path": marker, "fieldRef": {"fieldPath": "metadata.name"}}]
+    items = [{"path": marker, "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}]
     volumes = [
         {"name": "model", "emptyDir": {}},
         {"name": "home", "emptyDir": {}},

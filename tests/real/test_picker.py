@@ -35,7 +35,7 @@ def picker(plane, tools, namespace, name, directory):
     folder = pod["containers"][0]["volumeMounts"][0]["mountPath"]
     for key, text in data.items():
         (directory / key).write_text(text, encoding="utf-8")
-    arguments["--config-file"] = arguments["--config-file"].replace(folder, str(directory))
+    arguments["--config-file"] = arguments["--config-file"].replace(f"{folder}/", f"{directory}/", 1)
     arguments |= {flag: str(free_port()) for flag in PORTS}
     config = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))
     token = plane.kubectl("create", "token", pod["serviceAccountName"], "-n", namespace).strip()
@@ -75,12 +75,28 @@ def deployed(deploy, namespace):
     return one
 
 
-def test_the_picker_serves_as_deployed(deploy, plane, tools, tmp_path):
+def said_forbidden(log, resource, deadline=20):
+    """Say whether the API server comes to refuse the picker something before the deadline."""
+    until = time.monotonic() + deadline
+    while time.monotonic() < until:
+        if any("forbidden" in line and resource in line for line in log.read_text(encoding="utf-8").splitlines()):
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def without_rule(plane, namespace, rule):
+    patch = json.dumps([{"op": "remove", "path": f"/rules/{rule}"}])
+    plane.kubectl("patch", "role", "bert-epp", "-n", namespace, "--type=json", "-p", patch)
+
+
+def test_the_picker_serves_as_deployed_and_is_refused_nothing(deploy, plane, tools, tmp_path):
     deployed(deploy, "picks")
     with picker(plane, tools, "picks", "bert-epp", tmp_path) as (port, process):
         log = tmp_path / "log"
         assert serves(port, process, "readiness"), log.read_text(encoding="utf-8")[-3000:]
         assert serves(port, process, "liveness")
+        assert "forbidden" not in log.read_text(encoding="utf-8")
 
 
 def test_without_its_pool_the_picker_does_not_serve(deploy, plane, tools, tmp_path):
@@ -90,11 +106,19 @@ def test_without_its_pool_the_picker_does_not_serve(deploy, plane, tools, tmp_pa
         assert not serves(port, process, "readiness", deadline=8)
 
 
-@pytest.mark.parametrize("rule", [0, 1, 2])
-def test_without_any_one_rule_of_its_role_the_picker_does_not_serve(rule, deploy, plane, tools, tmp_path):
-    namespace = f"picks-rule-{rule}"
+@pytest.mark.parametrize(("rule", "resource"), [(0, "pods"), (1, "inferencepools")])
+def test_without_pods_or_its_pool_in_its_role_the_picker_does_not_serve(rule, resource, deploy, plane, tools, tmp_path):
+    namespace = f"picks-no-{resource}"
     deployed(deploy, namespace)
-    patch = json.dumps([{"op": "remove", "path": f"/rules/{rule}"}])
-    plane.kubectl("patch", "role", "bert-epp", "-n", namespace, "--type=json", "-p", patch)
+    without_rule(plane, namespace, rule)
     with picker(plane, tools, namespace, "bert-epp", tmp_path) as (port, process):
         assert not serves(port, process, "readiness", deadline=8)
+        assert said_forbidden(tmp_path / "log", resource)
+
+
+def test_without_objectives_in_its_role_the_picker_is_refused_them(deploy, plane, tools, tmp_path):
+    """Its health does not tell: it serves, with every request at the default priority."""
+    deployed(deploy, "picks-no-objectives")
+    without_rule(plane, "picks-no-objectives", 2)
+    with picker(plane, tools, "picks-no-objectives", "bert-epp", tmp_path):
+        assert said_forbidden(tmp_path / "log", "inferenceobjectives")
