@@ -99,11 +99,14 @@ class Engine:
             if not self._checkpoint().exists():
                 self._call("stack", "init", self.stack, "--no-select")
             self._configure()
+            self._settle()
 
     def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a `pulumi` command to its end, output captured; with `check`, raises LocalError where it fails."""
         self.ensure_stack()
-        return self._call(*arguments, check=check)
+        result = self._call(*arguments, check=check)
+        self._settle()
+        return result
 
     def popen(self, *arguments: str, output: int | IO[Any] | None = None) -> subprocess.Popen[bytes]:
         """Start a `pulumi` command in a process group of its own; it ends with the calling thread at the latest.
@@ -214,6 +217,25 @@ class Engine:
         for lock in (self.directory / "backend").glob(".pulumi/locks/**/*.json"):
             self._break(lock)
         self._restore()
+
+    def _settle(self) -> None:
+        """Forget interrupted creations that a later run took over; the engine would warn of them forever.
+
+        One that nothing has taken over stays recorded: its object may exist in the cluster.
+        """
+        try:
+            checkpoint = json.loads(self._checkpoint().read_text(encoding="utf-8"))["checkpoint"]
+        except (ValueError, KeyError, FileNotFoundError):
+            return
+        latest: dict[str, list[dict[str, Any]]] = checkpoint.get("latest") or {}
+        present = {resource["urn"] for resource in latest.get("resources", [])}
+        pending = latest.get("pending_operations", [])
+        if not any(operation["resource"]["urn"] in present for operation in pending):
+            return
+        state = self.export()
+        left = [item for item in state["deployment"]["pending_operations"] if item["resource"]["urn"] not in present]
+        state["deployment"]["pending_operations"] = left
+        self._call("stack", "import", text=json.dumps(state))
 
     def _break(self, path: Path) -> None:
         try:

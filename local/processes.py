@@ -43,7 +43,8 @@ class Process:
     def of(pid: int) -> Process | None:
         """Return the living process with this pid, if there is one."""
         fields = _fields(pid)
-        if fields is None or fields[0] in "ZX":
+        # The first thread may be a zombie while others still hold the process's sockets.
+        if fields is None or (fields[0] in "ZX" and int(fields[17]) <= 1):
             return None
         return Process(pid, int(fields[19]), _boot())
 

@@ -57,6 +57,8 @@ class Builder:
                     return
                 target.rename(target.parent / f"{TEMPORARY}damaged")
                 shutil.rmtree(target.parent / f"{TEMPORARY}damaged")
+            if entry.origin != "python":
+                self._go_toolchain()
             with self._report.step(f"{entry.name} {entry.version}: {_doing(entry)}", entry.seconds):
                 temporary = target.parent / f"{TEMPORARY}{os.getpid()}"
                 started = time.monotonic()

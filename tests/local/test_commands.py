@@ -108,6 +108,7 @@ def small(tmp_path, monkeypatch):
     return project
 
 
+@pytest.mark.real
 def test_the_environment_is_made_once_and_made_anew_when_broken(small):
     said = io.StringIO()
     venv.setup(small, Report(said))
@@ -125,6 +126,7 @@ def test_the_environment_is_made_once_and_made_anew_when_broken(small):
     assert not (small / ".venv" / "half-a-package").exists()
 
 
+@pytest.mark.real
 def test_requirements_without_a_hash_are_refused_with_the_log(small):
     (small / venv.REQUIREMENTS).write_text("six==1.17.0\n")
     with pytest.raises(LocalError, match=r"(?s)the end of .*venv\.log:.*hash"):

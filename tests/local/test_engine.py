@@ -227,7 +227,7 @@ def test_a_killed_up_converges_and_leaves_no_process(engine, project, plane, sai
     plane.kubectl("patch", "configmap", "slow", "-n", "default", "--type=merge", '--patch={"data":{"go":"on"}}')
     engine.run("up", "--yes", "--skip-preview")
     assert "removed the lock" in said.getvalue()
-    assert len(engine.export()["deployment"].get("pending_operations") or []) == 0
+    assert not engine.export()["deployment"].get("pending_operations")
     assert "unchanged" in engine.run("preview", "--refresh", "--expect-no-changes").stdout
     wait_until(lambda: not processes.marked(Engine.MARK))
 
