@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 import threading
 import time
@@ -103,5 +104,5 @@ class Report:
         if not self._terminal:
             return
         for step in self._steps:
-            self._stream.write(f"  {step.line()[:100]}\n")
+            self._stream.write(f"  {step.line()}"[: shutil.get_terminal_size().columns - 1] + "\n")
         self._drawn = len(self._steps)
