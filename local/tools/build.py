@@ -118,7 +118,9 @@ class Builder:
 
     def _go_command(self, arguments: Sequence[str], directory: Path, name: str) -> str:
         go, environment = self._go_toolchain()
-        return self._run([str(go), *arguments], name, directory, {**os.environ, **environment, "GOWORK": "off"})
+        # Without cgo no C compiler is needed, and a build does not depend on whether there is one.
+        own = {"CGO_ENABLED": "0", "GOWORK": "off"}
+        return self._run([str(go), *arguments], name, directory, {**os.environ, **environment, **own})
 
     def _go_toolchain(self) -> tuple[Path, dict[str, str]]:
         """Return the `go` to use and what it needs in its environment; a fitting one on PATH keeps its own caches."""
