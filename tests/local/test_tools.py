@@ -132,12 +132,13 @@ def test_a_tool_that_never_answers_does_not_fit(tmp_path, root, bin_folder, monk
     assert on_path.find(entries[0]) is None
 
 
-def test_a_version_is_read_from_a_file_that_cannot_be_asked(tmp_path, bin_folder):
-    script(bin_folder / "pulumi-resource-kubernetes", 'x{"name": "kubernetes", "version": "4.30.1", "displayName": 1}')
+@pytest.mark.parametrize(("version", "fits"), [("4.28.1", True), ("4.29.0", False)])
+def test_a_version_is_read_from_a_file_that_cannot_be_asked(bin_folder, version, fits):
+    text = f'x{{"name": "kubernetes", "version": "{version}", "displayName": 1}}'
+    script(bin_folder / "pulumi-resource-kubernetes", text)
     entry = next(entry for entry in table.read()[1] if entry.name == "pulumi-resource-kubernetes")
     found = on_path.find(entry)
-    assert found is not None
-    assert found[0] == "4.30.1"
+    assert (found is not None and found[0] == version) == fits
 
 
 def test_the_engine_on_path_counts_only_with_its_language_host_beside_it(bin_folder):
