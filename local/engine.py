@@ -105,7 +105,7 @@ class Engine:
         """Run a `pulumi` command to its end, output captured; with `check`, raises LocalError where it fails."""
         self.ensure_stack()
         result = self._call(*arguments, check=check)
-        self._settle()
+        self._forget_completed_creations()
         return result
 
     def popen(self, *arguments: str, output: int | IO[Any] | None = None) -> subprocess.Popen[bytes]:
@@ -219,23 +219,35 @@ class Engine:
         self._restore()
 
     def _settle(self) -> None:
+        """Ask the cluster about what a killed run was deleting or changing, and forget creations that are complete."""
+        if any(operation["type"] != "creating" for operation in self._pending()):
+            self._report.say("asking the cluster about what the killed run was doing")
+            self._call("refresh", "--yes", "--skip-preview", "--skip-pending-creates")
+        self._forget_completed_creations()
+
+    def _forget_completed_creations(self) -> None:
         """Forget interrupted creations that a later run took over; the engine would warn of them forever.
 
         One that nothing has taken over stays recorded: its object may exist in the cluster.
         """
-        try:
-            checkpoint = json.loads(self._checkpoint().read_text(encoding="utf-8"))["checkpoint"]
-        except (ValueError, KeyError, FileNotFoundError):
-            return
-        latest: dict[str, list[dict[str, Any]]] = checkpoint.get("latest") or {}
-        present = {resource["urn"] for resource in latest.get("resources", [])}
-        pending = latest.get("pending_operations", [])
-        if not any(operation["resource"]["urn"] in present for operation in pending):
+        present = {resource["urn"] for resource in self._latest().get("resources") or ()}
+        if not any(operation["resource"]["urn"] in present for operation in self._pending()):
             return
         state = self.export()
         left = [item for item in state["deployment"]["pending_operations"] if item["resource"]["urn"] not in present]
         state["deployment"]["pending_operations"] = left
         self._call("stack", "import", text=json.dumps(state))
+
+    def _pending(self) -> list[dict[str, Any]]:
+        """Return the operations that a killed run did not see the end of."""
+        return self._latest().get("pending_operations") or []
+
+    def _latest(self) -> dict[str, Any]:
+        """Return the newest deployment in the checkpoint, or nothing where there is none."""
+        try:
+            return json.loads(self._checkpoint().read_text(encoding="utf-8"))["checkpoint"].get("latest") or {}
+        except (ValueError, KeyError, FileNotFoundError):
+            return {}
 
     def _break(self, path: Path) -> None:
         try:

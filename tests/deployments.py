@@ -48,9 +48,11 @@ class Deployed:
         """Preview; the caller looks at the exit code."""
         return self.engine.run("preview", *more, check=False)
 
-    def unchanged(self) -> bool:
-        """Say whether a further preview is empty, plain and refreshed."""
-        return all(self.preview("--expect-no-changes", *more).returncode == 0 for more in ((), ("--refresh",)))
+    def assert_unchanged(self) -> None:
+        """Assert that a further preview is empty, plain and refreshed."""
+        for more in ((), ("--refresh",)):
+            done = self.preview("--expect-no-changes", "--diff", *more)
+            assert done.returncode == 0, done.stdout + done.stderr
 
     def changes(self) -> dict[str, str]:
         """Preview and return the operation of each resource that would change, by its logical name."""

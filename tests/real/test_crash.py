@@ -111,7 +111,7 @@ def test_a_killed_up_converges_when_run_again(when, whole_group, deploy, plane):
     assert count(one, namespace) == complete
     assert orphans(one) == []
     assert locks(one) == []
-    assert one.unchanged()
+    one.assert_unchanged()
 
 
 @pytest.mark.parametrize("whole_group", [False, True], ids=["parent", "group"])
@@ -133,3 +133,29 @@ def test_a_killed_destroy_can_be_finished_or_undone(whole_group, deploy, plane):
     while (left := snapshot(plane)) != before and time.monotonic() < until:
         time.sleep(1)
     assert left == before
+
+
+def test_what_a_killed_run_made_is_not_forgotten_where_the_service_is_taken_out(deploy, plane):
+    namespace = "killed-orphan"
+    one = deploy(in_namespace(namespace, bert={}, qwen={}))
+    one.engine.ensure_stack()
+    nodes = [node.removeprefix("node/") for node in plane.kubectl("get", "nodes", "-o", "name").split()]
+    plane.kubectl("cordon", *nodes)
+    try:
+        running = one.engine.popen("up", "--yes", "--skip-preview", output=subprocess.DEVNULL)
+        wait_for(waiting_for_a_deployment(one, namespace), running)
+        kill(running, whole_group=True)
+    finally:
+        plane.kubectl("uncordon", *nodes)
+    one.write(in_namespace(namespace, qwen={}))
+    one.up()
+    assert "bert-decode" in pending(one)
+    one.write(in_namespace(namespace, bert={}, qwen={}))
+    one.up()
+    assert pending(one) == []
+
+
+def pending(one):
+    """Return the logical names of what the state says was interrupted."""
+    operations = one.engine.export()["deployment"].get("pending_operations") or []
+    return [operation["resource"]["urn"].rpartition("::")[2] for operation in operations]

@@ -30,7 +30,7 @@ def test_a_model_is_deployed_available_and_stays_as_it_is(deploy):
     assert int(node["status"]["allocatable"]["nvidia.com/gpu"]) > 0
     assert one.get("inferencepool", "bert", "main-job")["spec"]["endpointPickerRef"]["name"] == "bert-epp"
     assert one.get("httproute", "bert", "main-job")["spec"]["rules"][0]["backendRefs"][0]["name"] == "bert"
-    assert one.unchanged()
+    one.assert_unchanged()
     outputs = one.engine.outputs()
     assert outputs["contractVersion"] == 1
     assert outputs["services"]["bert"]["ready"] is True
@@ -66,7 +66,7 @@ def test_a_second_service_in_the_namespace_touches_only_its_own_objects(deploy):
     assert {name: op for name, op in changes.items() if op != "create"} in ({}, {"routing": "update"})
     one.up()
     assert first.items() <= fingerprints(one, "shared").items()
-    assert one.unchanged()
+    one.assert_unchanged()
     one.write(stack)
     assert {name for name, op in one.changes().items() if op == "delete"} == OBJECTS_OF_A_SERVICE
     one.up()
@@ -134,7 +134,7 @@ def test_a_service_deleted_by_hand_comes_back(deploy):
     assert one.preview("--refresh", "--expect-no-changes").returncode != 0
     one.up("--refresh")
     assert one.get("service", "bert", "by-hand")["spec"]["ports"][0]["name"] == "8000"
-    assert one.unchanged()
+    one.assert_unchanged()
 
 
 def test_five_mistakes_are_said_at_once_and_nothing_changes(deploy, plane):
