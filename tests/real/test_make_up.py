@@ -1,0 +1,113 @@
+"""The newcomer's two commands on a fresh clone: only tools come from the cache that this run already filled."""
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from local.tools import cache_directory
+from tests.deployments import ROOT
+
+pytestmark = pytest.mark.real
+UNWANTED = {"go", "pulumi"}
+
+
+@pytest.fixture
+def clone(tools, tmp_path):
+    """Return a fresh clone, and the environment of somebody who has neither Go nor Pulumi, but files of their own."""
+    home = tmp_path / "home"
+    for name, text in (
+        (".pulumi/credentials.json", '{"current": "https://example.com"}'),
+        (".kube/config", "kind: Config"),
+    ):
+        (home / name).parent.mkdir(parents=True)
+        (home / name).write_text(text, encoding="utf-8")
+    checkout = tmp_path / "checkout"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(checkout)], check=True)
+    folders = [Path(sys.executable).resolve().parent, *map(Path, os.environ["PATH"].split(os.pathsep))]
+    fitting = [str(folder) for folder in folders if not any((folder / name).exists() for name in UNWANTED)]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PULUMI", "KUBE", "PYTEST"))}
+    own = {"HOME": str(home), "PATH": os.pathsep.join(fitting), "INFERENCE_STACKS_CACHE": str(cache_directory())}
+    yield checkout, kept | own, home
+    subprocess.run(["make", "down"], cwd=checkout, env=kept | own, check=False, capture_output=True)
+
+
+def run(command, clone):
+    checkout, environment, _ = clone
+    return subprocess.run(
+        command, cwd=checkout, env=environment, capture_output=True, text=True, check=False, timeout=500
+    )
+
+
+def of(folder):
+    """Return the checksum of every file below a folder that somebody else could have written."""
+    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()}
+
+
+def processes_of(checkout):
+    found = []
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if str(checkout / ".state").encode() in command.read_bytes():
+                found.append(command.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_make_up_on_a_fresh_clone_deploys_and_make_down_leaves_nothing(clone):
+    checkout, _, home = clone
+    before = of(home)
+    assert shutil.which("go", path=clone[1]["PATH"]) is None
+    done = run(["make", "up"], clone)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Pulumi.dev.yaml describes 15 objects" in done.stdout
+    shell = 'eval "$(python3 -m local env)" && '
+    for command in (
+        "kubectl wait --for=condition=Available deployment/bert-decode -n models --timeout=10s",
+        "kubectl get inferencepool/bert httproute/bert -n models",
+        "pulumi preview --refresh --expect-no-changes --non-interactive",
+    ):
+        found = run(["bash", "-c", shell + command], clone)
+        assert found.returncode == 0, found.stdout + found.stderr
+    node = run(["bash", "-c", shell + "kubectl get pods -n models -l llm-d.ai/role=decode -o wide"], clone)
+    assert "gpu-" in node.stdout
+    again = run(["make", "up"], clone)
+    assert again.returncode == 0
+    assert "20 unchanged" in again.stdout
+    assert run(["git", "status", "--porcelain"], clone).stdout == ""
+    assert processes_of(checkout)
+    assert run(["make", "down"], clone).returncode == 0
+    assert processes_of(checkout) == []
+    assert not (checkout / ".state").exists()
+    assert {path: digest for path, digest in of(home).items() if path in before} == before
+    assert not [path for path in of(home) if path not in before and ".cache" not in path.parts]
+
+
+def test_make_up_that_is_killed_again_and_again_finishes_in_the_end(clone):
+    checkout, environment, _ = clone
+    for moment in (
+        lambda: (checkout / ".venv" / "bin").exists(),
+        lambda: (checkout / ".state" / "cluster").exists(),
+        lambda: list((checkout / ".state").glob("engine/backend/.pulumi/locks/**/*.json")),
+    ):
+        child = subprocess.Popen(
+            ["make", "up"], cwd=checkout, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        deadline = time.monotonic() + 200
+        while not moment():
+            assert child.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+    done = run(["make", "up"], clone)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "deployment.apps/bert-decode   1/1" in done.stdout
