@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from local import files, processes
 from local.errors import LocalError
+from local.tools import on_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -176,6 +177,7 @@ class Engine:
     def _write_workspace(self) -> None:
         for name in ("project", "backend", "home", "pulumi", "bin", "runs"):
             files.private_directory(self.directory / name)
+        (self.directory / "bin" / on_path.OURS).touch()
         for name in COMMANDS:
             _place(self.directory / "bin" / name, self._tools[name])
         _link(self.workspace / ".venv", self._python_folder().parent)

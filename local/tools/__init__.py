@@ -112,6 +112,7 @@ def _build(entries: list[Entry], builder: build.Builder, cache: Path) -> None:
         longest_first = sorted(entries, key=lambda entry: -entry.seconds)
         for result in [pool.submit(builder.build, entry) for entry in longest_first]:
             result.result()
+        builder.tidy()
     finally:
         builder.stop()
         pool.shutdown(cancel_futures=True)

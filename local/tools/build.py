@@ -65,6 +65,13 @@ class Builder:
                 self._content(entry, temporary)
                 _seal(entry, temporary, time.monotonic() - started)
                 temporary.rename(target)
+        # Of gigabytes of compiled packages the tools hardly share any, so they need not lie there together.
+        shutil.rmtree(self._compiled(entry.name), ignore_errors=True)
+
+    def tidy(self) -> None:
+        """Remove the modules that our own toolchain downloaded, unless another program still builds from them."""
+        if not any(self._cache.glob(f"tools/*/{TEMPORARY}*")):
+            shutil.rmtree(self._cache / "go" / "path", ignore_errors=True)
 
     def stop(self) -> None:
         """End the builds that run, and let no other begin."""
@@ -93,7 +100,9 @@ class Builder:
 
     def _compile(self, entry: Entry, module: Path, content: Path) -> None:
         binary = content / entry.names[0]
-        flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", f"-s -w {entry.ldflags}".strip()]
+        # Debug information would be a fifth of what is compiled, and the linker drops it anyway.
+        flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-gcflags=all=-dwarf=false"]
+        flags += ["-ldflags", f"-s -w {entry.ldflags}".strip()]
         self._go_command(["build", *flags, "-o", str(binary), entry.package], module, entry.name)
         for name in entry.names[1:]:
             (content / name).symlink_to(binary.name)
@@ -120,7 +129,13 @@ class Builder:
         go, environment = self._go_toolchain()
         # Without cgo no C compiler is needed, and a build does not depend on whether there is one.
         own = {"CGO_ENABLED": "0", "GOWORK": "off"}
+        if environment:
+            own |= {"GOCACHE": str(self._compiled(name))}
         return self._run([str(go), *arguments], name, directory, {**os.environ, **environment, **own})
+
+    def _compiled(self, name: str) -> Path:
+        """Return where our own toolchain keeps what it compiled for one tool; it survives an interruption."""
+        return self._cache / "go" / "build" / name
 
     def _go_toolchain(self) -> tuple[Path, dict[str, str]]:
         """Return the `go` to use and what it needs in its environment; a fitting one on PATH keeps its own caches."""
@@ -144,9 +159,9 @@ class Builder:
         environment = {
             "GOROOT": str(target / "go"),
             "GOTOOLCHAIN": "local",
-            "GOCACHE": str(root / "build"),
             "GOPATH": str(root / "path"),
             "GOMODCACHE": str(root / "path" / "pkg" / "mod"),
+            "GOFLAGS": "-modcacherw",
         }
         return target / "go" / "bin" / "go", environment
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import re
 import shutil
 import subprocess
@@ -13,13 +14,15 @@ if TYPE_CHECKING:
     from local.tools.table import Entry, Go, OnPath
 
 PROBE_TIMEOUT = 10.0
+OURS = ".inference-stacks"
+"""A file of this name marks a folder of commands that we composed; its tools come and go with a control plane."""
 
 
 def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:
     """Return version and paths of the entry's tools, if one folder on PATH has all of them in one fitting version."""
     if entry.on_path is None:
         return None
-    first = shutil.which(entry.names[0])
+    first = shutil.which(entry.names[0], path=_search_path())
     if first is None:
         return None
     for folder in dict.fromkeys((Path(first).parent, Path(first).resolve().parent)):
@@ -35,13 +38,18 @@ def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:
 
 def find_go(go: Go) -> tuple[str, Path] | None:
     """Return version and path of the Go toolchain on PATH, if it fits."""
-    path = shutil.which("go")
+    path = shutil.which("go", path=_search_path())
     output = _output([path, "env", "GOVERSION"]) if path else ""
     found = re.search(r"go(\d+\.\d+(?:\.\d+)?)", output)
     if path is None or found is None:
         return None
     version = found[1]
     return (version, Path(path)) if go.minimum <= tuple(map(int, version.split("."))) < go.below else None
+
+
+def _search_path() -> str:
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if not (Path(folder) / OURS).exists())
 
 
 def _version(on_path: OnPath, name: str, path: Path) -> str | None:

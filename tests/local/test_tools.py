@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
 import signal
@@ -262,3 +263,15 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_a_folder_of_commands_that_we_composed_is_not_taken_for_the_users_path(tmp_path, monkeypatch):
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for folder in (ours, theirs):
+        folder.mkdir()
+        (folder / "go").write_text("#!/bin/sh\necho go1.26.9\n")
+        (folder / "go").chmod(0o755)
+    (ours / on_path.OURS).touch()
+    monkeypatch.setenv("PATH", f"{ours}{os.pathsep}{theirs}{os.pathsep}{os.defpath}")
+    found = on_path.find_go(table.read(table.ROOT)[0])
+    assert found == ("1.26.9", theirs / "go")

@@ -80,8 +80,8 @@ def test_make_up_on_a_fresh_clone_deploys_and_make_down_leaves_nothing(clone):
         assert found.returncode == 0, found.stdout + found.stderr
     node = run(["bash", "-c", shell + "kubectl get pods -n models -l llm-d.ai/role=decode -o wide"], clone)
     assert "gpu-" in node.stdout
-    again = run(["make", "up"], clone)
-    assert again.returncode == 0
+    again = run(["bash", "-c", shell + "make up"], clone)
+    assert again.returncode == 0, again.stdout + again.stderr
     assert "20 unchanged" in again.stdout
     assert run(["git", "status", "--porcelain"], clone).stdout == ""
     assert processes_of(checkout)
