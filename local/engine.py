@@ -228,17 +228,14 @@ class Engine:
         self._forget_completed_creations()
 
     def _forget_completed_creations(self) -> None:
-        """Forget interrupted creations that a later run took over; the engine would warn of them forever.
+        """Forget interrupted creations once later runs took all of them over; the engine would warn of them forever.
 
-        One that nothing has taken over stays recorded: its object may exist in the cluster.
+        While one is left all stay recorded, because an import forgets every one: its object may exist in the cluster.
         """
         present = {resource["urn"] for resource in self._latest().get("resources") or ()}
-        if not any(operation["resource"]["urn"] in present for operation in self._pending()):
-            return
-        state = self.export()
-        left = [item for item in state["deployment"]["pending_operations"] if item["resource"]["urn"] not in present]
-        state["deployment"]["pending_operations"] = left
-        self._call("stack", "import", text=json.dumps(state))
+        pending = self._pending()
+        if pending and all(operation["resource"]["urn"] in present for operation in pending):
+            self._call("stack", "import", text=json.dumps(self.export()))
 
     def _pending(self) -> list[dict[str, Any]]:
         """Return the operations that a killed run did not see the end of."""
