@@ -5,6 +5,7 @@ import importlib
 import json
 import queue
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from models.stack import Cluster, FileFacts, NoFacts
 from planning.facts import NOTHING_READ, ClusterFacts, Served, Unknown
 
 _DEADLINE_SECONDS = 15
+_ATTEMPTS, _PAUSE_SECONDS = 3, 0.5
+"""A connection that breaks once is no fact about the cluster."""
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -85,10 +88,16 @@ def _live(access: Access) -> ClusterFacts:
     answer = queue.SimpleQueue[frozenset[str] | Exception]()
 
     def reading() -> None:
-        try:
-            answer.put(_discover(access))
-        except Exception as error:  # noqa: BLE001, every way to fail is the same fact: unknown, and why
-            answer.put(error)
+        for attempt in range(_ATTEMPTS):
+            try:
+                answer.put(_discover(access))
+            except Exception as error:  # noqa: BLE001, every way to fail is the same fact: unknown, and why
+                if isinstance(error, _RefusedError) or attempt == _ATTEMPTS - 1:
+                    answer.put(error)
+                    return
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                return
 
     threading.Thread(target=reading, daemon=True).start()
     try:

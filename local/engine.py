@@ -269,6 +269,10 @@ class Engine:
         self._report.say(f"removed the lock of process {holder}, which was killed")
 
     def _restore(self) -> None:
+        # The file backend keeps attributes beside each file and does not replace them whole; it can do without.
+        for attributes in (self.directory / "backend").glob(".pulumi/**/*.attrs"):
+            if not _is_json(attributes):
+                attributes.unlink()
         checkpoint = self._checkpoint()
         backup = checkpoint.with_name(f"{checkpoint.name}.bak")
         if not checkpoint.exists() or _readable(checkpoint):
@@ -342,6 +346,14 @@ def _place(path: Path, tool: Tool) -> None:
         path.hardlink_to(tool.path.resolve())
     except OSError:
         shutil.copy2(tool.path, path)
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return True
 
 
 def _readable(path: Path) -> bool:

@@ -16,7 +16,7 @@ from manifests.objects import Manifest
 ENGINE_IMAGES = {
     ("llm-d-0.10", "nvidia"): "vllm/vllm-openai:v0.21.0",
     ("gie-1.3", "nvidia"): "vllm/vllm-openai:v0.15.1",
-    ("gie-1.3", "cpu"): "vllm/vllm-openai-cpu:v0.15.1",
+    ("gie-1.3", "cpu"): "vllm/vllm-openai-cpu:v0.15.1-x86_64",
 }
 PICKER_IMAGES = {
     "llm-d-0.10": "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0",

@@ -246,3 +246,14 @@ def wait_until(condition, seconds=20.0):
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_attributes_that_a_killed_run_left_half_written_are_removed(broken, said):
+    checkpoint = broken.directory / "backend/.pulumi/stacks/engine-test/dev.json"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.write_text('{"version": 3, "checkpoint": {}}')
+    damaged = checkpoint.with_name("dev.json.attrs")
+    damaged.write_text("")
+    broken.ensure_stack()
+    assert not damaged.exists()
+    assert checkpoint.exists()

@@ -97,6 +97,9 @@ def test_the_picker_serves_as_deployed_and_is_refused_nothing(deploy, plane, too
         assert serves(port, process, "readiness"), log.read_text(encoding="utf-8")[-3000:]
         assert serves(port, process, "liveness")
         assert "forbidden" not in log.read_text(encoding="utf-8")
+    me, group = "system:serviceaccount:picks:bert-epp", "inference.networking.x-k8s.io"
+    for kind in ("inferenceobjectives", "inferencemodelrewrites"):
+        assert plane.kubectl("auth", "can-i", "watch", f"{kind}.{group}", "-n", "picks", f"--as={me}").strip() == "yes"
 
 
 def test_without_its_pool_the_picker_does_not_serve(deploy, plane, tools, tmp_path):
@@ -114,11 +117,3 @@ def test_without_pods_or_its_pool_in_its_role_the_picker_does_not_serve(rule, re
     with picker(plane, tools, namespace, "bert-epp", tmp_path) as (port, process):
         assert not serves(port, process, "readiness", deadline=8)
         assert said_forbidden(tmp_path / "log", resource)
-
-
-def test_without_objectives_in_its_role_the_picker_is_refused_them(deploy, plane, tools, tmp_path):
-    """Its health does not tell: it serves, with every request at the default priority."""
-    deployed(deploy, "picks-no-objectives")
-    without_rule(plane, "picks-no-objectives", 2)
-    with picker(plane, tools, "picks-no-objectives", "bert-epp", tmp_path):
-        assert said_forbidden(tmp_path / "log", "inferenceobjectives")
