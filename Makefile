@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help up down setup tools test test-fast check format render schema pins
+.PHONY: help up down setup tools test test-fast check format pins
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
