@@ -21,6 +21,7 @@ from planning.stack import StackPlan
 
 _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
 """Requests a second to the API server: the client's own limit of about 50 is what a large preview waits for."""
+_AWAITED = {Part.DECODE, Part.PREFILL, Part.PICKER}
 
 
 def main() -> None:
@@ -28,10 +29,10 @@ def main() -> None:
     try:
         loaded = _configuration()
         plan = planning.plan(loaded)
+        components = render(plan)
+        validation.check(objects(components))
     except ConfigError as error:
         raise _stop("The configuration is mistaken", str(error).splitlines()) from None
-    components = render(plan)
-    validation.check(one.manifest for one in objects(components))
     access = cluster.Access(pulumi.Config().get("kubeconfig"), loaded.stack.cluster.context)
     digest = _preflight(loaded, components, access)
     registry = _register(plan, components, _provider(loaded.stack.cluster, access))
@@ -97,7 +98,7 @@ def _export(plan: StackPlan, registry: Registry, digest: str | None) -> None:
     """Export the contract; a service is ready once everything that is awaited for it has been."""
     contract: dict[str, Any] = outputs.stack(plan, digest)
     for key, service in contract["services"].items():
-        awaited = [one for at, one in registry.items() if at.owner == key and at.part in {Part.DECODE, Part.PICKER}]
+        awaited = [one for at, one in registry.items() if at.owner == key and at.part in _AWAITED]
         service["ready"] = pulumi.Output.all(*[one.urn for one in awaited]).apply(bool)
     for name, value in contract.items():
         pulumi.export(name, value)

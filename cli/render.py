@@ -8,11 +8,13 @@ import yaml
 from cli import stackfile
 from facts import cluster
 from manifests import validation
+from manifests.objects import Rendered
 from manifests.stack import objects
 from manifests.stack import render as render_stack
 from models.load import load
 from planning import stack as planning
 from planning.facts import NOTHING_READ
+from planning.stack import StackPlan
 
 _WIDE = 10_000
 """Long strings stay on one line, so that a diff shows the words that changed."""
@@ -38,11 +40,17 @@ def render(file_or_stack: str, facts_file: str | None) -> str:
 
     Raises `ConfigError` with every mistake of the user.
     """
-    plan = planning.plan(load(stackfile.read(stackfile.locate(file_or_stack))))
-    everything = [one.manifest for one in objects(render_stack(plan))]
-    validation.check(everything)
+    plan, rendered = stackfile.parse(stackfile.locate(file_or_stack)).judged(_rendered)
+    everything = [one.manifest for one in rendered]
     facts = NOTHING_READ if facts_file is None else cluster.from_file(Path(facts_file))
     digest = facts.digest(f"{one['apiVersion']}/{one['kind']}" for one in everything)
     header = f"# release: {plan.release}\n# facts: {digest or 'none'}\n# objects: {len(everything)}\n"
     documents = [yaml.dump(dict(one), Dumper=_Dumper, sort_keys=False, width=_WIDE) for one in everything]
     return header + "".join(f"---\n{document}" for document in documents)
+
+
+def _rendered(tree: object) -> tuple[StackPlan, list[Rendered]]:
+    plan = planning.plan(load(tree))
+    rendered = list(objects(render_stack(plan)))
+    validation.check(rendered)
+    return plan, rendered

@@ -1,29 +1,88 @@
-"""Reads a stack file as strictly as a person would: a key that stands twice is a mistake, not the last one's win."""
+"""Reads a stack file as the engine does, and more strictly: what looks like one thing and is another is a mistake.
 
+The engine reads YAML 1.2 with remnants of 1.1: `yes` and `1:30` are text, `012` is 10, a date is a time. A value is
+here what it is there, so that both see one tree. Where text is meant, what a reader of YAML 1.1 takes for something
+else is refused.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import yaml
 
 from models.load import ROOT
-from models.problems import ConfigError, Problem
+from models.problems import ConfigError, Problem, dotted, echo
+
+_At = tuple[str | int, ...]
+_Result = TypeVar("_Result")
+_TREE: _At = ("config", ROOT)
+_PLAIN = "plain"
+"""Tag of a scalar whose type follows from how it looks."""
+_TEXT, _MAP, _LIST = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
+_CONSTANTS = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+}
+_WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)")
+_FRACTION = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_LONGEST_WHOLE = 70
+"""Characters of the longest whole number: 64 bits in binary, a prefix and a sign."""
+_IN_FULL = 1e21
+"""Below it JSON writes a float that is whole without a fraction, so that its reader takes it for a whole number."""
+_OTHERWISE = {
+    "a boolean in YAML 1.1": re.compile(r"(?i:yes|no|on|off)"),
+    "a number in YAML 1.1": re.compile(r"[-+]?([1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*)"),
+    "a date": re.compile(
+        r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+        r"(([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]*)?[ \t]*(Z|[-+][0-9]{1,2}(:?[0-9]{2})?)?)?"
+    ),
+    "no number that JSON has": re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+}
+"""What text may be to another reader, or to the engine itself, by how it looks."""
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader that refuses duplicate keys."""
+    """Leaves to us what a plain scalar is."""
 
 
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen = set[str]()
-    for key, _ in node.value:
-        if key.value in seen:
-            mark = key.start_mark
-            raise yaml.constructor.ConstructorError(None, None, f"key {key.value} stands twice", mark)
-        seen.add(key.value)
-    return cast("dict[Any, Any]", yaml.SafeLoader.construct_mapping(loader, node, deep=True))
+_Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(r"(?s).*"))]}
 
 
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+@dataclass(frozen=True, slots=True)
+class StackFile:
+    """The tree of a stack file, and what in it is other than it looks."""
+
+    tree: object
+    """What stands below `inference-stacks:stack`, as plain values."""
+    doubts: tuple[Problem, ...]
+    """Text that is something else to another reader; a mistake unless something worse is said about it."""
+    texts: dict[str, tuple[str, str]]
+    """Numbers and booleans by their paths: as messages show them, and as they were written."""
+
+    def judged(self, work: Callable[[object], _Result]) -> _Result:
+        """Do something with the tree. Raises `ConfigError` with all that this raises, and every doubt besides."""
+        try:
+            result = work(self.tree)
+        except ConfigError as error:
+            told = {problem.path for problem in error.problems}
+            doubts = [doubt for doubt in self.doubts if doubt.path not in told]
+            raise ConfigError([*map(self._as_written, error.problems), *doubts]) from None
+        if self.doubts:
+            raise ConfigError(self.doubts)
+        return result
+
+    def _as_written(self, problem: Problem) -> Problem:
+        """Quote a value as it was written: who writes 1.50 does not mean "1.5"."""
+        shown, text = self.texts.get(problem.path, ("", ""))
+        echoed = re.search(rf"(?<=[( ]){re.escape(shown)}(?=\)$)", problem.what)
+        if not text or echoed is None or not problem.remedy.startswith("write it quoted"):
+            return problem
+        what = f"{problem.what[: echoed.start()]}{text})"
+        return replace(problem, what=what, remedy=f'write it quoted: "{text}"')
 
 
 def locate(file_or_stack: str) -> Path:
@@ -33,24 +92,161 @@ def locate(file_or_stack: str) -> Path:
 
 
 def read(path: Path) -> object:
-    """Return the tree below `inference-stacks:stack`.
+    """Return the tree of a stack file. Raises `ConfigError` as `parse` does, and for what is other than it looks."""
+    return parse(path).judged(lambda tree: tree)
 
-    Raises `ConfigError` where the file cannot be read, is no YAML, has a key twice, or lacks the tree.
+
+def parse(path: Path) -> StackFile:
+    """Read a stack file.
+
+    Raises `ConfigError` where the file cannot be read, is no YAML, has a key twice, or holds a secret in the tree.
     """
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506, derived from SafeLoader
+        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=_Loader)
+        return _Reading().file(root)
     except OSError as error:
-        raise ConfigError(
-            [Problem(str(path), f"cannot be read ({error.strerror})", "name a stack file or a stack")]
-        ) from None
+        raise _mistake(str(path), f"cannot be read ({error.strerror})", "name a stack file or a stack") from None
     except UnicodeDecodeError:
-        raise ConfigError([Problem(str(path), "is not UTF-8", "save it as UTF-8")]) from None
+        raise _mistake(str(path), "is not UTF-8", "save it as UTF-8") from None
     except yaml.MarkedYAMLError as error:
         where = f"{path}:{error.problem_mark.line + 1}" if error.problem_mark is not None else str(path)
-        raise ConfigError([Problem(where, f"is not valid YAML ({error.problem})", "correct that line")]) from None
-    config = cast("dict[str, Any]", content).get("config") if isinstance(content, dict) else None
-    tree = cast("dict[str, Any]", config).get(ROOT) if isinstance(config, dict) else None
-    if isinstance(tree, dict) and set(cast("dict[str, Any]", tree)) == {"secure"}:
-        what, remedy = "holds a secret value (the key is encrypted as a whole)", "put it into an existing Secret"
-        raise ConfigError([Problem(ROOT, what, remedy)])
-    return cast("object", tree)
+        raise _mistake(where, f"is not valid YAML ({error.problem})", "correct that line") from None
+    except yaml.YAMLError:
+        raise _mistake(str(path), "is not valid YAML (it has control characters)", "remove them") from None
+    except RecursionError:
+        raise _mistake(str(path), "is nested too deeply", "write fewer levels") from None
+
+
+def _mistake(path: str, what: str, remedy: str) -> ConfigError:
+    return ConfigError([Problem(path, what, remedy)])
+
+
+def _broken(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+
+
+class _Reading:
+    """One file on its way from YAML's nodes to plain values."""
+
+    def __init__(self) -> None:
+        self._doubts = list[Problem]()
+        self._texts = dict[str, tuple[str, str]]()
+        self._around = set[yaml.Node]()
+        """Nodes around the current one; an alias to one of them would have no end."""
+
+    def file(self, root: yaml.Node | None) -> StackFile:
+        """Return the file."""
+        tree: object = None if root is None else self._value(root, ())
+        for key in _TREE:
+            tree = cast("dict[Any, object]", tree).get(key) if isinstance(tree, dict) else None
+        if _holds_secret(tree):
+            what = "holds a secret value (the key is encrypted as a whole)"
+            remedy = "put it into an existing Secret and give its name, or into a config key of its own"
+            raise _mistake(ROOT, what, remedy)
+        return StackFile(tree, tuple(self._doubts), self._texts)
+
+    def _value(self, node: yaml.Node, at: _At) -> object:
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, at)
+        if node in self._around:
+            raise _broken(node, "an anchor holds an alias of itself")
+        if node.tag != (_MAP if isinstance(node, yaml.MappingNode) else _LIST):
+            raise _broken(node, f"tag {node.tag} has no place here")
+        self._around.add(node)
+        value = self._mapping(node, at) if isinstance(node, yaml.MappingNode) else self._list(node, at)
+        self._around.remove(node)
+        return value
+
+    def _list(self, node: yaml.Node, at: _At) -> list[object]:
+        items = cast("Sequence[yaml.Node]", node.value)
+        return [self._value(item, (*at, index)) for index, item in enumerate(items)]
+
+    def _mapping(self, node: yaml.MappingNode, at: _At) -> dict[str, object]:
+        own, beneath = dict[str, object](), dict[str, object]()
+        for key, inner in cast("Sequence[tuple[yaml.Node, yaml.Node]]", node.value):
+            if not isinstance(key, yaml.ScalarNode):
+                raise _broken(key, "a key is no text")
+            name = cast("str", key.value)
+            if name in own or (beneath and name == "<<"):
+                raise _broken(key, f"key {name} stands twice")
+            if key.tag == _PLAIN and name == "<<":
+                beneath = self._merged(inner, at)
+                continue
+            self._key(key, (*at, name))
+            own[name] = self._value(inner, (*at, name))
+        return {**beneath, **own}
+
+    def _merged(self, node: yaml.Node, at: _At) -> dict[str, object]:
+        """Return what a merge key (`<<`) brings; of several mappings the first one's wins."""
+        sources = cast("Sequence[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
+        merged = dict[str, object]()
+        for source in sources:
+            if not isinstance(source, yaml.MappingNode):
+                raise _broken(source, "only mappings can be merged")
+            merged = {**cast("dict[str, object]", self._value(source, at)), **merged}
+        return merged
+
+    def _key(self, node: yaml.ScalarNode, at: _At) -> None:
+        """Doubt a key that is read as anything but text."""
+        text = cast("str", node.value)
+        if node.tag == _PLAIN and (noun := _noun(text)) is not None:
+            self._doubt(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
+
+    def _scalar(self, node: yaml.ScalarNode, at: _At) -> object:
+        text = cast("str", node.value)
+        if node.tag == _TEXT:
+            return text
+        if node.tag != _PLAIN:
+            raise _broken(node, f"tag {node.tag} has no place here")
+        value = _plain(text)
+        if isinstance(value, str) and (noun := _noun(text)) is not None:
+            # What looks like a number is told where a number would be.
+            shown = bool(echo(at, 0))
+            what = f"is {noun} ({text})" if shown else f"is {noun}"
+            self._doubt(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")
+        elif isinstance(value, bool | int | float):
+            self._texts[dotted(at[len(_TREE) :])] = str(value).lower(), text
+        return value
+
+    def _doubt(self, at: _At, what: str, remedy: str) -> None:
+        if at[: len(_TREE)] == _TREE and at != _TREE:
+            self._doubts.append(Problem(dotted(at[len(_TREE) :]), what, remedy))
+
+
+def _holds_secret(value: object) -> bool:
+    """Say whether a part of the tree is a secret of the engine's."""
+    if isinstance(value, dict):
+        inside = cast("dict[str, object]", value)
+        is_secret = inside.keys() == {"secure"} and isinstance(inside["secure"], str)
+        return is_secret or any(map(_holds_secret, inside.values()))
+    return isinstance(value, list) and any(map(_holds_secret, cast("list[object]", value)))
+
+
+def _plain(text: str) -> str | bool | float | None:
+    """Return what the engine makes of a scalar without quotes."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    number = _number(text.replace("_", "")) if text[0] in "+-.0123456789" else None
+    return text if number is None else number
+
+
+def _number(text: str) -> float | None:
+    if _WHOLE.fullmatch(text) is not None and len(text) <= _LONGEST_WHOLE:
+        is_octal = re.match(r"[-+]?0[0-7]", text) is not None
+        whole = int(text, 8 if is_octal else 0)
+        if -(2**63) <= whole < 2**64:
+            return whole
+    if _FRACTION.fullmatch(text) is None:
+        return None
+    number = float(text)
+    if number in {float("inf"), float("-inf")}:
+        return None
+    return int(number) if number.is_integer() and abs(number) < _IN_FULL else number
+
+
+def _noun(text: str) -> str | None:
+    """Return what a scalar without quotes is that is more than text to some reader."""
+    value = _plain(text)
+    if isinstance(value, str):
+        return next((noun for noun, looks in _OTHERWISE.items() if looks.fullmatch(text)), None)
+    return "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"

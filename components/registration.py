@@ -15,9 +15,11 @@ from planning.order import Id
 
 _CLASSES: Mapping[str, str] = {
     "apps/v1/Deployment": "apps.v1.Deployment",
+    "policy/v1/PodDisruptionBudget": "policy.v1.PodDisruptionBudget",
     "rbac.authorization.k8s.io/v1/ClusterRoleBinding": "rbac.v1.ClusterRoleBinding",
     "rbac.authorization.k8s.io/v1/Role": "rbac.v1.Role",
     "rbac.authorization.k8s.io/v1/RoleBinding": "rbac.v1.RoleBinding",
+    "resource.k8s.io/v1/ResourceClaimTemplate": "resource.v1.ResourceClaimTemplate",
     "v1/ConfigMap": "core.v1.ConfigMap",
     "v1/Namespace": "core.v1.Namespace",
     "v1/Service": "core.v1.Service",
@@ -36,7 +38,13 @@ def register(name: str, objects: Iterable[Rendered], registry: Registry, opts: p
     for one in objects:
         before = [registry[earlier] for earlier in one.after]
         waits = pulumi.CustomTimeouts(create=f"{one.wait}s", update=f"{one.wait}s") if one.wait is not None else None
-        own = pulumi.ResourceOptions(depends_on=before, custom_timeouts=waits)
+        anew = ["spec"] if one.replace else None
+        own = pulumi.ResourceOptions(
+            depends_on=before,
+            custom_timeouts=waits,
+            replace_on_changes=anew,
+            delete_before_replace=one.replace or None,
+        )
         registry[one.id] = _make(f"{name}-{one.suffix}", one, pulumi.ResourceOptions.merge(opts, own))
 
 

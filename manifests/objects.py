@@ -1,7 +1,7 @@
 """An object that is ready to be registered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from planning.order import Id
@@ -20,6 +20,10 @@ class Rendered:
     wait: int | None = None
     """Seconds that a deployment run waits for it to be ready; absent: the provider's own limit."""
     after: tuple[Id, ...] = ()
+    replace: bool = False
+    """Whether a changed spec means another object: Kubernetes lets nobody change it."""
+    origins: Mapping[tuple[str | int, ...], str] = field(default_factory=dict[tuple[str | int, ...], str])
+    """Paths in the manifest below which a user wrote everything, each with its path in the configuration."""
 
     @property
     def api(self) -> str:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from manifests.objects import Manifest, Rendered, field_ref, metadata
+from manifests.objects import Manifest, Rendered, metadata
+from manifests.pods import CONTAINER_SECURITY, environment, security
 from manifests.routing import SKIP_AWAIT
-from manifests.serving import CONTAINER_SECURITY, pod_security
 from planning import labels
 from planning.order import Id, Part
 from planning.picker import CONFIG_KEY, CONFIG_MOUNT, HEALTH_PORT, METRICS_PORT, POOL_GROUP
@@ -33,7 +33,8 @@ def objects(service: ServicePlan) -> tuple[Rendered, ...]:
 
 def _about(service: ServicePlan, **more: Any) -> dict[str, Any]:  # noqa: ANN401, passed through
     own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
-    return metadata(service.names.picker, service.names.namespace, own, **more)
+    annotations = {**service.own_annotations, **more.get("annotations", {})}
+    return metadata(service.names.picker, service.names.namespace, own, annotations)
 
 
 def _service_account(service: ServicePlan) -> Rendered:
@@ -79,7 +80,7 @@ def _metrics_auth(service: ServicePlan) -> Rendered:
     manifest = {
         "apiVersion": f"{_RBAC}/v1",
         "kind": "ClusterRoleBinding",
-        "metadata": metadata(service.names.picker_cluster_scoped, None, own),
+        "metadata": metadata(service.names.picker_cluster_scoped, None, own, service.own_annotations),
         "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "system:auth-delegator"},
         "subjects": _subjects(service),
     }
@@ -122,10 +123,10 @@ def _pool(service: ServicePlan) -> Rendered:
     manifest = {
         "apiVersion": f"{POOL_GROUP}/v1",
         "kind": "InferencePool",
-        "metadata": metadata(service.names.base, service.names.namespace, own),
+        "metadata": metadata(service.names.base, service.names.namespace, own, service.own_annotations),
         "spec": {
             "selector": {"matchLabels": labels.pool_selector(service.names.base)},
-            "targetPorts": [{"number": service.workload.port}],
+            "targetPorts": [{"number": service.port}],
             "endpointPickerRef": {
                 "group": "",
                 "kind": "Service",
@@ -150,7 +151,7 @@ def _deployment(service: ServicePlan) -> Rendered:
             "serviceAccountName": service.names.picker,
             "enableServiceLinks": False,
             "terminationGracePeriodSeconds": _GRACE_SECONDS,
-            "securityContext": pod_security(),
+            "securityContext": security(),
             "containers": [_container(service)],
             "volumes": [{"name": "config", "configMap": {"name": service.names.picker}}],
         },
@@ -174,10 +175,7 @@ def _container(service: ServicePlan) -> Manifest:
         "name": "epp",
         "image": picker.image,
         "args": list(picker.arguments),
-        "env": [
-            {"name": "NAMESPACE", "valueFrom": {"fieldRef": field_ref("metadata.namespace")}},
-            {"name": "POD_NAME", "valueFrom": {"fieldRef": field_ref("metadata.name")}},
-        ],
+        "env": environment(picker.env),
         "ports": [
             {"name": "grpc-ext-proc", "containerPort": picker.port, "protocol": "TCP"},
             {"name": "grpc-health", "containerPort": HEALTH_PORT, "protocol": "TCP"},

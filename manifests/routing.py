@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from manifests.objects import Rendered, compact, metadata
 from planning import labels
+from planning.names import LONGEST, shortened
 from planning.order import Id, Part
 from planning.picker import POOL_GROUP
-from planning.stack import GATEWAY_GROUP, ROUTED_PORT, InterceptorGrant, Route, ServicePlan, selector_labels
+from planning.stack import GATEWAY_GROUP, ROUTED_PORT, InterceptorGrant, Route, ServicePlan
 
 SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}
 """A Service's wait is for endpoints, which come with the pods that are waited for anyway."""
@@ -19,15 +20,24 @@ def routed_service(service: ServicePlan) -> Rendered:
     port = {
         "name": str(ROUTED_PORT),
         "port": ROUTED_PORT,
-        "targetPort": service.workload.port,
+        "targetPort": service.port,
         "protocol": "TCP",
         "appProtocol": "http",
     }
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": metadata(service.names.base, service.names.namespace, {**own, **contract}, SKIP_AWAIT),
-        "spec": {"type": "ClusterIP", "selector": selector_labels(service), "ports": [port]},
+        "metadata": metadata(
+            service.names.base,
+            service.names.namespace,
+            {**own, **contract},
+            {**service.own_annotations, **SKIP_AWAIT},
+        ),
+        "spec": {
+            "type": "ClusterIP",
+            "selector": labels.role_selector(service.names.base, labels.DECODE),
+            "ports": [port],
+        },
     }
     return Rendered(Id(service.key, Part.SERVICE), manifest, "service")
 
@@ -35,6 +45,7 @@ def routed_service(service: ServicePlan) -> Rendered:
 def route(service: ServicePlan, wanted: Route) -> Rendered:
     """Render the HTTPRoute to the service's pool, its prefix rewritten to `/`."""
     parent, names = wanted.parent, service.names
+    own = labels.standard(names.base, "route", service.own_labels)
     rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
     rule = {
         "matches": [{"path": {"type": "PathPrefix", "value": wanted.path}}],
@@ -53,7 +64,7 @@ def route(service: ServicePlan, wanted: Route) -> Rendered:
     manifest = {
         "apiVersion": f"{GATEWAY_GROUP}/v1",
         "kind": "HTTPRoute",
-        "metadata": metadata(names.base, names.namespace, labels.standard(names.base, "route", service.own_labels)),
+        "metadata": metadata(names.base, names.namespace, own, service.own_annotations),
         "spec": compact(spec),
     }
     return Rendered(Id(service.key, Part.ROUTE), manifest, f"{service.key}-route")
@@ -62,7 +73,8 @@ def route(service: ServicePlan, wanted: Route) -> Rendered:
 def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Rendered, Rendered]:
     """Render what the interceptor may do: get and list Services, in the models' namespace alone."""
     name = f"{grant.service_account}-services"
-    about = metadata(name, grant.namespace, labels.standard(grant.service_account, "interceptor", own))
+    called = shortened(grant.service_account, LONGEST)
+    about = metadata(name, grant.namespace, labels.standard(called, "interceptor", own))
     role = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",

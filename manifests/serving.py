@@ -1,166 +1,207 @@
-"""The serving pods of one service: one Deployment, whose port, probes and mounts have to agree."""
+"""The serving workloads of one service: a Deployment or a LeaderWorkerSet for each role, and what goes with it."""
 
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from manifests.objects import Manifest, Rendered, compact, field_ref, metadata
-from planning import labels
-from planning.engine import MODEL_MOUNT
+from manifests import pods
+from manifests.objects import Manifest, Rendered, compact, metadata
+from planning import labels, patch
 from planning.order import Id, Part
-from planning.stack import ServicePlan, selector_labels
-from planning.workload import Unpack, Workload
+from planning.picker import POOL_GROUP
+from planning.stack import ServicePlan
+from planning.workload import Workload
 
-_KIT_HOME, _DOCKER_CONFIG, _HOME = "/kitops", "/.docker", "/home/engine"
-_NO_UPDATE_CHECK = "disable-update-notifications"
-"""A file of this name in kit's home keeps kit from asking its vendor for updates at every pod start."""
-CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+_PARTS = {
+    labels.DECODE: (Part.DECODE, Part.DECODE_CLAIM, Part.DECODE_BUDGET),
+    labels.PREFILL: (Part.PREFILL, Part.PREFILL_CLAIM, Part.PREFILL_BUDGET),
+}
+_RBAC = "rbac.authorization.k8s.io"
+_GROUPS_READY = (
+    "jsonpath={.status.conditions[?(@.type=='Available' && @.observedGeneration==$.metadata.generation)].status}=True",
+    "jsonpath={$[?(@.observedGeneration==$.metadata.generation && !(@.replicas>$.spec.replicas))].observedGeneration}",
+)
+"""A set is up when its controller says so of this generation, which it does from 0.9 on, and no surplus is left."""
+_PASSED = ("affinity", "topologySpreadConstraints")
+"""Fields of a pod that a user passes through as they are."""
 
 
-def decode(service: ServicePlan) -> Rendered:
-    """Render the decode Deployment."""
-    names, workload = service.names, service.workload
-    selector = selector_labels(service)
-    own = labels.standard(names.base, "model-server", service.own_labels)
-    manifest = {
+def objects(service: ServicePlan) -> Iterator[Rendered]:
+    """Render everything that serves one model, role by role."""
+    if service.decode.sidecar is not None:
+        yield from _pool_reader(service)
+    for workload in service.roles:
+        part, claim, budget = _PARTS[workload.role]
+        if workload.claim is not None:
+            yield Rendered(Id(service.key, claim), _claim(service, workload), f"{workload.role}-claim", replace=True)
+        if workload.disruptions is not None:
+            yield Rendered(Id(service.key, budget), _budget(service, workload), f"{workload.role}-budget")
+        render = _deployment if workload.kind == "Deployment" else _group
+        manifest = patch.apply(render(service, workload), workload.patch)
+        origins = _origins(workload, manifest)
+        yield Rendered(Id(service.key, part), manifest, workload.role, wait=workload.wait, origins=origins)
+
+
+def _about(service: ServicePlan, name: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
+    own = labels.standard(service.names.base, "model-server", service.own_labels)
+    return metadata(name, service.names.namespace, own, {**service.own_annotations, **(more or {})})
+
+
+def _deployment(service: ServicePlan, workload: Workload) -> dict[str, Any]:
+    selector = labels.role_selector(service.names.base, workload.role)
+    return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": metadata(names.decode, names.namespace, own),
+        "metadata": _about(service, workload.name),
         "spec": {
             "replicas": workload.replicas,
             "selector": {"matchLabels": selector},
-            # A surge pod would wait for a free device that a full cluster does not have.
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+            "strategy": _strategy(workload),
             "progressDeadlineSeconds": workload.progress_deadline,
-            "template": {
-                "metadata": {"labels": {**own, **labels.serving(names.base, labels.DECODE), **selector}},
-                "spec": _pod(workload),
+            "template": _template(service, workload, selector, pods.leader(workload)),
+        },
+    }
+
+
+def _strategy(workload: Workload) -> dict[str, Any]:
+    rollout = workload.rollout
+    if rollout.type == "Recreate":
+        return {"type": "Recreate"}
+    steps = {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable}
+    return {"type": "RollingUpdate", "rollingUpdate": steps}
+
+
+def _group(service: ServicePlan, workload: Workload) -> dict[str, Any]:
+    """Render a LeaderWorkerSet: the pods of one replica start, fail and end together, and the first of them serves."""
+    base, role = service.names.base, workload.role
+    leads = _template(service, workload, labels.role_selector(base, role), pods.leader(workload))
+    works = _template(service, workload, labels.worker(base, role), pods.worker(workload))
+    strategy = _strategy(workload)
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": _about(service, workload.name, {"pulumi.com/waitFor": json.dumps(_GROUPS_READY)}),
+        "spec": {
+            "replicas": workload.replicas,
+            "startupPolicy": "LeaderCreated",
+            "networkConfig": {"subdomainPolicy": "Shared"},
+            "rolloutStrategy": {
+                "type": "RollingUpdate",
+                "rollingUpdateConfiguration": strategy["rollingUpdate"],
+            },
+            "leaderWorkerTemplate": {
+                "size": workload.layout.pods_per_replica,
+                "restartPolicy": "RecreateGroupOnPodRestart",
+                "leaderTemplate": leads,
+                "workerTemplate": works,
             },
         },
     }
-    return Rendered(Id(service.key, Part.DECODE), manifest, "decode", wait=workload.wait)
 
 
-def pod_security(user: int | None = None, group: int | None = None) -> dict[str, Any]:
-    """Return a pod security context that the `restricted` Pod Security level admits."""
-    return compact(
-        {
-            "runAsNonRoot": True,
-            "runAsUser": user,
-            "runAsGroup": group,
-            "fsGroup": group,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        }
-    )
-
-
-def _pod(workload: Workload) -> dict[str, Any]:
-    return compact(
-        {
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
-            "securityContext": pod_security(workload.run_as_user, workload.fs_group),
-            "affinity": _affinity(workload),
-            "tolerations": _tolerations(workload),
-            "initContainers": [_unpack(workload.unpack)],
-            "containers": [_engine(workload)],
-            "volumes": _volumes(workload),
-        }
-    )
-
-
-def _affinity(workload: Workload) -> dict[str, Any]:
-    expressions = [
-        {"key": label, "operator": "In", "values": list(values)} for label, values in workload.node_labels.items()
-    ]
-    if not expressions:
-        return {}
-    terms = [{"matchExpressions": expressions}]
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
-
-
-def _tolerations(workload: Workload) -> list[dict[str, str]]:
-    """Tolerate the taint that keeps other pods off device nodes; it has the resource's own name."""
-    if workload.devices is None:
-        return []
-    return [{"key": workload.devices[0], "operator": "Exists", "effect": "NoSchedule"}]
-
-
-def _unpack(unpack: Unpack) -> Manifest:
-    """Run kit without a shell. `-o` overwrites, so that a restarted pod finishes what it had begun."""
-    command = ["kit", "unpack", unpack.reference, "-o", "-d", MODEL_MOUNT, "--filter=model"]
-    env = {"KITOPS_HOME": _KIT_HOME, "DOCKER_CONFIG": _DOCKER_CONFIG if unpack.secret is not None else None}
-    docker_config = {"name": "docker-config", "mountPath": _DOCKER_CONFIG, "readOnly": True}
+def _template(
+    service: ServicePlan, workload: Workload, identity: Mapping[str, str], pod: Mapping[str, Any]
+) -> dict[str, Any]:
+    own = labels.standard(service.names.base, "model-server", {**service.own_labels, **workload.identity.labels})
     return {
-        "name": "model-unpack",
-        "image": unpack.image,
-        "command": command + (["--plain-http"] if unpack.insecure else []),
-        "env": [{"name": name, "value": value} for name, value in env.items() if value is not None],
-        "resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "2Gi"}},
-        "securityContext": {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True},
-        "volumeMounts": [
-            {"name": "model", "mountPath": MODEL_MOUNT},
-            {"name": "kit-home", "mountPath": _KIT_HOME},
+        "metadata": compact(
             {
-                "name": "kit-settings",
-                "mountPath": f"{_KIT_HOME}/{_NO_UPDATE_CHECK}",
-                "subPath": _NO_UPDATE_CHECK,
-                "readOnly": True,
-            },
-            *([docker_config] if unpack.secret is not None else []),
-        ],
+                "labels": {**own, **labels.serving(service.names.base, workload.role), **identity},
+                "annotations": {**service.own_annotations, **workload.identity.annotations, **_checksum(workload)},
+            }
+        ),
+        "spec": pod,
     }
 
 
-def _engine(workload: Workload) -> Manifest:
-    devices = {} if workload.devices is None else {workload.devices[0]: str(workload.devices[1])}
+def _budget(service: ServicePlan, workload: Workload) -> dict[str, Any]:
+    """Render the disruption budget. Of a group, every pod counts: one that goes takes the others with it."""
+    selector = (
+        labels.role_selector(service.names.base, workload.role)
+        if workload.kind == "Deployment"
+        else {labels.GROUP: workload.name}
+    )
     return {
-        "name": "vllm",
-        "image": workload.image,
-        "command": ["vllm", "serve"],
-        "args": list(workload.arguments),
-        "env": [
-            {"name": "HOME", "value": _HOME},
-            {"name": "VLLM_NO_USAGE_STATS", "value": "1"},
-            {"name": "DO_NOT_TRACK", "value": "1"},
-        ],
-        "ports": [{"name": "http", "containerPort": workload.port, "protocol": "TCP"}],
-        **_probes(workload),
-        "resources": {"requests": {**workload.requests, **devices}, "limits": {**workload.limits, **devices}},
-        "securityContext": CONTAINER_SECURITY,
-        "volumeMounts": [
-            {"name": "model", "mountPath": MODEL_MOUNT, "readOnly": True},
-            {"name": "home", "mountPath": _HOME},
-            {"name": "shared-memory", "mountPath": "/dev/shm"},  # noqa: S108, the engine's shared memory is there
-        ],
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _about(service, workload.name),
+        "spec": {
+            "maxUnavailable": workload.disruptions,
+            "selector": {"matchLabels": selector},
+            # A pod that is not ready serves nobody; guarding it would only keep its node from being drained.
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        },
     }
 
 
-def _probes(workload: Workload) -> dict[str, Any]:
-    probes = workload.probes
-
-    def probe(path: str, failures: int) -> dict[str, Any]:
-        return {
-            "httpGet": {"path": path, "port": workload.port},
-            "periodSeconds": probes.interval,
-            "timeoutSeconds": probes.timeout,
-            "failureThreshold": failures,
-        }
-
+def _claim(service: ServicePlan, workload: Workload) -> dict[str, Any]:
+    """Render the template of the claim that each pod makes on devices of a class."""
     return {
-        "startupProbe": probe(probes.path, probes.startup_failures),
-        "readinessProbe": probe(probes.path, probes.failure_threshold),
-        "livenessProbe": probe(probes.liveness_path, probes.failure_threshold),
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": _about(service, workload.name),
+        "spec": _claim_spec(workload),
     }
 
 
-def _volumes(workload: Workload) -> list[dict[str, Any]]:
-    secret = workload.unpack.secret
-    marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
-    docker_config = {"secretName": secret, "items": [{"key": ".dockerconfigjson", "path": "config.json"}]}
-    return [
-        {"name": "model", "emptyDir": {}},
-        {"name": "home", "emptyDir": {}},
-        {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": workload.shared_memory}},
-        {"name": "kit-home", "emptyDir": {}},
-        {"name": "kit-settings", "downwardAPI": {"items": [marker]}},
-        *([{"name": "docker-config", "secret": docker_config}] if secret is not None else []),
+def _claim_spec(workload: Workload) -> dict[str, Any]:
+    claim = workload.claim
+    if claim is None:
+        return {}
+    exactly = {
+        "deviceClassName": claim.device_class_name,
+        "allocationMode": "ExactCount",
+        "count": workload.layout.devices_per_pod,
+        "selectors": [{"cel": {"expression": expression}} for expression in claim.selectors],
+    }
+    devices = {"requests": [{"name": "devices", "exactly": compact(exactly)}]}
+    return {"spec": {"devices": devices}}
+
+
+def _checksum(workload: Workload) -> dict[str, str]:
+    """Roll the pods when their claim changes: one that is made already stays as it is."""
+    if workload.claim is None:
+        return {}
+    text = json.dumps(_claim_spec(workload), sort_keys=True)
+    return {"checksum/claim": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _pool_reader(service: ServicePlan) -> Iterator[Rendered]:
+    """Let the sidecar see which pods are the pool's, so that no client's header sends it anywhere else."""
+    name, key = service.names.decode, service.key
+    account = service.decode.identity.service_account
+    own = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _about(service, name)}
+    if account == name:
+        yield Rendered(Id(key, Part.DECODE_SERVICE_ACCOUNT), own, "decode-service-account")
+    rules = [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]},
+        {
+            "apiGroups": [POOL_GROUP],
+            "resources": ["inferencepools"],
+            "resourceNames": [service.names.base],
+            "verbs": ["list", "watch"],
+        },
     ]
+    role = {"apiVersion": f"{_RBAC}/v1", "kind": "Role", "metadata": _about(service, name), "rules": rules}
+    yield Rendered(Id(key, Part.DECODE_ROLE), role, "decode-role")
+    binding = {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": _about(service, name),
+        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": service.names.namespace}],
+    }
+    yield Rendered(Id(key, Part.DECODE_ROLE_BINDING), binding, "decode-role-binding")
+
+
+def _origins(workload: Workload, manifest: Manifest) -> dict[tuple[str | int, ...], str]:
+    """Say which parts of the object a user passed through, so that a mistake in them is told where it was written."""
+    templates = (
+        [("spec", "template")]
+        if workload.kind == "Deployment"
+        else [("spec", "leaderWorkerTemplate", name) for name in ("leaderTemplate", "workerTemplate")]
+    )
+    passed = {(*template, "spec", field): f"{workload.path}.pod.{field}" for template in templates for field in _PASSED}
+    patched = patch.origins(f"{workload.path}.patch", workload.patch, manifest) if workload.patch else {}
+    return {**patched, **passed}

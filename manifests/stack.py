@@ -49,7 +49,7 @@ def objects(components: Iterable[Component]) -> Iterator[Rendered]:
 def _components(plan: StackPlan) -> Iterator[Component]:
     yield Component(ComponentType.NAMESPACES, "namespace", tuple(_namespace(plan, name) for name in plan.namespaces))
     for service in plan.services:
-        own = (serving.decode(service), routing.routed_service(service))
+        own = (*serving.objects(service), routing.routed_service(service))
         yield Component(ComponentType.MODEL_SERVICE, service.key, own)
         yield Component(ComponentType.EPP, f"{service.key}-epp", picker.objects(service))
     yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan)))

@@ -1,27 +1,29 @@
 """From the tree that a user wrote to a `Stack`, or to every problem in it at once.
 
-A tree with mistakes is repaired (a mistaken leaf gives way to its default or its field's example) so that the checks
-which need a whole stack can still run and report beside them.
+The layers of the tree are merged first, and the result is validated once; a problem is reported where its value was
+written, once, however many services inherit it. A tree with mistakes is repaired (a mistaken leaf gives way to its
+default or its field's example) so that the checks which need a whole stack can still run and report beside them.
 """
 
 import copy
 import difflib
+import re
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Union, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from models.layers import Layer, Path, effective
 from models.problems import ConfigError, Problem, dotted, echo
 from models.stack import Stack
 
 ROOT = "inference-stacks:stack"
 """The configuration key that holds the tree; paths in messages start below it."""
-Path = tuple[str | int, ...]
 _NOUNS = {
     "string_type": ("a string", "write text"),
     "int_type": ("a whole number", "write a number without a fraction"),
@@ -41,13 +43,29 @@ class Loaded:
     stack: Stack
     problems: tuple[Problem, ...]
     repaired: tuple[str, ...]
+    """Paths in the merged tree, and where the user wrote them."""
+    merged: Layer
+    """The tree of the stack, which knows where each value was written."""
 
     def finish(self, further: Sequence[Problem] = ()) -> Stack:
-        """Return the stack, or raise `ConfigError` with all problems that do not rest on a repaired value."""
-        sound = [problem for problem in further if not any(_within(path, self.repaired) for path in problem.depends_on)]
+        """Return the stack, or raise `ConfigError` with all problems that do not rest on a repaired value.
+
+        The paths of `further` are those of the merged tree, such as `services.qwen.prefill.engine.args[0]`.
+        """
+        sound = [
+            problem
+            for problem in further
+            if not any(_within(path, self.repaired) for path in (problem.path, *problem.depends_on))
+        ]
         if self.problems or sound:
-            raise ConfigError((*self.problems, *sound))
+            raise ConfigError(_once((*self.problems, *(self._as_written(problem) for problem in sound))))
         return self.stack
+
+    def _as_written(self, problem: Problem) -> Problem:
+        path, present = self.merged.path_of(problem.path)
+        if dotted(path) != problem.path:
+            return problem
+        return replace(problem, path=dotted(self.merged.written(path, absent=not present)))
 
 
 def load(tree: object) -> Loaded:
@@ -55,23 +73,35 @@ def load(tree: object) -> Loaded:
 
     Raises `ConfigError` where not even a repaired stack can be had (the tree is no mapping, or has no services).
     """
-    working = copy.deepcopy(cast("dict[str, Any]", tree)) if isinstance(tree, dict) else {}
-    if not working:
+    if not isinstance(tree, dict) or not tree:
         raise ConfigError([Problem(ROOT, "is missing or empty", "write at least namespace and services")])
-    problems: list[Problem] = [*_nulls(working)]
-    repaired = [problem.path for problem in problems]
+    merged = effective(cast("dict[str, Any]", tree))
+    # What defaults say is judged in the services that inherit it.
+    defaults = merged.tree.pop("defaults", {})
+    problems, repaired = list(merged.problems), [problem.path for problem in merged.problems]
     while True:
         try:
-            return Loaded(Stack.model_validate(working), tuple(dict.fromkeys(problems)), tuple(repaired))
+            stack = Stack.model_validate(merged.tree).model_copy(update={"defaults": defaults})
+            return Loaded(stack, tuple(_once(problems)), tuple(repaired), merged)
         except ValidationError as error:
-            found = [_problem(working, details) for details in error.errors(include_url=False)]
-        problems += [problem for _, problem in found]
-        repaired += [problem.path for _, problem in found]
-        before = copy.deepcopy(working)
-        for path, _ in found:
-            _repair(working, path)
-        if working == before or not working.get("services"):
-            raise ConfigError(problems)
+            errors = error.errors(include_url=False)
+        found = [_problem(merged, details) for details in errors]
+        missing = {_path(merged.tree, details) for details in errors if details["type"] == "missing"}
+        misspelt = missing & {
+            _meant(merged.tree, details) for details in errors if details["type"] == "extra_forbidden"
+        }
+        told = [(path, problem) for path, problem in found if path not in misspelt]
+        problems += [problem for path, problem in told if not _rests_on(dotted(path), repaired)]
+        before = copy.deepcopy(merged.tree)
+        for path, problem in found:
+            repaired += [problem.path, dotted(path), dotted(_repair(merged.tree, path))]
+        if merged.tree == before or not merged.tree.get("services"):
+            raise ConfigError(_once(problems))
+
+
+def _once(problems: Iterable[Problem]) -> list[Problem]:
+    """Drop what several services inherited from one place."""
+    return list({(problem.path, problem.what, problem.remedy): problem for problem in problems}.values())
 
 
 def _within(path: str, repaired: Sequence[str]) -> bool:
@@ -79,28 +109,20 @@ def _within(path: str, repaired: Sequence[str]) -> bool:
     return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in repaired)
 
 
-def _nulls(tree: dict[str, Any], above: Path = ()) -> Iterator[Problem]:
-    """Report and remove every null: it is no value, and nothing is inherited that it could remove."""
-    for key, value in list(tree.items()):
-        path = (*above, key)
-        if value is None:
-            yield Problem(
-                dotted(path),
-                "has no value (null) and nothing is inherited that it could remove",
-                "write {} for its defaults, or delete the line",
-            )
-            del tree[key]
-        elif isinstance(value, dict):
-            yield from _nulls(cast("dict[str, Any]", value), path)
+def _rests_on(path: str, repaired: Sequence[str]) -> bool:
+    """Say whether a verdict on the value at `path` read something that was repaired."""
+    return _within(path, repaired) or any(_within(other, (path,)) for other in repaired)
 
 
-def _problem(tree: dict[str, Any], details: ErrorDetails) -> tuple[Path, Problem]:
-    path = _as_written(tree, details)
-    return path, Problem(dotted(path) or ROOT, *_what(path, details))
+def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
+    """Return the path in the merged tree, and the problem where the user wrote it."""
+    path = _path(merged.tree, details)
+    written = merged.written(path, absent=details["type"] == "missing")
+    return path, Problem(dotted(written) or ROOT, *_what(path, details))
 
 
-def _as_written(tree: object, details: ErrorDetails) -> Path:
-    """Drop from pydantic's location what the user did not write: the tags of unions and the marker of a map's key."""
+def _path(tree: object, details: ErrorDetails) -> Path:
+    """Drop from pydantic's location what stands in no tree: the tags of unions and the marker of a map's key."""
     at, path = tree, list[str | int]()
     location = [part for part in details["loc"] if part != "[key]"]
     for index, part in enumerate(location):
@@ -125,7 +147,7 @@ def _what(path: Path, details: ErrorDetails) -> tuple[str, str]:
         case "problem":
             verdict = context["what"] + (shown if context["echoed"] else ""), context["remedy"]
         case "extra_forbidden":
-            verdict = f"unknown key ({path[-1]})", _suggestion(path)
+            verdict = f"unknown key ({path[-1]})", _suggestion(path, details["loc"][-2:-1])
         case "missing":
             example = _example(path)
             verdict = "is missing", "add it" + (f", such as {example}" if example else "")
@@ -134,9 +156,11 @@ def _what(path: Path, details: ErrorDetails) -> tuple[str, str]:
             verdict = f"is not one of {expected}{shown}", "choose one of them"
         case "union_tag_invalid":
             tags = context["expected_tags"].replace("'", "")
-            verdict = f"is of no known type ({context['tag']})", f"write type: with one of {tags}"
+            written = cast("Mapping[str, object]", value).get("type")
+            verdict = f"is of no known type{echo(path, written)}", f"write type: with one of {tags}"
         case "union_tag_not_found":
-            verdict = "does not say its type", "add type:"
+            tags = ", ".join(tag for model in _models(path) for tag in _tags(model))
+            verdict = "does not say its type", f"add type: with one of {tags}"
         case "too_long" | "too_short":
             most, least = context.get("max_length"), context.get("min_length")
             verdict = (
@@ -153,22 +177,28 @@ def _wrong_type(kind: str, value: object, shown: str) -> tuple[str, str]:
     if kind == "string_type" and isinstance(value, bool | int | float):
         noun = "a boolean" if isinstance(value, bool) else "a number"
         return f"is {noun}{shown}", "write it quoted" + (f': "{shown.strip(" ()")}"' if shown else "")
-    if kind == "int_type" and isinstance(value, str):
+    if kind == "int_type" and isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+", value):
         return f"is text{shown}", "write the number without quotes"
     return f"is not {noun}{shown}", remedy
 
 
-def _fields(path: Path) -> dict[str, FieldInfo]:
-    """Return the fields that may stand at a path, by the names that users write."""
+def _models(path: Path) -> list[type[BaseModel]]:
+    """Return the specs that may stand at a path."""
     models: list[object] = [Stack]
     for part in path:
         models = [inner for model in models for inner in _inside(model, part)]
-    return {
-        field.alias or name: field
-        for model in models
-        if isinstance(model, type) and issubclass(model, BaseModel)
-        for name, field in model.model_fields.items()
-    }
+    return [model for model in models if isinstance(model, type) and issubclass(model, BaseModel)]
+
+
+def _tags(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the values of `type` that mean a spec; none where it is no choice among several."""
+    field = model.model_fields.get("type")
+    return typing.get_args(field.annotation) if field is not None and field.is_required() else ()
+
+
+def _fields(path: Path) -> dict[str, FieldInfo]:
+    """Return the fields that may stand at a path, by the names that users write."""
+    return {field.alias or name: field for model in _models(path) for name, field in model.model_fields.items()}
 
 
 def _inside(annotation: object, part: str | int) -> Iterator[object]:
@@ -192,9 +222,26 @@ def _bare(annotation: object) -> Iterator[object]:
         yield annotation
 
 
-def _suggestion(path: Path) -> str:
-    names = list(_fields(path[:-1]))
-    close = difflib.get_close_matches(str(path[-1]), names, n=1)
+def _meant(tree: object, details: ErrorDetails) -> Path:
+    """Return where the key that an unknown one means would stand, so that it is not reported missing besides."""
+    path = _path(tree, details)
+    return (*path[:-1], *_likest(path, _known(path, details["loc"][-2:-1])))
+
+
+def _likest(path: Path, names: Sequence[str]) -> list[str]:
+    return difflib.get_close_matches(str(path[-1]), names, n=1)
+
+
+def _known(path: Path, tag: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that may stand beside one; of specs that `type` tells apart, only the written one counts."""
+    models = _models(path[:-1])
+    chosen = [model for model in models if set(tag) & set(_tags(model))] or models
+    return [field.alias or name for model in chosen for name, field in model.model_fields.items()]
+
+
+def _suggestion(path: Path, tag: tuple[str | int, ...]) -> str:
+    names = _known(path, tag)
+    close = _likest(path, names)
     return f"did you mean {close[0]}?" if close else f"known here: {', '.join(names)}"
 
 
@@ -211,17 +258,20 @@ def _example(path: Path) -> str:
     return str(value)
 
 
-def _repair(tree: dict[str, Any], path: Path) -> None:
-    """Put the field's example where a required value is mistaken or missing; take anything else away."""
+def _repair(tree: dict[str, Any], path: Path) -> Path:
+    """Put the field's example where a required value is mistaken or missing; take anything else away.
+
+    A list goes as a whole, so that no other item of it changes its number. Returns the path of what was repaired.
+    """
+    path = path[: next((index for index, part in enumerate(path) if isinstance(part, int)), len(path))]
     at: Any = tree
     for part in path[:-1]:
-        if isinstance(at, dict) and part not in at:
-            return
-        at = cast("Any", at)[part]
+        if not isinstance(at, dict) or part not in at:
+            return path
+        at = cast("dict[Any, Any]", at)[part]
     field = _field(path)
     if field is not None and field.is_required() and field.examples:
         at[path[-1]] = copy.deepcopy(field.examples[0])
-    elif isinstance(at, dict):
-        cast("dict[str, Any]", at).pop(cast("str", path[-1]), None)
-    elif isinstance(at, list) and isinstance(path[-1], int) and path[-1] < len(cast("list[Any]", at)):
-        del at[path[-1]]
+    elif isinstance(at, dict) and path:
+        cast("dict[Any, Any]", at).pop(path[-1], None)
+    return path

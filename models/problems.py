@@ -4,8 +4,10 @@ Exception
 └── ConfigError    every problem of one configuration, found together
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from models import env
 
 _LONGEST_ECHO = 80
 _MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets"})
@@ -22,7 +24,8 @@ class Problem:
     """Paths that the verdict read; it is void where one of them is itself mistaken."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.what}; {self.remedy}"
+        line = f"{self.path}: {self.what}; {self.remedy}"
+        return line if line.isprintable() else "".join(one if one.isprintable() else "?" for one in line)
 
 
 class ConfigError(Exception):
@@ -43,8 +46,15 @@ def dotted(path: Iterable[str | int]) -> str:
 
 def echo(path: Iterable[str | int], value: object) -> str:
     """Return ` (value)` for a message, or nothing where the value is long, structured or may hold a credential."""
-    if any(part in _MAY_HOLD_CREDENTIALS for part in path) or isinstance(value, dict | list | tuple):
+    if isinstance(value, dict | list | tuple) or _may_be_credential([*path], value):
         return ""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
     authority = text.partition("://")[2].partition("/")[0]
     return "" if "@" in authority or not text or len(text) > _LONGEST_ECHO else f" ({text})"
+
+
+def _may_be_credential(path: Sequence[str | int], value: object) -> bool:
+    """Say whether a value is where credentials may be. A number is none in a variable whose name speaks of none."""
+    if isinstance(value, bool | int | float) and path[-2:-1] == ["env"]:
+        return env.names_credential(str(path[-1]))
+    return any(part in _MAY_HOLD_CREDENTIALS for part in path)

@@ -1,114 +1,156 @@
 """One service: a model, the engine that serves it, and how requests reach it."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from models.base import Spec
+from models.role import Resources, Role
+from models.source import ModelSource
 from models.vocabulary import (
-    AbsolutePath,
     Count,
-    CountOrNone,
     Dns1035Label,
     DnsLabel,
     DnsSubdomain,
     Duration,
+    Entries,
     Hostname,
     ImageRef,
     Items,
     LabelKey,
     LabelValue,
-    ModelSource,
     Port,
     Quantity,
     ResourceId,
     Text,
+    Url,
     Within,
-    refuse,
-    seconds,
 )
+
+_MERGED = "merge them into one: one of type kubernetes.io/dockerconfigjson holds several registries, under auths"
+
+
+class KeyVerification(Spec):
+    """The ModelKit has to be signed with a key."""
+
+    type: Literal["key"]
+    """The ModelKit has to be signed with a key."""
+    secret: Annotated[DnsSubdomain, Field(examples=["cosign"])]
+    """The existing Secret that holds the public key, under cosign.pub."""
+
+
+class KeylessVerification(Spec):
+    """The ModelKit has to be signed by an identity."""
+
+    type: Literal["keyless"]
+    """The ModelKit has to be signed by an identity."""
+    identity: Annotated[Text, Field(examples=["https://github.com/acme/models/.github/workflows/pack.yaml@main"])]
+    """The identity in the signing certificate."""
+    issuer: Annotated[Url, Field(examples=["https://token.actions.githubusercontent.com"])]
+    """Who vouches for the identity (OIDC issuer)."""
+
+
+Verification = Annotated[KeyVerification | KeylessVerification, Field(discriminator="type")]
+
+
+class Adapter(Spec):
+    """One LoRA adapter."""
+
+    source: Annotated[ModelSource, Field(examples=["hf://acme/qwen3-sql-lora"])]
+    """Where the adapter's weights are; opened by the model's secrets."""
+    size: Quantity | None = Field(default=None, examples=["200Mi"])
+    """Bytes of the adapter's weights."""
+
+
+class Lora(Spec):
+    """LoRA adapters that are served beside the model, each under its own name."""
+
+    adapters: Annotated[
+        dict[Dns1035Label, Adapter],
+        Field(min_length=1, examples=[{"sql": {"source": "hf://acme/qwen3-sql-lora"}}]),
+    ]
+    """The adapters by the name that clients send as `model`."""
+    max_rank: Literal[1, 8, 16, 32, 64, 128, 256, 320, 512] = 16
+    """Highest rank of an adapter (`--max-lora-rank`)."""
+    max_adapters: Count | None = Field(default=None, examples=[4])
+    """Adapters in one batch (`--max-loras`); absent: all of them."""
+    max_cpu_adapters: Count | None = Field(default=None, examples=[16])
+    """Adapters kept in host memory (`--max-cpu-loras`); absent: the engine's own."""
 
 
 class Model(Spec):
     """What is served, and where its weights are."""
 
-    name: Annotated[Text, Field(examples=["google-bert/bert-base-uncased"])]
-    """The served model name: what clients send as `model`, and the price key."""
+    name: Text | None = Field(default=None, examples=["google-bert/bert-base-uncased"])
+    """The served model name: what clients send as `model`, and the price key; absent: the repository of hf://."""
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
-    """Where the weights are: a ModelKit, `kit://registry/repository` with a tag or digest."""
+    """Where the weights are: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim that holds
+    them, mounted read-only), image:// (inside the engine's image)."""
+    size: Quantity | None = Field(default=None, examples=["16Gi"])
+    """Bytes of the weights; bounds the volume and the time to load."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
     """Context length in tokens; absent: the model's own."""
-    secrets: Annotated[Items[DnsSubdomain], Field(max_length=1)] = Field(default=(), examples=[["registry"]])
-    """The existing Secret of type kubernetes.io/dockerconfigjson that opens the source; none for a public one."""
+    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] = Field(default=(), examples=[["registry"]])
+    """The existing Secret that opens the source: kit:// of type kubernetes.io/dockerconfigjson, hf:// with the key
+    HF_TOKEN, s3:// with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; none for a public source or the identity of
+    pod.serviceAccountName."""
+    endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
+    """Where s3:// or hf:// is asked instead of the vendor's own address."""
+    region: Text | None = Field(default=None, examples=["eu-central-1"])
+    """Region of the bucket."""
     insecure: bool = False
     """Pull the ModelKit over plain HTTP; for a registry inside the cluster."""
+    filter: Annotated[
+        Items[Literal["kitfile", "model", "datasets", "code", "docs"]],
+        Entries(1, None, "write at least model, which is the default"),
+    ] = ("model",)
+    """Layers of the ModelKit that are unpacked."""
+    verify: Verification | None = Field(default=None, examples=[{"type": "key", "secret": "cosign"}])
+    """Who must have signed the ModelKit; absent: it is not asked."""
+    lora: Lora | None = Field(default=None, examples=[{"adapters": {"sql": {"source": "hf://acme/qwen3-sql-lora"}}}])
+    """LoRA adapters."""
 
 
-class Engine(Spec):
-    """The inference server's container."""
+class KvCache(Spec):
+    """The KV cache, in all roles and the picker alike."""
 
-    image: ImageRef | None = Field(default=None, examples=["registry.example/vllm-openai:v0.21.0"])
-    """The engine's image; absent: the release channel's for this accelerator vendor."""
-    port: Port = 8000
-    """Port that the engine listens on and the pool reaches."""
-    args: Items[Text] = Field(default=(), examples=[["--enforce-eager"]])
-    """Arguments of the engine, after the generated ones. A flag that has a field here is refused."""
-
-
-class Parallelism(Spec):
-    """How one replica is spread over devices; a pod takes tensor times data of them."""
-
-    tensor: Count = 1
-    """Devices that share every layer (`--tensor-parallel-size`)."""
-    data: Count = 1
-    """Copies of the model in one pod that share requests (`--data-parallel-size`)."""
+    block_size: Count | None = Field(default=None, examples=[128])
+    """Tokens in one block; absent: 64 where roles have to agree, else the engine's own."""
+    connector: Literal["nixlv2", "shared-storage", "mooncake", "offloading"] = "nixlv2"
+    """How prefill hands its cache to decode."""
+    events: bool = False
+    """Publish what each pod holds in its cache (`--kv-events-config`), for whoever routes by it."""
+    cpu_offload: Quantity | None = Field(default=None, examples=["32Gi"])
+    """Host memory for blocks that leave the devices, of one pod."""
 
 
-class Resources(Spec):
-    """Requests and limits of the engine container. Devices are decided by `parallelism`."""
+class SidecarTls(Spec):
+    """TLS between the roles."""
 
-    requests: dict[LabelKey, Quantity] = Field(default={}, examples=[{"cpu": "8"}])
-    """What the scheduler reserves; absent per device: 4 CPU and 32Gi of memory."""
-    limits: dict[LabelKey, Quantity] = Field(default={}, examples=[{"memory": "64Gi"}])
-    """What the container may use at most; absent per device: 48Gi of memory, no CPU limit."""
-
-
-class Pod(Spec):
-    """The pod around the engine, by PodSpec's names."""
-
-    run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] = 1000
-    """User id of every container; never root."""
-    fs_group: Annotated[int, Within(1, 2**31 - 1, "write a group id above 0")] = 1000
-    """Group that owns the volumes, so that engine and unpacking agree about the files."""
-    shared_memory: Quantity | None = Field(default=None, examples=["16Gi"])
-    """Size of /dev/shm; absent: 8Gi per device, 1Gi without devices."""
+    prefill: bool = False
+    """Serve prefill with the certificate, and ask it over TLS: encrypted, not verified, because no certificate names
+    pod addresses. The picker then reads no metrics of prefill."""
+    certificate: DnsSubdomain | None = Field(default=None, examples=["serving-certificate"])
+    """The existing Secret of type kubernetes.io/tls."""
 
 
-class Health(Spec):
-    """The probes, asked on the engine's own port."""
+class Sidecar(Spec):
+    """The routing sidecar in decode pods; it sends a request's first half to prefill."""
 
-    path: AbsolutePath = "/v1/models"
-    """Path of the startup and readiness probes."""
-    liveness_path: AbsolutePath = "/health"
-    """Path of the liveness probe."""
-    interval: Duration = "10s"
-    """Time between two probes."""
-    timeout: Duration = "5s"
-    """Time that one probe may take; at most the interval."""
-    failure_threshold: Count = 3
-    """Failed probes in a row after which a pod is not ready, or restarted."""
-    startup_timeout: Duration = "30m"
-    """Time from container start until the model must be loaded."""
+    image: ImageRef | None = Field(default=None, examples=["registry.example/llm-d-router-disagg-sidecar:v0.10.0"])
+    """The sidecar's image; absent: the release channel's."""
+    engine_port: Port = 8200
+    """Port of the engine behind the sidecar, which takes the service's own port."""
+    log_level: Literal["debug", "info", "error"] | None = Field(default=None, examples=["debug"])
+    """Verbosity (`--zap-log-level`); absent: the sidecar's own."""
+    resources: Resources = Resources(requests={"cpu": "1", "memory": "512Mi"}, limits={"memory": "1Gi"})
+    """Requests and limits of the sidecar, replaced whole."""
+    tls: SidecarTls = SidecarTls()
+    """How the roles talk."""
 
-    @model_validator(mode="after")
-    def _probe_fits_interval(self) -> "Health":
-        if seconds(self.timeout) > seconds(self.interval):
-            raise refuse(
-                f"a probe may take longer than the time between two (timeout {self.timeout}, interval {self.interval})",
-                "lower timeout or raise interval",
-                echoed=False,
-            )
-        return self
+
+class Prefill(Role):
+    """The second role: pods that only read prompts. What is absent is as in the service, but replicas and patch."""
 
 
 class Route(Spec):
@@ -144,8 +186,8 @@ class ServiceInterceptor(Spec):
     """The id that requests are billed by, unique in the stack; absent: the service's key."""
 
 
-class Service(Spec):
-    """One model service."""
+class Service(Role):
+    """One model service; its own keys are those of the decode, or only, role."""
 
     name: Dns1035Label | None = Field(default=None, examples=["chat"])
     """Base of the object names; absent: the service's key."""
@@ -153,6 +195,8 @@ class Service(Spec):
     """Namespace of the objects; absent: the stack's."""
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"team": "search"}])
     """Labels on the service's objects; never in selectors."""
+    annotations: dict[LabelKey, str] = Field(default={}, examples=[{"owner": "search@example.com"}])
+    """Annotations on the service's objects."""
     model: Annotated[
         Model,
         Field(
@@ -165,20 +209,14 @@ class Service(Spec):
         ),
     ]
     """What is served."""
-    engine: Engine = Engine()
-    """The inference server."""
-    accelerator: Annotated[str, Field(examples=["nvidia"])]
-    """Accelerator class: a vendor such as nvidia, or a product such as nvidia-h100-80gb; cpu for none."""
-    parallelism: Parallelism = Parallelism()
-    """How one replica is spread over devices."""
-    replicas: CountOrNone = 1
-    """Number of pods; 0 keeps everything but the pods."""
-    resources: Resources = Resources()
-    """Requests and limits of the engine container."""
-    pod: Pod = Pod()
-    """The pod around the engine."""
-    health: Health = Health()
-    """The probes."""
+    kv_cache: KvCache = KvCache()
+    """The KV cache."""
+    drain_timeout: Duration = "45s"
+    """Longest request that may finish while a pod ends; preStop, engine and grace period follow from it."""
+    prefill: Prefill | None = Field(default=None, examples=[{"replicas": 2}])
+    """Read prompts in pods of their own; the service is then the decode role. {} for the service's own settings."""
+    sidecar: Sidecar | None = Field(default=None, examples=[{"logLevel": "debug"}])
+    """The routing sidecar; only beside prefill, where it is there without being asked for."""
     route: Route = Route()
     """The HTTPRoute."""
     endpoint_picker: EndpointPicker = EndpointPicker()

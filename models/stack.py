@@ -2,11 +2,23 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
+from models.accelerators import UserClass
 from models.base import Spec
 from models.service import Service
-from models.vocabulary import Dns1035Label, DnsLabel, DnsSubdomain, LabelKey, LabelValue, Port, Text
+from models.vocabulary import (
+    Dns1035Label,
+    DnsLabel,
+    DnsSubdomain,
+    ImageRef,
+    LabelKey,
+    LabelValue,
+    Port,
+    Shape,
+    Text,
+    Url,
+)
 
 
 class NamespaceOptions(Spec):
@@ -74,6 +86,43 @@ class Checks(Spec):
     """Kinds that the cluster does not serve: an error, a warning, or not looked at."""
 
 
+class Images(Spec):
+    """The images that fetch weights."""
+
+    kit: ImageRef | None = Field(default=None, examples=["registry.example/kitops:v1.11.0"])
+    """Unpacks ModelKits; absent: the release channel's. Where a service verifies signatures, one that holds cosign too,
+    such as kitops-init."""
+    downloader: ImageRef | None = Field(default=None, examples=["registry.example/storage-initializer:v0.20.0"])
+    """Downloads from Hugging Face and S3; absent: the release channel's."""
+
+
+class Tracing(Spec):
+    """OpenTelemetry traces of the engine, the sidecar and the picker; its presence switches them on."""
+
+    endpoint: Annotated[Url, Field(examples=["http://otel-collector.monitoring:4317"])]
+    """OTLP endpoint of the collector."""
+    sampler: Literal[
+        "always_on",
+        "always_off",
+        "traceidratio",
+        "parentbased_always_on",
+        "parentbased_always_off",
+        "parentbased_traceidratio",
+    ] = "parentbased_traceidratio"
+    """Which traces are kept (OTEL_TRACES_SAMPLER)."""
+    sampler_arg: Annotated[
+        str, Shape("is not a share", r"0(\.[0-9]{1,9})?|1(\.0{1,9})?", 'write a quoted number from "0" to "1"', 11)
+    ] = "0.01"
+    """The share of traces that is kept (OTEL_TRACES_SAMPLER_ARG)."""
+
+
+class Observability(Spec):
+    """What is told about running services."""
+
+    tracing: Tracing | None = Field(default=None, examples=[{"endpoint": "http://otel-collector.monitoring:4317"}])
+    """Traces; absent: none."""
+
+
 class Interceptor(Spec):
     """Token metering in the request path, which finds a model's Service by its labels."""
 
@@ -100,11 +149,21 @@ class Stack(Spec):
         default=None, examples=[{"name": "inference-gateway", "namespace": "gateways", "provider": "istio"}]
     )
     """The Gateway; absent: no routes, in-cluster Services only."""
+    images: Images = Images()
+    """The images that fetch weights; those of engine, sidecar and picker are said with the service."""
+    accelerators: dict[Dns1035Label, UserClass] = Field(
+        default={}, examples=[{"h100-slice": {"vendor": "nvidia", "memory": "40Gi"}}]
+    )
+    """Accelerator classes besides the shipped ones, or amendments of those."""
+    observability: Observability = Observability()
+    """What is told about running services."""
     cluster: Cluster = Cluster()
     """The cluster deployed to."""
     checks: Checks = Checks()
     """What a failed check does."""
     interceptor: Interceptor | None = Field(default=None, examples=[{"mode": "label", "namespace": "metering"}])
     """Token metering; absent: none."""
+    defaults: dict[str, JsonValue] = Field(default={}, examples=[{"route": {"hostnames": ["llm.example.com"]}}])
+    """Beneath every service: a partial service."""
     services: Annotated[dict[Dns1035Label, Service], Field(min_length=1)]
     """The services by key; the key is identity: renaming it replaces the service."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, TypeVar
 
-from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -63,6 +63,49 @@ class Within:
         return handler(schema) | {"minimum": self.least, "maximum": self.most}
 
 
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A list of `least` to `most` entries; what is wrong with one of them comes first."""
+
+    least: int
+    most: int | None
+    remedy: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def check(value: tuple[object, ...]) -> tuple[object, ...]:
+            if len(value) < self.least or (self.most is not None and len(value) > self.most):
+                raise refuse(f"has {len(value)} entries", self.remedy, echoed=False)
+            return value
+
+        return core_schema.no_info_after_validator_function(check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        bounds = {"minItems": self.least or None, "maxItems": self.most}
+        return handler(schema) | {key: bound for key, bound in bounds.items() if bound is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A number above `low` and at most `high`; a whole number is one, too."""
+
+    low: float
+    high: float
+    remedy: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def check(value: object) -> float:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise refuse("is not a number", self.remedy)
+            if not self.low < value <= self.high:
+                raise refuse(f"is not above {self.low:g} and at most {self.high:g}", self.remedy)
+            return value
+
+        return core_schema.no_info_before_validator_function(check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(schema) | {"exclusiveMinimum": self.low, "maximum": self.high}
+
+
 def _number_as_text(value: object) -> object:
     """Accept `cpu: 4` as Kubernetes does, and let a bare `10` be judged by its shape."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
@@ -78,6 +121,11 @@ _DURATION = r"([0-9]{1,5}(h|m|s|ms)){1,4}"
 _QUANTITY = r"[0-9]+(\.[0-9]{1,9})?(m|k|Ki|[MGTPE]i?)?"
 _LABEL_VALUE = r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?"
 _LARGEST = 2**31 - 1
+IMAGE = (
+    r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
+    r"(:[A-Za-z0-9_][A-Za-z0-9_.-]*(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})"
+)
+"""Pattern of a container image reference; without a tag or digest it would mean whatever is latest."""
 
 DnsLabel = Annotated[str, Shape("is not a DNS label", _LABEL, f"{_LABEL_RULE}, such as models", 63)]
 Dns1035Label = Annotated[
@@ -106,17 +154,8 @@ ImageRef = Annotated[
     str,
     Shape(
         "is not an image reference",
-        r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?(@sha256:[0-9a-f]{64})?",
+        IMAGE,
         "write registry/repository with a tag or digest, such as ghcr.io/org/name:v1",
-        512,
-    ),
-]
-ModelSource = Annotated[
-    str,
-    Shape(
-        "is not a ModelKit reference",
-        r"kit://[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]*|@sha256:[0-9a-f]{64})",
-        "write kit://registry/repository with a tag or digest, such as kit://jozu.ml/jozu/bert-base-uncased:safetensors",
         512,
     ),
 ]
@@ -133,10 +172,20 @@ ResourceId = Annotated[
 AbsolutePath = Annotated[
     str, Shape("is not an absolute path", r"/[A-Za-z0-9._~/-]*", "start with '/', such as /health", 1024)
 ]
+Url = Annotated[
+    str,
+    Shape(
+        "is not a URL", r"https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~/-]*)?", "write http(s)://host:port/path", 512
+    ),
+]
 Text = Annotated[str, Shape("is empty", r"\S(.*\S)?", "write some text")]
 Port = Annotated[int, Within(1, 65535, "write a port number, such as 8000")]
 Count = Annotated[int, Within(1, _LARGEST, "write 1 or more")]
+Share = Annotated[float, Between(0, 1, "write a share such as 0.9")]
 CountOrNone = Annotated[int, Within(0, _LARGEST, "write 0 or more")]
+
+KubernetesObject = dict[str, JsonValue]
+"""A part of a Kubernetes object as the API has it; checked against the API's schema when it is rendered."""
 
 _DURATION_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
@@ -147,10 +196,14 @@ _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decim
 }
 
 
+def milliseconds(duration: str) -> int:
+    """Return a duration in milliseconds, exactly."""
+    return sum(int(number) * _MILLISECONDS[unit] for number, unit in _DURATION_PART.findall(duration))
+
+
 def seconds(duration: str) -> int:
     """Return a duration in whole seconds, rounded up; Kubernetes probes know no smaller unit."""
-    total = sum(int(number) * _MILLISECONDS[unit] for number, unit in _DURATION_PART.findall(duration))
-    return -(-total // 1000)
+    return -(-milliseconds(duration) // 1000)
 
 
 def amount(quantity: str) -> Decimal:

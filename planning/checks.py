@@ -1,13 +1,15 @@
 """Mistakes that only a whole service, or the whole stack, shows."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from models.problems import Problem
-from models.service import Resources, Service
+from models.role import Resources
+from models.service import Service
 from models.stack import Stack
 from models.vocabulary import amount
-from planning import accelerators, engine
+from planning import accelerators, labels, roles, sources
+from planning.accelerators import AcceleratorClass
 from planning.names import names
 from planning.releases import channel, channels
 
@@ -15,20 +17,16 @@ from planning.releases import channel, channels
 def problems(stack: Stack) -> list[Problem]:
     """Return every mistake that spans more than one field."""
     found = [*_release(stack), *_interceptor(stack), *_twins(stack)]
+    found += [*accelerators.problems(stack.accelerators), *_labels(stack)]
+    classes = accelerators.classes(stack.accelerators)
     for key, service in stack.services.items():
         path = f"services.{key}"
-        found += [*accelerators.problems(path, service), *engine.problems(path, service)]
-        found += [
-            *_image(path, service, stack.release),
-            *_route(path, service, stack),
-            *_metering(path, service, stack),
-        ]
-        found += [
-            *_devices(f"{path}.resources", service.resources),
-            *_resources(f"{path}.resources", service.resources),
-        ]
-        picker = f"{path}.endpointPicker.resources"
-        found += _resources(picker, service.endpoint_picker.resources)
+        found += [*sources.problems(path, service), *_route(path, service, stack), *_metering(path, service, stack)]
+        found += _beside(path, service, classes)
+        if stack.release in channels():
+            found += roles.problems(path, service, stack, channel(stack.release), classes)
+        for at, role in roles.each(path, service):
+            found += _container(f"{at}.resources", role.resources, classes)
     return found
 
 
@@ -38,24 +36,36 @@ def resource_id(stack: Stack, key: str) -> str | None:
     return (wish.resource_id or key) if stack.interceptor is not None and wish.enabled else None
 
 
+def _beside(path: str, service: Service, classes: Mapping[str, AcceleratorClass]) -> Iterator[Problem]:
+    """Check the containers beside the engine, which take no devices."""
+    yield from _container(
+        f"{path}.endpointPicker.resources", service.endpoint_picker.resources, classes, remedy="remove it"
+    )
+    if service.sidecar is not None:
+        yield from _container(f"{path}.sidecar.resources", service.sidecar.resources, classes, remedy="remove it")
+
+
+def _container(
+    path: str, given: Resources, classes: Mapping[str, AcceleratorClass], *, remedy: str = ""
+) -> Iterator[Problem]:
+    """Refuse devices, which parallelism decides, and a request above its own limit."""
+    known = accelerators.resource_names(classes)
+    for group, values in (("requests", given.requests), ("limits", given.limits)):
+        for name in sorted(known & values.keys()):
+            what = f"sets a device that parallelism decides ({name}: {values[name]})"
+            instead = f"remove it and set parallelism.tensor: {values[name]}"
+            yield Problem(f"{path}.{group}", what, remedy or instead)
+    for name in sorted(given.requests.keys() & given.limits.keys()):
+        wanted, most = given.requests[name], given.limits[name]
+        if amount(wanted) > amount(most):
+            yield Problem(f"{path}.requests.{name}", f"is above its limit ({wanted}, {most})", "raise the limit")
+
+
 def _release(stack: Stack) -> Iterator[Problem]:
     if stack.release not in channels():
         close = difflib.get_close_matches(stack.release, channels(), n=1)
         remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(channels())}"
         yield Problem("release", f"unknown channel ({stack.release})", remedy)
-
-
-def _image(path: str, service: Service, release: str) -> Iterator[Problem]:
-    accelerator = accelerators.classes().get(service.accelerator)
-    if service.engine.image is not None or accelerator is None or release not in channels():
-        return
-    if accelerator.vendor not in channel(release).images.engine:
-        yield Problem(
-            f"{path}.engine.image",
-            f"is missing and {release} has none for {accelerator.vendor}",
-            "add the engine's image",
-            depends_on=(f"{path}.accelerator",),
-        )
 
 
 def _route(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
@@ -65,20 +75,9 @@ def _route(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
         )
 
 
-def _devices(path: str, resources: Resources) -> Iterator[Problem]:
-    """Devices follow from parallelism; a second place to say them could only disagree."""
-    known = {accelerator.resource for accelerator in accelerators.classes().values()}
-    for group, values in (("requests", resources.requests), ("limits", resources.limits)):
-        for name in sorted(known & values.keys(), key=str):
-            what = f"sets a device that parallelism decides ({name}: {values[str(name)]})"
-            yield Problem(f"{path}.{group}", what, f"remove it and set parallelism.tensor: {values[str(name)]}")
-
-
-def _resources(path: str, resources: Resources) -> Iterator[Problem]:
-    for name in sorted(resources.requests.keys() & resources.limits.keys()):
-        wanted, most = resources.requests[name], resources.limits[name]
-        if amount(wanted) > amount(most):
-            yield Problem(f"{path}.requests.{name}", f"is above its limit ({wanted}, {most})", "raise the limit")
+def _labels(stack: Stack) -> Iterator[Problem]:
+    for key in filter(labels.decided, stack.labels):
+        yield Problem(f"labels.{key}", f"is decided by this program ({key})", "remove it, or use another key")
 
 
 def _twins(stack: Stack) -> Iterator[Problem]:

@@ -1,55 +1,316 @@
-"""Arguments of the inference server."""
+"""The inference server's container: arguments, environment and what it serves."""
 
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from models import flags
+from models.accelerators import ExtendedResource
+from models.flags import Flag
 from models.problems import Problem
-from models.service import Service
+from models.role import Role
+from models.service import KvCache, Service
+from models.source import scheme, served_name
+from models.stack import Tracing
+from models.vocabulary import amount
+from planning import environment, labels, lifecycle, resources, tracing
+from planning.accelerators import AcceleratorClass
+from planning.devices import Layout
+from planning.environment import EnvValue, Variable
+from planning.lifecycle import Drain, Probes
+from planning.releases import Release
+from planning.sidecar import CERTIFICATES
+from planning.sources import ADAPTERS_MOUNT, MODEL_MOUNT
 
-MODEL_MOUNT = "/models"
+HOME = "/home/engine"
+BLOCK_SIZE = 64
+"""Tokens in one KV cache block where prefill and decode have to agree, as llm-d's guides have it."""
+_KEEP_ALIVE_SECONDS = 120
+"""Longer than the routing sidecar keeps an idle connection to prefill (90 s)."""
+_GROUP = {
+    "LWS_GROUP_SIZE": "the number of pods",
+    "LWS_LEADER_ADDRESS": "the leader's host name",
+    "LWS_WORKER_INDEX": "the pod's number",
+}
+"""What the LeaderWorkerSet controller adds to the environment of every container."""
 _FIELD_OF = {
+    "--block-size": "set kvCache.blockSize",
+    "--data-parallel-address": "it follows from parallelism",
+    "--data-parallel-rank": "it follows from parallelism",
     "--data-parallel-size": "set parallelism.data",
+    "--data-parallel-size-local": "set parallelism.dataLocal",
+    "--data-parallel-start-rank": "it follows from parallelism",
     "--dp": "set parallelism.data",
+    "--dpa": "it follows from parallelism",
+    "--dpl": "set parallelism.dataLocal",
+    "--dpn": "it follows from parallelism",
+    "--dpr": "it follows from parallelism",
+    "--enable-expert-parallel": "set parallelism.expert",
+    "--enable-lora": "set model.lora",
     "--enable-prompt-tokens-details": "it is always on",
+    "--ep": "set parallelism.expert",
+    "--gpu-memory-utilization": "set engine.gpuMemoryUtilization",
+    "--headless": "it follows from parallelism",
     "--host": "every address of the pod is served",
+    "--kv-offloading-size": "set kvCache.cpuOffload",
+    "--lora-modules": "set model.lora.adapters",
+    "--master-addr": "it follows from parallelism",
+    "--max-cpu-loras": "set model.lora.maxCpuAdapters",
+    "--max-lora-rank": "set model.lora.maxRank",
+    "--max-loras": "set model.lora.maxAdapters",
     "--max-model-len": "set model.maxModelLen",
+    "--max-num-seqs": "set engine.maxNumSeqs",
     "--model": "set model.source",
+    "--n": "it follows from parallelism",
+    "--nnodes": "it follows from parallelism",
+    "--node-rank": "it follows from parallelism",
+    "--otlp-traces-endpoint": "set observability.tracing.endpoint",
+    "--pipeline-parallel-size": "set parallelism.pipeline",
     "--port": "set engine.port",
+    "--pp": "set parallelism.pipeline",
+    "--r": "it follows from parallelism",
     "--served-model-name": "set model.name",
+    "--shutdown-timeout": "set drainTimeout",
+    "--ssl-certfile": "set sidecar.tls",
+    "--ssl-keyfile": "set sidecar.tls",
     "--tensor-parallel-size": "set parallelism.tensor",
     "--tp": "set parallelism.tensor",
 }
 """vLLM's flags that have a field, with what to do instead."""
+_RESERVED = {
+    "POD_IP": "it is the pod's own address",
+    "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
+}
+"""Variables that have to agree with other objects."""
 
 
-def arguments(service: Service) -> tuple[str, ...]:
-    """Return vLLM's arguments: the model's folder, one `--flag=value` token for each field, then the user's own."""
-    parallel = service.parallelism
-    generated = {
-        "--port": service.engine.port,
-        "--served-model-name": service.model.name,
-        "--tensor-parallel-size": parallel.tensor if parallel.tensor > 1 else None,
-        "--data-parallel-size": parallel.data if parallel.data > 1 else None,
-        "--max-model-len": service.model.max_model_len,
+@dataclass(frozen=True, slots=True)
+class EnginePlan:
+    """The engine's container."""
+
+    name: str
+    """Fixed, because patches use it."""
+    image: str
+    pull_policy: str | None
+    command: tuple[str, ...]
+    arguments: tuple[str, ...]
+    worker_arguments: tuple[str, ...]
+    """Of the further pods where a replica spans several."""
+    env: tuple[Variable, ...]
+    port: int
+    """The port it listens on itself."""
+    probes: Probes
+    requests: Mapping[str, str]
+    limits: Mapping[str, str]
+    certificate: str | None
+    """The Secret with the certificate that it serves with; absent: it serves plain HTTP."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was decided about a role before its engine."""
+
+    role: Role
+    name: str
+    workload: str
+    accelerator: AcceleratorClass
+    layout: Layout
+    drain: Drain
+    listens: int
+
+
+def custom(service: Service, role: Role) -> bool:
+    """Say whether the image's own entrypoint runs, without anything generated."""
+    return role.engine.type == "custom" or (role.engine.type is None and scheme(service.model.source) == "image")
+
+
+def image(service: Service, role: Role, vendor: str, release: Release) -> str | None:
+    """Return the engine's image: the written one, the one that holds the weights, or the channel's."""
+    if scheme(service.model.source) == "image":
+        return service.model.source.removeprefix("image://")
+    if role.engine.image is not None:
+        return role.engine.image
+    own = release.images.engine.get(vendor)
+    return None if own is None else own.ref
+
+
+def plan(wanted: Wanted, service: Service, release: Release, traces: Tracing | None) -> EnginePlan:
+    """Decide the engine of one role."""
+    role, layout = wanted.role, wanted.layout
+    is_custom = custom(service, role)
+    ref = image(service, role, wanted.accelerator.vendor, release)
+    if ref is None:
+        raise ValueError("this class has no engine image")
+    requests, limits = resources.engine(role.resources, layout.devices_per_pod, service.kv_cache.cpu_offload)
+    allocation, count = wanted.accelerator.allocation, layout.devices_per_pod
+    counted = {allocation.resource_name: str(count)} if isinstance(allocation, ExtendedResource) else {}
+    own = () if is_custom else tuple(_arguments(wanted, service, release, traces))
+    return EnginePlan(
+        name="engine" if is_custom else "vllm",
+        image=ref,
+        pull_policy=role.engine.image_pull_policy,
+        command=() if is_custom else ("vllm", "serve"),
+        arguments=_joined((*own, *_spanning(layout, leads=True)), role),
+        worker_arguments=_joined((*own, *_spanning(layout, leads=False)), role),
+        env=environment.ordered(generated_env(wanted, service, traces), environment.values(role.engine.env)),
+        port=wanted.listens,
+        probes=lifecycle.probes(role.health, service.model.size),
+        requests={**requests, **counted},
+        limits={**limits, **counted},
+        certificate=_certificate(wanted, service),
+    )
+
+
+def _certificate(wanted: Wanted, service: Service) -> str | None:
+    """Return the Secret with the certificate that a role serves with: prefill alone, where it is asked over TLS."""
+    if wanted.name != labels.PREFILL or service.sidecar is None or not service.sidecar.tls.prefill:
+        return None
+    return service.sidecar.tls.certificate
+
+
+def _joined(generated: tuple[str, ...], role: Role) -> tuple[str, ...]:
+    """Put the user's arguments over the generated ones: a JSON value that both have is merged."""
+    return tuple(flags.merge(generated, role.engine.args)) if generated else role.engine.args
+
+
+def generated_env(wanted: Wanted, service: Service, traces: Tracing | None) -> dict[str, EnvValue]:
+    """Return the environment that the engine gets without being asked."""
+    env: dict[str, EnvValue] = {"HOME": HOME}
+    if custom(service, wanted.role):
+        return env
+    # A user id without an entry in the image's passwd has no name, and torch asks for one.
+    env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup(wanted.role.health, service.model.size))
+    if service.prefill is not None or service.kv_cache.events or wanted.layout.pods_per_replica > 1:
+        env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
+    if service.prefill is not None and "nixl" in service.kv_cache.connector:
+        env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
+    if wanted.name == labels.PREFILL:
+        env["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"] = str(_KEEP_ALIVE_SECONDS)
+    return env | tracing.environment(traces, wanted.workload)
+
+
+def _arguments(wanted: Wanted, service: Service, release: Release, traces: Tracing | None) -> Iterator[str]:
+    """Yield vLLM's arguments: the model's folder, then one `--flag=value` token for each field."""
+    yield MODEL_MOUNT
+    for flag, value in _valued(wanted, service, traces).items():
+        if value is not None:
+            yield f"--{flag}={value}"
+    yield "--enable-prompt-tokens-details"
+    if wanted.layout.expert:
+        yield "--enable-expert-parallel"
+    if wanted.drain.engine is not None:
+        yield f"{release.engine.shutdown_timeout}={wanted.drain.engine}"
+    if service.prefill is not None:
+        yield from _peers(wanted, service, release)
+    if service.kv_cache.events:
+        yield f"--kv-events-config={_json(_events(service, release))}"
+    if service.model.lora is not None:
+        yield from _lora(service)
+
+
+def _valued(wanted: Wanted, service: Service, traces: Tracing | None) -> dict[str, object]:
+    role, layout = wanted.role, wanted.layout
+    devices = layout.devices_per_pod > 0
+    return {
+        "port": wanted.listens,
+        "served-model-name": served_name(service.model.name, service.model.source),
+        "tensor-parallel-size": layout.tensor if layout.tensor > 1 else None,
+        "pipeline-parallel-size": layout.pipeline if layout.pipeline > 1 else None,
+        "data-parallel-size": layout.data if layout.data > 1 else None,
+        "max-model-len": service.model.max_model_len,
+        "max-num-seqs": role.engine.max_num_seqs,
+        "gpu-memory-utilization": f"{role.engine.gpu_memory_utilization:g}" if devices else None,
+        "block-size": _block_size(service),
+        "kv-offloading-size": _offload(service.kv_cache),
+        "otlp-traces-endpoint": None if traces is None else traces.endpoint,
     }
-    tokens = [f"{flag}={value}" for flag, value in generated.items() if value is not None]
-    return (MODEL_MOUNT, *tokens, "--enable-prompt-tokens-details", *service.engine.args)
 
 
-def problems(path: str, service: Service) -> list[Problem]:
-    """Refuse arguments that repeat a field or each other. Values are not echoed: an argument may hold a credential."""
-    found, seen = list[Problem](), dict[str, int]()
-    for index, argument in enumerate(service.engine.args):
-        if not argument.startswith("-"):
-            continue
-        flag = _flag(argument)
-        at = f"{path}.engine.args[{index}]"
-        if flag in _FIELD_OF:
-            found.append(Problem(at, f"repeats a field ({flag})", f"remove it and {_FIELD_OF[flag]}"))
-        elif flag in seen:
-            found.append(Problem(at, f"repeats args[{seen[flag]}] ({flag})", "keep one of them"))
-        seen.setdefault(flag, index)
+def _block_size(service: Service) -> int | None:
+    return service.kv_cache.block_size or (BLOCK_SIZE if service.prefill is not None else None)
+
+
+def _offload(cache: KvCache) -> str | None:
+    """Return the host memory for blocks in GiB, as vLLM counts it."""
+    return None if cache.cpu_offload is None else f"{float(amount(cache.cpu_offload) / 2**30):g}"
+
+
+def _peers(wanted: Wanted, service: Service, release: Release) -> Iterator[str]:
+    """Yield how the roles exchange their cache, and how prefill serves where it is asked over TLS."""
+    transfer = release.engine.kv_transfer[service.kv_cache.connector]
+    yield f"--kv-transfer-config={_json(transfer)}"
+    if _certificate(wanted, service) is not None:
+        yield f"--ssl-certfile={CERTIFICATES}/tls.crt"
+        yield f"--ssl-keyfile={CERTIFICATES}/tls.key"
+
+
+def _events(service: Service, release: Release) -> dict[str, object]:
+    """Return how the engine tells what it holds; the topic names the pod as the picker knows it."""
+    values = {"port": service.engine.port, "model": served_name(service.model.name, service.model.source)}
+    return {
+        key: value.format_map(values) if isinstance(value, str) else value
+        for key, value in release.engine.kv_events.items()
+    }
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _lora(service: Service) -> Iterator[str]:
+    lora = service.model.lora
+    if lora is None:
+        return
+    yield "--enable-lora"
+    yield f"--max-lora-rank={lora.max_rank}"
+    yield f"--max-loras={lora.max_adapters or len(lora.adapters)}"
+    if lora.max_cpu_adapters is not None:
+        yield f"--max-cpu-loras={lora.max_cpu_adapters}"
+    yield "--lora-modules"
+    yield from (f"{name}={ADAPTERS_MOUNT}/{name}" for name in sorted(lora.adapters))
+
+
+def _spanning(layout: Layout, *, leads: bool) -> Iterator[str]:
+    """Yield what joins the pods of one replica. The leader binds its own address, which it need not look up."""
+    if layout.pods_per_replica == 1:
+        return
+    yield f"--nnodes={layout.pods_per_replica}"
+    yield "--node-rank=$(LWS_WORKER_INDEX)"
+    yield f"--master-addr=$({'POD_IP' if leads else 'LWS_LEADER_ADDRESS'})"
+    if not leads:
+        yield "--headless"
+
+
+def problems(path: str, wanted: Wanted, service: Service, release: Release) -> list[Problem]:
+    """Refuse arguments and variables that repeat a field or each other, or that name something that is not there.
+
+    Values are not echoed: an argument may hold a credential.
+    """
+    role = wanted.role
+    at = f"{path}.engine.args"
+    found = list[Problem]()
+    if not custom(service, role):
+        found += flags.problems(at, role.engine.args, release.engine.json_flags)
+        found += [
+            Problem(f"{at}[{flag.index}]", f"repeats a field ({_called(flag)})", _instead(_FIELD_OF[flag.switch]))
+            for flag in flags.parse(role.engine.args)
+            if flag.switch in _FIELD_OF
+        ]
+    generated = generated_env(wanted, service, None)
+    own = environment.values(role.engine.env)
+    given = {**generated, **(_GROUP if wanted.layout.pods_per_replica > 1 else {})}
+    reserved = {name: instead for name, instead in _RESERVED.items() if name in generated}
+    found += environment.problems(f"{path}.engine.env", given, own, reserved)
+    found += environment.dangling_in(at, role.engine.args, given.keys() | own.keys())
     return found
 
 
-def _flag(argument: str) -> str:
-    """Return the flag's canonical spelling: vLLM takes `_` for `-` and one dash before a long name's short form."""
-    name = argument.split("=", 1)[0].lstrip("-").replace("_", "-")
-    return f"--{name}"
+def _called(flag: Flag) -> str:
+    """Return a flag's name: a short one as it was written, any other as the engine has it."""
+    written = flag.tokens[0].partition("=")[0]
+    return flag.name if written.startswith("--") else written
+
+
+def _instead(of_a_flag: str) -> str:
+    return f"remove it and {of_a_flag}" if of_a_flag.startswith("set ") else f"remove it: {of_a_flag}"

@@ -10,7 +10,11 @@ _OURS = "inference-stacks.io"
 SERVICE, ROLE, VARIANT = f"{_OURS}/service", f"{_OURS}/role", f"{_OURS}/variant"
 PICKER = f"{_OURS}/endpoint-picker"
 """Instead of `SERVICE` on a picker's pods, so that no pool ever selects a picker."""
-DECODE, PRIMARY = "decode", "primary"
+DECODE, PREFILL, PRIMARY = "decode", "prefill", "primary"
+WORKER_OF = f"{_OURS}/worker-of"
+"""Instead of `SERVICE` on the further pods of a replica that spans nodes: they serve nobody directly."""
+GROUP = "leaderworkerset.sigs.k8s.io/name"
+"""What the LeaderWorkerSet controller puts on every pod of a set."""
 RESOURCE_ID, SERVICE_TYPE = "saturncloud.io/resource-id", "saturncloud.io/service-type"
 """The routing contract of the token-metering interceptor; both on exactly one Service for each id."""
 
@@ -48,6 +52,20 @@ def serving(base: str, role: str) -> dict[str, str]:
         "llm-d.ai/inferenceServing": "true",
         "llm-d.ai/model": base,
         "llm-d.ai/role": role,
+    }
+
+
+def worker(base: str, role: str) -> dict[str, str]:
+    """Mark the further pods of a replica that spans nodes; no pool and no Service selects them."""
+    return {WORKER_OF: base, VARIANT: PRIMARY, ROLE: role}
+
+
+def decided(key: str) -> bool:
+    """Say whether a label is decided here, so that nobody else's value can stand."""
+    return key.startswith(f"{_OURS}/") or key in {
+        *standard("", "", {}),
+        *serving("", ""),
+        *routing_contract(""),
     }
 
 

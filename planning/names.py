@@ -8,10 +8,14 @@ longest derived name would not fit. Two services can still meet where one is *ca
 import hashlib
 from dataclasses import dataclass
 
-_LONGEST = 63
-_LONGEST_SUFFIX = len("-canary-ip-00000000")
-"""Istio's shadow Service of a canary's pool is the longest name derived from a service's: `<pool>-ip-<8 hex>`."""
-_LONGEST_BASE = _LONGEST - _LONGEST_SUFFIX
+LONGEST = 63
+"""Characters of a DNS label, and of a label's value."""
+_LONGEST_SUFFIX = len("-canary-prefill-999-4294967295")
+"""The longest value derived from a service's name: the revision label that Kubernetes puts on the further pods of the
+thousandth replica, where replicas span pods (`<workload>-<replica>-<revision>`). Istio's shadow Service of a pool is
+shorter (`<pool>-ip-<8 hex>`).
+"""
+_LONGEST_BASE = LONGEST - _LONGEST_SUFFIX
 _HASH = 8
 
 
@@ -23,6 +27,9 @@ class Names:
     base: str
     """The routed Service, the InferencePool and the HTTPRoute."""
     decode: str
+    """The decode, or only, workload and everything that is its own."""
+    prefill: str
+    """The prefill workload and everything that is its own."""
     picker: str
     """Every object of the endpoint picker in the namespace."""
     picker_cluster_scoped: str
@@ -30,12 +37,18 @@ class Names:
 
     @property
     def claims(self) -> tuple[tuple[str, str], ...]:
-        """Return kind and name of the objects that another service could also come to claim."""
+        """Return kind and name of the objects that another service could also come to claim.
+
+        A LeaderWorkerSet's controller makes a Service and a StatefulSet of the set's own name.
+        """
         return (
             ("Service", self.base),
             ("Service", self.picker),
-            ("Deployment", self.decode),
-            ("Deployment", self.picker),
+            ("workload", self.decode),
+            ("workload", self.prefill),
+            ("workload", self.picker),
+            ("Service", self.decode),
+            ("Service", self.prefill),
         )
 
 
@@ -46,6 +59,7 @@ def names(namespace: str, service: str) -> Names:
         namespace=namespace,
         base=base,
         decode=f"{base}-decode",
+        prefill=f"{base}-prefill",
         picker=f"{base}-epp",
         picker_cluster_scoped=f"inference-stacks:{namespace}:{base}-epp",
     )
@@ -56,4 +70,4 @@ def shortened(name: str, longest: int) -> str:
     if len(name) <= longest:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
-    return f"{name[: longest - _HASH - 1].rstrip('-')}-{digest}"
+    return f"{name[: longest - _HASH - 1].rstrip('-.')}-{digest}"

@@ -13,7 +13,15 @@ class Part(StrEnum):
     """The parts of a stack that have a place in its order."""
 
     NAMESPACE = "namespace"
+    DECODE_SERVICE_ACCOUNT = "decode-service-account"
+    DECODE_ROLE = "decode-role"
+    DECODE_ROLE_BINDING = "decode-role-binding"
+    DECODE_CLAIM = "decode-claim"
+    DECODE_BUDGET = "decode-budget"
     DECODE = "decode"
+    PREFILL_CLAIM = "prefill-claim"
+    PREFILL_BUDGET = "prefill-budget"
+    PREFILL = "prefill"
     SERVICE = "service"
     PICKER_SERVICE_ACCOUNT = "service-account"
     PICKER_ROLE = "role"
@@ -31,7 +39,15 @@ class Part(StrEnum):
 
 AFTER: Mapping[Part, tuple[Part, ...]] = {
     Part.NAMESPACE: (),
-    Part.DECODE: (Part.NAMESPACE,),
+    Part.DECODE_SERVICE_ACCOUNT: (Part.NAMESPACE,),
+    Part.DECODE_ROLE: (Part.NAMESPACE,),
+    Part.DECODE_ROLE_BINDING: (Part.DECODE_ROLE, Part.DECODE_SERVICE_ACCOUNT),
+    Part.DECODE_CLAIM: (Part.NAMESPACE,),
+    Part.DECODE_BUDGET: (Part.NAMESPACE,),
+    Part.DECODE: (Part.DECODE_ROLE_BINDING, Part.DECODE_CLAIM),
+    Part.PREFILL_CLAIM: (Part.NAMESPACE,),
+    Part.PREFILL_BUDGET: (Part.NAMESPACE,),
+    Part.PREFILL: (Part.PREFILL_CLAIM,),
     Part.SERVICE: (Part.NAMESPACE,),
     Part.PICKER_SERVICE_ACCOUNT: (Part.NAMESPACE,),
     Part.PICKER_ROLE: (Part.NAMESPACE,),
@@ -42,7 +58,7 @@ AFTER: Mapping[Part, tuple[Part, ...]] = {
     Part.POOL: (Part.PICKER_SERVICE,),
     Part.PICKER: (Part.PICKER_ROLE_BINDING, Part.PICKER_METRICS_AUTH, Part.PICKER_CONFIG, Part.POOL),
     Part.DESTINATION_RULE: (Part.PICKER_SERVICE,),
-    Part.ROUTE: (Part.POOL, Part.PICKER, Part.DECODE, Part.SERVICE, Part.DESTINATION_RULE),
+    Part.ROUTE: (Part.POOL, Part.PICKER, Part.DECODE, Part.PREFILL, Part.SERVICE, Part.DESTINATION_RULE),
     Part.INTERCEPTOR_ROLE: (Part.NAMESPACE,),
     Part.INTERCEPTOR_ROLE_BINDING: (Part.INTERCEPTOR_ROLE,),
 }

@@ -3,6 +3,7 @@
 from typing import Any
 
 from planning.stack import ROUTED_PORT, Route, ServicePlan, StackPlan
+from planning.workload import Workload
 
 CONTRACT_VERSION = 1
 _SCHEMES = {80: "http", 443: "https"}
@@ -65,30 +66,32 @@ def _interceptor(service: ServicePlan) -> dict[str, Any] | None:
 
 
 def _variant(service: ServicePlan) -> dict[str, Any]:
-    names, workload = service.names, service.workload
+    names = service.names
+    classes = {"decode": service.accelerator, "prefill": service.prefill_accelerator}
     return {
         "pool": {"group": "inference.networking.k8s.io", "name": names.base},
         "serviceHost": f"{service.host(names.base)}:{ROUTED_PORT}",
         "endpointPickerHost": f"{service.host(names.picker)}:{service.picker.port}",
-        "roles": {
-            "decode": {
-                "workload": {"kind": "Deployment", "name": names.decode},
-                "scaling": {"type": "fixed", "replicas": workload.replicas},
-                "gpus": _gpus(service),
-            }
-        },
+        "roles": {one.role: _role(one, classes[one.role]) for one in service.roles},
     }
 
 
-def _gpus(service: ServicePlan) -> dict[str, Any] | None:
-    workload = service.workload
-    if workload.devices is None:
-        return None
-    count = workload.devices[1]
+def _role(workload: Workload, accelerator: str | None) -> dict[str, Any]:
     return {
-        "class": service.accelerator,
-        "vendor": workload.vendor,
-        "product": workload.product,
+        "workload": {"kind": workload.kind, "name": workload.name},
+        "scaling": {"type": "fixed", "replicas": workload.replicas},
+        "gpus": _gpus(workload, accelerator),
+    }
+
+
+def _gpus(workload: Workload, accelerator: str | None) -> dict[str, Any] | None:
+    count = workload.layout.devices_per_pod * workload.layout.pods_per_replica
+    if not count:
+        return None
+    return {
+        "class": accelerator,
+        "vendor": workload.accelerator.vendor,
+        "product": workload.accelerator.product,
         "perReplica": count,
         "max": count * workload.replicas,
     }

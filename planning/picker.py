@@ -2,13 +2,16 @@
 
 import hashlib
 from dataclasses import dataclass
-from functools import cache
+from typing import Any
 
 import yaml
 
-from models.service import EndpointPicker
+from models.service import Service
+from models.stack import Tracing
+from planning import tracing
+from planning.environment import Variable, ordered
 from planning.names import Names
-from planning.releases import Release
+from planning.releases import PickerFacts, Release
 
 POOL_GROUP = "inference.networking.k8s.io"
 HEALTH_PORT = 9003
@@ -25,6 +28,7 @@ class Picker:
 
     image: str
     arguments: tuple[str, ...]
+    env: tuple[Variable, ...]
     config: str
     """The EndpointPickerConfig as YAML."""
     port: int
@@ -41,13 +45,18 @@ class Picker:
         return hashlib.sha256(self.config.encode()).hexdigest()
 
 
-def plan(spec: EndpointPicker, names: Names, release: Release) -> Picker:
+def plan(service: Service, names: Names, release: Release, traces: Tracing | None) -> Picker:
     """Decide the picker of one service."""
-    facts = release.picker
+    facts, spec = release.picker, service.endpoint_picker
+    identity = {
+        "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
+        "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
+    }
     return Picker(
         image=spec.image or release.images.picker.ref,
-        arguments=_arguments(spec, names, release),
-        config=_config(facts.config_api_version),
+        arguments=_arguments(service, names, release, traces),
+        env=ordered({**identity, **tracing.environment(traces, names.picker)}, {}),
+        config=_config(facts, apart=service.prefill is not None),
         port=spec.port,
         app_protocol=facts.service_app_protocol,
         objectives_group=facts.objectives_group,
@@ -59,8 +68,9 @@ def plan(spec: EndpointPicker, names: Names, release: Release) -> Picker:
     )
 
 
-def _arguments(spec: EndpointPicker, names: Names, release: Release) -> tuple[str, ...]:
+def _arguments(service: Service, names: Names, release: Release, traces: Tracing | None) -> tuple[str, ...]:
     """Every flag is one token: as two, a boolean's value is silently dropped."""
+    spec = service.endpoint_picker
     return (
         f"--pool-name={names.base}",
         f"--pool-namespace={names.namespace}",
@@ -69,20 +79,28 @@ def _arguments(spec: EndpointPicker, names: Names, release: Release) -> tuple[st
         f"--grpc-port={spec.port}",
         f"--grpc-health-port={HEALTH_PORT}",
         f"--metrics-port={METRICS_PORT}",
-        f"--metrics-endpoint-auth={str(spec.metrics_auth).lower()}",
+        f"--metrics-endpoint-auth={_boolean(spec.metrics_auth)}",
+        f"--tracing={_boolean(traces is not None)}",
         f"--v={spec.log_level}",
         *release.picker.flags,
     )
 
 
-@cache
-def _config(api_version: str) -> str:
+def _boolean(value: bool) -> str:  # noqa: FBT001, it is what is written
+    return str(value).lower()
+
+
+def _config(facts: PickerFacts, *, apart: bool) -> str:
+    """Return the configuration: prefill and decode have a profile each where they are apart."""
+    config = facts.disaggregated if apart and facts.disaggregated is not None else _together()
+    about = {"apiVersion": facts.config_api_version, "kind": "EndpointPickerConfig"}
+    return yaml.safe_dump({**about, **config}, sort_keys=False)
+
+
+def _together() -> dict[str, Any]:
     plugins = [*_SCORERS, "max-score-picker"]
     profile = [{"pluginRef": name, "weight": weight} for name, weight in _SCORERS.items()]
-    config = {
-        "apiVersion": api_version,
-        "kind": "EndpointPickerConfig",
+    return {
         "plugins": [{"type": name} for name in plugins],
         "schedulingProfiles": [{"name": "default", "plugins": [*profile, {"pluginRef": "max-score-picker"}]}],
     }
-    return yaml.safe_dump(config, sort_keys=False)

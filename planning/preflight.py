@@ -13,6 +13,10 @@ from models.base import Spec
 from planning import tables
 from planning.facts import ClusterFacts, Unknown
 
+_LEAST = "1.30"
+_SINCE = {"resource.k8s.io/v1/ResourceClaimTemplate": "1.34"}
+"""The Kubernetes version that first serves a kind, where that is not the least that everything else needs."""
+
 
 class Bundle(Spec):
     """A set of CRDs that is installed together."""
@@ -58,4 +62,5 @@ def _missing(kind: str) -> str:
     for bundle in tables.read(_Bundles, "bundles.yaml").bundles:
         if kind in bundle.kinds:
             return f"{kind}: the cluster does not serve it; install {bundle.name} {bundle.version}: {bundle.install}"
-    return f"{kind}: the cluster does not serve it; Kubernetes 1.30 or newer does"
+    minimum = _SINCE.get(kind, _LEAST)
+    return f"{kind}: the cluster does not serve it; Kubernetes {minimum} or newer does"

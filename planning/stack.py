@@ -6,12 +6,14 @@ from typing import Any
 
 from models.load import Loaded
 from models.service import Service
+from models.source import served_name
 from models.stack import Gateway, Stack
-from planning import checks, labels, picker, workload
+from planning import accelerators, checks, picker, workload
+from planning.accelerators import AcceleratorClass
 from planning.names import Names, names
 from planning.picker import Picker
 from planning.releases import Release, channel
-from planning.workload import Workload
+from planning.workload import Context, Workload
 
 ROUTED_PORT = 8000
 """Port of the routed Service, in number and name: the interceptor looks for the name first."""
@@ -36,10 +38,16 @@ class ServicePlan:
     names: Names
     own_labels: Mapping[str, str]
     """The users' labels, the service's over the stack's."""
+    own_annotations: Mapping[str, str]
     model: str
     source: str
     accelerator: str
-    workload: Workload
+    prefill_accelerator: str | None
+    decode: Workload
+    """The decode, or only, role."""
+    prefill: Workload | None
+    port: int
+    """The port that pool and Service reach the serving pods on."""
     picker: Picker
     route: Route | None
     istio: bool
@@ -48,15 +56,25 @@ class ServicePlan:
     """The id that the interceptor bills by, on the routed Service alone."""
     domain: str
 
+    @property
+    def roles(self) -> tuple[Workload, ...]:
+        """Return the workloads of all roles."""
+        return (self.decode,) if self.prefill is None else (self.decode, self.prefill)
+
     def intent(self) -> dict[str, Any]:
         """Return what a reader of a diff wants to see first."""
-        devices = 0 if self.workload.devices is None else self.workload.devices[1]
         return {
             "model": self.model,
             "source": self.source,
             "accelerator": self.accelerator,
-            "devicesPerPod": devices,
-            "replicas": self.workload.replicas,
+            "roles": {
+                one.role: {
+                    "replicas": one.replicas,
+                    "podsPerReplica": one.layout.pods_per_replica,
+                    "devicesPerPod": one.layout.devices_per_pod,
+                }
+                for one in self.roles
+            },
         }
 
     def host(self, name: str) -> str:
@@ -93,7 +111,8 @@ def plan(loaded: Loaded) -> StackPlan:
     """
     stack = loaded.finish(checks.problems(loaded.stack))
     release = channel(stack.release)
-    services = tuple(_service(stack, release, key) for key in sorted(stack.services))
+    classes = accelerators.classes(stack.accelerators)
+    services = tuple(_service(stack, release, classes, key) for key in sorted(stack.services))
     used = tuple(sorted({service.names.namespace for service in services}))
     return StackPlan(
         release=stack.release,
@@ -104,18 +123,23 @@ def plan(loaded: Loaded) -> StackPlan:
     )
 
 
-def _service(stack: Stack, release: Release, key: str) -> ServicePlan:
+def _service(stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass], key: str) -> ServicePlan:
     spec = stack.services[key]
     own = names(spec.namespace or stack.namespace, spec.name or key)
+    context = Context(f"services.{key}", own, spec, stack, release, classes)
     return ServicePlan(
         key=key,
         names=own,
         own_labels={**stack.labels, **spec.labels},
-        model=spec.model.name,
+        own_annotations=spec.annotations,
+        model=served_name(spec.model.name, spec.model.source) or key,
         source=spec.model.source,
         accelerator=spec.accelerator,
-        workload=workload.plan(spec, release),
-        picker=picker.plan(spec.endpoint_picker, own, release),
+        prefill_accelerator=None if spec.prefill is None else spec.prefill.accelerator,
+        decode=workload.decode(context),
+        prefill=None if spec.prefill is None else workload.prefill(context, spec.prefill),
+        port=spec.engine.port,
+        picker=picker.plan(spec, own, release, stack.observability.tracing),
         route=_route(stack, spec, own),
         istio=stack.gateway is not None and stack.gateway.provider == "istio",
         resource_id=checks.resource_id(stack, key),
@@ -142,8 +166,3 @@ def _grants(stack: Stack, services: tuple[ServicePlan, ...]) -> list[Interceptor
         InterceptorGrant(namespace, stack.interceptor.namespace, stack.interceptor.service_account_name)
         for namespace in metered
     ]
-
-
-def selector_labels(service: ServicePlan) -> dict[str, str]:
-    """Return the identity labels of a service's decode pods."""
-    return labels.role_selector(service.names.base, labels.DECODE)

@@ -1,126 +1,155 @@
-"""The serving pods of one role: devices, resources, timing and the weights' unpacking."""
+"""One role's workload: a Deployment, or a LeaderWorkerSet where a replica spans pods."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from models.service import Health, Service
-from models.vocabulary import amount, seconds
-from planning import accelerators, engine
+from models.accelerators import ResourceClaim
+from models.role import Recreate, Role, RollingUpdate
+from models.service import Prefill, Service
+from models.stack import Stack
+from planning import devices, engine, labels, lifecycle, placement, resources, sidecar, sources
+from planning.accelerators import AcceleratorClass
+from planning.devices import Layout
+from planning.engine import EnginePlan
+from planning.lifecycle import Drain
+from planning.names import Names
+from planning.placement import Placement
 from planning.releases import Release
-
-_CPU, _MEMORY, _MEMORY_LIMIT, _SHARED_MEMORY = 4, 32, 48, 8
-"""Defaults per device: cores, and Gi of requested, limited and shared memory."""
-_FETCH_SECONDS = 1800
-"""Time for images and weights to arrive, before the startup probe begins to count."""
-_MARGIN_SECONDS = 60
-"""The wait outlives the Deployment's own deadline, so that Kubernetes' reason is the one that is reported."""
+from planning.sidecar import SidecarPlan
+from planning.sources import Weights
 
 
 @dataclass(frozen=True, slots=True)
-class Unpack:
-    """The init container that unpacks the ModelKit."""
+class Identity:
+    """Who the pods are, and what they look like from outside."""
 
-    image: str
-    reference: str
-    """The OCI reference without its scheme."""
-    insecure: bool
-    secret: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Probes:
-    """The probes of the engine container; times in seconds."""
-
-    path: str
-    liveness_path: str
-    interval: int
-    timeout: int
-    failure_threshold: int
-    startup_failures: int
+    service_account: str | None
+    """The user's, or the workload's own; absent: the namespace's default, without a token."""
+    image_pull_secrets: tuple[str, ...]
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    run_as_user: int
+    fs_group: int
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One serving Deployment."""
+    """The pods of one role."""
 
+    role: str
+    name: str
+    path: str
+    """Where the role stands in the configuration."""
     replicas: int
-    image: str
-    arguments: tuple[str, ...]
-    port: int
-    probes: Probes
-    unpack: Unpack
-    requests: dict[str, str]
-    limits: dict[str, str]
-    devices: tuple[str, int] | None
-    """Extended resource and its count in one pod."""
-    vendor: str
-    product: str | None
-    node_labels: dict[str, tuple[str, ...]]
+    accelerator: AcceleratorClass
+    layout: Layout
+    engine: EnginePlan
+    weights: Weights
+    sidecar: SidecarPlan | None
+    placement: Placement
+    identity: Identity
     shared_memory: str
-    run_as_user: int
-    fs_group: int
+    drain: Drain
+    rollout: RollingUpdate | Recreate
+    disruptions: int | None
+    """Pods that evictions may take at a time; absent: no budget."""
     progress_deadline: int
     """Seconds without progress after which Kubernetes calls the rollout failed."""
     wait: int
     """Seconds that a deployment run waits for it."""
+    patch: Mapping[str, Any]
+
+    @property
+    def claim(self) -> ResourceClaim | None:
+        """Return the claim on devices, where they are claimed instead of counted."""
+        allocation = self.accelerator.allocation
+        return allocation if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod else None
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the workload object."""
+        return "LeaderWorkerSet" if self.layout.pods_per_replica > 1 else "Deployment"
 
 
-def plan(service: Service, release: Release) -> Workload:
-    """Decide the decode pods of one service. Its class and image are known to exist (`planning.checks`)."""
-    accelerator = accelerators.classes()[service.accelerator]
-    count = accelerators.devices_per_pod(service)
-    requests, limits = _resources(service, max(count, 1))
-    deadline = _FETCH_SECONDS + seconds(service.health.startup_timeout)
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the roles of one service share."""
+
+    path: str
+    names: Names
+    service: Service
+    stack: Stack
+    release: Release
+    classes: Mapping[str, AcceleratorClass]
+
+
+def decode(context: Context) -> Workload:
+    """Decide the decode, or only, role. Class, image and layout are known to be sound (`planning.checks`)."""
+    service, proxy = context.service, None
+    if service.prefill is not None:
+        proxy = sidecar.plan(service, context.names, context.release, context.stack.observability.tracing)
+    return _plan(context, service, labels.DECODE, proxy)
+
+
+def prefill(context: Context, role: Prefill) -> Workload:
+    """Decide the prefill role."""
+    return _plan(context, role, labels.PREFILL, None)
+
+
+def _plan(context: Context, role: Role, name: str, proxy: SidecarPlan | None) -> Workload:
+    service, own = context.service, context.names
+    accelerator = context.classes[role.accelerator]
+    layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)
+    drains = context.release.engine.shutdown_timeout is not None and not engine.custom(service, role)
+    drained = lifecycle.drain(service.drain_timeout, engine_drains=drains)
+    deadline = lifecycle.fetch(service.model.size) + lifecycle.startup(role.health, service.model.size)
+    workload_name = own.decode if name == labels.DECODE else own.prefill
+    selector = labels.role_selector(own.base, name)
+    budget = role.disruption_budget
+    wanted = engine.Wanted(
+        role=role,
+        name=name,
+        workload=workload_name,
+        accelerator=accelerator,
+        layout=layout,
+        drain=drained,
+        listens=service.engine.port if proxy is None else proxy.engine_port,
+    )
     return Workload(
-        replicas=service.replicas,
-        image=service.engine.image or release.images.engine[accelerator.vendor].ref,
-        arguments=engine.arguments(service),
-        port=service.engine.port,
-        probes=_probes(service.health),
-        unpack=_unpack(service, release),
-        requests=requests,
-        limits=limits,
-        devices=(accelerator.resource, count) if accelerator.resource is not None else None,
-        vendor=accelerator.vendor,
-        product=accelerator.product,
-        node_labels={label: tuple(values) for label, values in accelerator.node_labels.items()},
-        shared_memory=service.pod.shared_memory or (f"{_SHARED_MEMORY * count}Gi" if count else "1Gi"),
-        run_as_user=service.pod.run_as_user,
-        fs_group=service.pod.fs_group,
+        role=name,
+        name=workload_name,
+        path=context.path if name == labels.DECODE else f"{context.path}.prefill",
+        replicas=role.replicas,
+        accelerator=accelerator,
+        layout=layout,
+        engine=engine.plan(wanted, service, context.release, context.stack.observability.tracing),
+        weights=sources.plan(
+            service.model,
+            context.stack.images,
+            context.release,
+            identity=role.pod.service_account_name is not None,
+        ),
+        sidecar=proxy,
+        placement=placement.plan(role.pod, accelerator, selector),
+        identity=_identity(role, workload_name if proxy is not None else None),
+        shared_memory=resources.shared_memory(role.pod.shared_memory, layout.devices_per_pod),
+        drain=drained,
+        rollout=role.rollout,
+        disruptions=budget.max_unavailable if budget.enabled and role.replicas > 1 else None,
         progress_deadline=deadline,
-        wait=deadline + _MARGIN_SECONDS,
+        wait=lifecycle.wait(role.rollout, role.replicas, deadline, drained),
+        patch=role.patch,
     )
 
 
-def _unpack(service: Service, release: Release) -> Unpack:
-    return Unpack(
-        image=release.images.kit.ref,
-        reference=service.model.source.removeprefix("kit://"),
-        insecure=service.model.insecure,
-        secret=next(iter(service.model.secrets), None),
+def _identity(role: Role, own_account: str | None) -> Identity:
+    pod = role.pod
+    return Identity(
+        service_account=pod.service_account_name or own_account,
+        image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
+        labels=pod.labels,
+        annotations=pod.annotations,
+        run_as_user=pod.run_as_user,
+        fs_group=pod.fs_group,
     )
-
-
-def _probes(health: Health) -> Probes:
-    interval = seconds(health.interval)
-    return Probes(
-        path=health.path,
-        liveness_path=health.liveness_path,
-        interval=interval,
-        timeout=seconds(health.timeout),
-        failure_threshold=health.failure_threshold,
-        startup_failures=-(-seconds(health.startup_timeout) // interval),
-    )
-
-
-def _resources(service: Service, factor: int) -> tuple[dict[str, str], dict[str, str]]:
-    """Return requests and limits: the user's, over defaults that give way where they would contradict."""
-    own_requests, own_limits = service.resources.requests, service.resources.limits
-    requests = {"cpu": f"{_CPU * factor}", "memory": f"{_MEMORY * factor}Gi", **own_requests}
-    limits = {"memory": f"{_MEMORY_LIMIT * factor}Gi", **own_limits}
-    for name in requests.keys() & limits.keys():
-        if amount(requests[name]) > amount(limits[name]):
-            if name in own_limits:
-                requests[name] = limits[name]
-            else:
-                limits[name] = requests[name]
-    return requests, limits

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["tests.plane", "tests.deployments"]
+pytest_plugins = ["tests.plane", "tests.deployments", "tests.lws"]
 ROOT = Path(__file__).parent.parent
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from cli import stackfile
-from manifests.objects import Manifest
+from manifests.objects import Manifest, Rendered
 from manifests.stack import objects, render
 from models.load import load
 from planning import stack as planning
+from planning.order import Id, Part
 from planning.stack import StackPlan
 
 SHIPPED = [Path("Pulumi.dev.yaml"), *sorted(Path("examples").glob("*.yaml"))]
@@ -28,6 +29,108 @@ def tree(**services: Mapping[str, Any]) -> dict[str, Any]:
         "gateway": dict(GATEWAY),
         "services": {key: copy.deepcopy(SERVICE) | dict(service) for key, service in given.items()},
     }
+
+
+ENV = {
+    "TEXT": "text",
+    "SECRET": {"secretKeyRef": {"name": "one", "key": "one"}},
+    "CONFIG": {"configMapKeyRef": {"name": "one", "key": "one"}},
+    "FIELD": {"fieldRef": {"fieldPath": "spec.nodeName"}},
+    "RESOURCE": {"resourceFieldRef": {"resource": "limits.cpu", "containerName": "vllm", "divisor": "1"}},
+}
+TOLERATIONS = [
+    {"key": "one", "operator": "Equal", "value": "one", "effect": "NoExecute", "tolerationSeconds": 5},
+    {"key": "two"},
+]
+SPREAD = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+POD = {"tolerations": TOLERATIONS, "imagePullSecrets": [{"name": "one"}], "topologySpreadConstraints": [SPREAD]}
+
+
+def _plain() -> dict[str, Any]:
+    """Return a stack of one role, with everything that the stack itself can say."""
+    adapters = {"sql": {"source": "hf://org/sql"}, "legal": {"source": "kit://registry.example/legal:v1"}}
+    service = {
+        "model": {"name": "org/m", "source": "kit://registry.example/m:v1", "lora": {"adapters": adapters}},
+        "rollout": {"type": "RollingUpdate"},
+        "route": {"hostnames": ["llm.example.com"]},
+        "engine": {"image": "registry.example/engine:v1", "env": ENV},
+        "pod": POD,
+        "replicas": 2,
+    }
+    stack = tree(qwen=service)
+    stack["interceptor"] = {"mode": "label", "namespace": "metering"}
+    stack["gateway"]["port"] = 443
+    return stack
+
+
+def _apart() -> dict[str, Any]:
+    """Return a traced stack of two roles, with a certificate between them."""
+    service = {
+        "model": {"source": "hf://org/m"},
+        "accelerator": "nvidia-h100-80gb",
+        "parallelism": {"data": 2},
+        "rollout": {"type": "RollingUpdate"},
+        "replicas": 2,
+        "prefill": {"replicas": 2, "engine": {"env": ENV}, "pod": POD, "rollout": {"type": "RollingUpdate"}},
+        "sidecar": {"tls": {"prefill": True, "certificate": "serving"}},
+    }
+    stack = tree(qwen=service)
+    stack["observability"] = {"tracing": {"endpoint": "http://collector:4317"}}
+    return stack
+
+
+def _spanning() -> dict[str, Any]:
+    """Return a signed model over several nodes, of a class of the user's own."""
+    verify = {"type": "keyless", "identity": "me", "issuer": "https://issuer.example.com"}
+    service = {
+        "model": {"name": "org/m", "source": "kit://registry.example/m:v1", "verify": verify},
+        "accelerator": "own",
+        "parallelism": {"pipeline": 6},
+        "acceleratorMemory": "360Gi",
+    }
+    resource = {"type": "extended-resource", "resourceName": "nvidia.com/own"}
+    own = {"vendor": "nvidia", "memory": "80Gi", "tolerations": TOLERATIONS, "allocation": resource}
+    return tree(qwen=service) | {"accelerators": {"own": own}}
+
+
+def _claimed() -> dict[str, Any]:
+    """Return a small model from a bucket, on devices that are claimed."""
+    model = {"name": "org/m", "source": "s3://bucket/m", "region": "eu", "secrets": ["one"]}
+    allocation = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
+    own = {"vendor": "nvidia", "memory": "80Gi", "allocation": allocation}
+    service = {"model": model, "accelerator": "own", "acceleratorMemory": "80Gi"}
+    return tree(qwen=service) | {"accelerators": {"own": own}}
+
+
+def _signed() -> dict[str, Any]:
+    """Return a model that is signed with a key, with an engine of the user's own."""
+    verify = {"type": "key", "secret": "one"}
+    model = {"name": "org/m", "source": "kit://registry.example/m:v1", "verify": verify}
+    return tree(qwen={"model": model, "engine": {"image": "registry.example/engine:v1"}})
+
+
+def _groups() -> dict[str, Any]:
+    """Return two roles, each of which spans nodes in every replica, with pods of an identity of their own."""
+    service = {
+        "model": {"name": "org/m", "source": "s3://bucket/m/"},
+        "accelerator": "nvidia-h100-80gb",
+        "parallelism": {"tensor": 4, "data": 4, "dataLocal": 2, "expert": True},
+        "replicas": 2,
+        "pod": {"serviceAccountName": "reader"},
+        "prefill": {"replicas": 3, "parallelism": {"data": 1, "dataLocal": 1}},
+    }
+    return tree(qwen=service)
+
+
+VARIED = {
+    "plain": _plain(),
+    "apart": _apart(),
+    "spanning": _spanning(),
+    "claimed": _claimed(),
+    "signed": _signed(),
+    "groups": _groups(),
+}
+"""Valid stacks that between them reach every field."""
 
 
 def plan(stack: Mapping[str, Any]) -> StackPlan:
@@ -51,3 +154,8 @@ def find(everything: list[Manifest], kind: str, name: str) -> Any:
     """Return the object of a kind and name; exactly one."""
     (one,) = [one for one in everything if one["kind"] == kind and one["metadata"]["name"] == name]
     return one
+
+
+def as_rendered(manifest: Manifest, origins: Mapping[tuple[str | int, ...], str] | None = None) -> Rendered:
+    """Return an object as the renderer would hand it over, of which the user wrote the parts in `origins`."""
+    return Rendered(Id("qwen", Part.DECODE), manifest, "decode", origins=origins or {})

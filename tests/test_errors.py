@@ -1,5 +1,6 @@
 """Every mistake a user can make is a file here, beside the exact message that they see."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,3 +31,17 @@ def test_five_mistakes_are_five_lines_without_a_traceback_and_exit_code_2():
 
 def test_no_message_repeats_a_credential():
     assert all("hunter2" not in case.with_suffix(".txt").read_text(encoding="utf-8") for case in CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_every_line_of_a_message_says_where_and_what_is_wrong_and_what_would_be_right(case):
+    lines = case.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+    assert lines
+    assert len(set(lines)) == len(lines)
+    for line in lines:
+        assert re.fullmatch(r"\S(.*\S)?: \S.*\S; \S.*\S", line), line
+        assert not re.search(r"Traceback|pydantic|None|\(\)", line), line
+
+
+def test_no_message_is_left_without_its_mistake():
+    assert sorted(Path("tests/errors").glob("*.txt")) == [case.with_suffix(".txt") for case in CASES]

@@ -9,24 +9,25 @@ import pytest
 
 from manifests import validation
 from tests.invariants import violations
-from tests.stacks import SHIPPED, rendered, shipped
+from tests.stacks import SHIPPED, VARIED, as_rendered, rendered, shipped
 
 SURVIVORS: dict[str, str] = {}
 """Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""
-_CHECKED = ("spec", "rules", "data", "selector", "subjects", "roleRef")
+STACKS = {path.stem: shipped(path) for path in SHIPPED} | VARIED
+_CHECKED = ("metadata", "spec", "rules", "data", "selector", "subjects", "roleRef")
 
 Path = tuple[str | int, ...]
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_what_is_rendered_is_right(path):
-    stack = shipped(path)
-    assert list(violations(stack, rendered(stack))) == []
+@pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
+def test_what_is_rendered_is_right(stack):
+    objects = rendered(stack)
+    validation.check(map(as_rendered, objects))
+    assert list(violations(stack, objects)) == []
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_every_rendered_leaf_matters(path):
-    stack = shipped(path)
+@pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
+def test_every_rendered_leaf_matters(stack):
     objects = json.loads(json.dumps(rendered(stack)))
     survivors = []
     for index, one in enumerate(objects):
@@ -41,7 +42,7 @@ def test_every_rendered_leaf_matters(path):
 
 def _noticed(stack: dict[str, Any], objects: list[Any], mutated: Any) -> bool:
     try:
-        validation.check([mutated])
+        validation.check([as_rendered(mutated)])
     except validation.SchemaError:
         return True
     return next(violations(stack, objects), None) is not None

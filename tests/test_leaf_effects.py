@@ -1,8 +1,10 @@
-"""Every leaf field of the schema has an effect: one edit of it changes objects, outputs, provider or verdict."""
+"""Every leaf field of the schema has an effect: one edit of it changes objects, outputs, waits, provider or verdict."""
 
 import copy
 import json
+import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +17,83 @@ from models.load import ROOT, load
 from models.problems import ConfigError
 from planning import outputs, preflight
 from planning import stack as planning
-from tests.stacks import tree
+from tests.stacks import VARIED
+
+Place = tuple[str | int, ...]
+"""Where a value stands; `*` is any name of a map that is the user's, `[]` any item of a list."""
 
 CONSTANTS = {
     "interceptor.mode": "one way to find the engine exists; the word keeps a file valid when there are more",
-    "cluster.facts.type": "tells the three kinds of facts apart; each kind is edited as a whole in its own test",
+    "prefill.engine.port": "the pool reaches every pod on one port, so it is the service's",
+    "prefill.engine.type": "only vllm hands its cache from one role to the other",
+    "sidecar.tls.prefill": "says what the certificate is for; there is one use, and neither stands without the other",
 }
-CANDIDATES = [
-    "/edited", "7s", "7m", "9h", "edited", "77Gi", "7", "example.com/edited:v7", "nvidia-l40s", "gie-1.3",
-    "kit://example.com/edited:v7", "edited.example.com", "tests/facts/complete.json", 7, 77, 0, 1, True, False,
-    "--edited", "none", "warn", "skip", "agentgateway",
+"""Fields of which every other value is refused, by the end of their path, each with the reason why that is right."""
+
+TEXTS = [
+    "edited", "7s", "7m", "9h", "77Gi", "170Gi", "100Mi", "7", "0.5", "/edited", "--edited", "edited.example.com",
+    "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3", "tests/facts/complete.json",
+    "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
+    "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited",
 ]  # fmt: skip
-MAPS = {"labels": "team", "requests": "cpu", "limits": "memory"}
+NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
+OBJECTS = {
+    "affinity": {"podAffinity": {}},
+    "patch": {"spec": {"minReadySeconds": 7}},
+    "topologySpreadConstraints": {"maxSkew": 7},
+}
+"""What stands where Kubernetes' own shapes are passed through."""
+GROUPS: dict[str, list[dict[str, Any]]] = {
+    "allocation": [
+        {"type": "extended-resource", "resourceName": "nvidia.com/edited"},
+        {"type": "resource-claim", "deviceClassName": "edited"},
+    ],
+    "facts": [{"type": "none"}],
+    "rollout": [{"type": "Recreate"}, {"type": "RollingUpdate", "maxSurge": 7}],
+    "verify": [
+        {"type": "key", "secret": "edited"},
+        {"type": "keyless", "identity": "edited", "issuer": "https://edited.example.com"},
+    ],
+}
+"""What stands instead of a whole group, whose `type` cannot change alone."""
+
+FACTS = {"cluster": {"facts": {"type": "file", "path": "tests/facts/no-pool.json"}}}
+BASES = [stack | FACTS for stack in VARIED.values()]
 
 
-def base() -> dict[str, Any]:
-    stack = tree(qwen={})
-    stack["interceptor"] = {"mode": "label", "namespace": "metering"}
-    stack["cluster"] = {"facts": {"type": "file", "path": "tests/facts/no-pool.json"}}
-    stack["checks"] = {"preflight": "strict"}
-    stack["gateway"]["port"] = 443
-    stack["services"]["qwen"]["route"] = {"hostnames": ["llm.example.com"]}
-    return stack
+class Group(dict[str, Any]):
+    """A group that may only take the place of one of another type."""
 
 
-def effect(stack: dict[str, Any]) -> str:
-    loaded = load(stack)
+def inherited(stack: dict[str, Any]) -> dict[str, Any]:
+    """Return the stack with everything that its service says in `defaults`."""
+    return stack | {"defaults": stack["services"]["qwen"], "services": {"qwen": {}}}
+
+
+@cache
+def effect(text: str) -> str:
+    """Return everything that a stack decides. Raises `ConfigError` where it is none."""
+    loaded = load(json.loads(text))
     plan = planning.plan(loaded)
     everything = list(objects(render(plan)))
     facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
     needed = [one.api for one in everything]
     verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
     provider = (loaded.stack.cluster.name, loaded.stack.cluster.context)
-    manifests = [(one.manifest, one.wait) for one in everything]
+    manifests = [(one.manifest, one.wait, one.replace) for one in everything]
     return json.dumps([manifests, outputs.stack(plan, facts.digest(needed)), provider, str(verdict)])
 
 
-def leaves(node: dict[str, Any], definitions: dict[str, Any], at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Walk the schema to its leaves; a map of services stands for the one that the base has."""
+def outcome(stack: dict[str, Any]) -> str | None:
+    """Return what a stack decides; nothing where it is refused."""
+    try:
+        return effect(json.dumps(stack))
+    except ConfigError:
+        return None
+
+
+def leaves(node: dict[str, Any], definitions: dict[str, Any], at: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Walk the schema to its leaves."""
     if "$ref" in node:
         node = definitions[node["$ref"].rpartition("/")[2]]
     variants = [one for one in node.get("oneOf", node.get("anyOf", ())) if one.get("type") != "null"]
@@ -62,61 +103,140 @@ def leaves(node: dict[str, Any], definitions: dict[str, Any], at: tuple[str, ...
     elif "properties" in node:
         for name, field in node["properties"].items():
             yield from leaves(field, definitions, (*at, name))
-    elif node.get("type") == "object" and at == ("services",):
-        (service,) = node["patternProperties"].values()
-        yield from leaves(service, definitions, (*at, "qwen"))
-    elif node.get("type") == "object":
-        yield (*at, MAPS[at[-1]])
+    elif "patternProperties" in node:
+        (field,) = node["patternProperties"].values()
+        yield from leaves(field, definitions, (*at, "*"))
     elif node.get("type") == "array":
-        yield (*at, "[]")
+        yield from leaves(node["items"], definitions, (*at, "[]"))
     else:
-        yield at
+        yield at, node
 
 
-def all_leaves() -> list[tuple[str, ...]]:
+def all_leaves() -> dict[str, tuple[Place, list[dict[str, Any]]]]:
+    """Return every leaf by its dotted path; of alternatives that share a field, the schema of each."""
     whole = schema()
-    found = leaves(whole["properties"]["config"]["properties"][ROOT], whole["$defs"])
-    return sorted(set(found))
+    found: dict[str, tuple[Place, list[dict[str, Any]]]] = {}
+    for at, node in leaves(whole["properties"]["config"]["properties"][ROOT], whole["$defs"]):
+        found.setdefault(".".join(map(str, at)), (at, []))[1].append(node)
+    return found
 
 
-def edited(stack: dict[str, Any], at: tuple[str, ...], value: Any) -> dict[str, Any]:
-    copied: dict[str, Any] = copy.deepcopy(stack)
-    parent = copied
-    path, value = (at[:-1], [value]) if at[-1] == "[]" else (at, value)
-    for part in path[:-1]:
-        parent = parent.setdefault(part, {})
-    parent[path[-1]] = value
-    return copied
+LEAVES = all_leaves()
+
+
+def candidates(at: Place, node: dict[str, Any]) -> Iterator[Any]:
+    """Yield values that the schema of a leaf allows."""
+    match node.get("type"):
+        case _ if "enum" in node:
+            yield from node["enum"]
+        case "boolean":
+            yield from (True, False)
+        case "integer" | "number":
+            yield from (one for one in NUMBERS if node["type"] == "number" or isinstance(one, int))
+        case "string":
+            yield from (one for one in [*TEXTS, node.get("const")] if one and re.search(node.get("pattern", ""), one))
+        case _:
+            yield OBJECTS[str(at[-1] if at[-1] != "[]" else at[-2])]
+
+
+def edits(stack: dict[str, Any], at: Place, values: list[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield the stack, with the empty groups that the leaf stands in, and the stack with the leaf edited."""
+    for place in places(stack, at):
+        reference, _ = opened(stack, place)
+        for value in values:
+            changed, parent = opened(stack, place)
+            if isinstance(value, Group) and parent.get(place[-1], value)["type"] == value["type"]:
+                continue
+            parent[place[-1]] = value
+            yield reference, changed
+
+
+def places(stack: Any, at: Place, before: Place = ()) -> Iterator[Place]:
+    """Yield where a path leads to in a stack; the last name of a map may be new."""
+    if not at:
+        yield before
+        return
+    part, rest = at[0], at[1:]
+    names: list[str | int] = [part]
+    if part == "*":
+        names = [*(stack or {}), *([] if rest else ["edited"])]
+    elif part == "[]":
+        names = [*range(len(stack or []))]
+    for name in names:
+        inside = stack[name] if isinstance(stack, list) else (stack or {}).get(name)
+        if inside is None or not rest or isinstance(inside, dict | list):
+            yield from places(inside, rest, (*before, name))
+
+
+def opened(stack: dict[str, Any], place: Place) -> tuple[dict[str, Any], Any]:
+    """Return a copy of the stack, with the groups above a place, and the nearest of them."""
+    copied: Any = copy.deepcopy(stack)
+    at = copied
+    for part in place[:-1]:
+        at = at.setdefault(part, {}) if isinstance(at, dict) else at[part]
+    return copied, at
+
+
+def constant(name: str) -> bool:
+    return any(f".{name}".endswith(f".{end}") for end in CONSTANTS)
+
+
+def attempts(name: str) -> Iterator[tuple[str, str]]:
+    """Yield what the stacks decide before and after every valid edit of a leaf."""
+    at, nodes = LEAVES[name]
+    values = [value for node in nodes for value in candidates(at, node)]
+    if "const" in nodes[0] and at[-1] == "type":
+        at, values = at[:-1], [Group(one) for one in GROUPS[str(at[-2])]]
+    if at[-1] == "[]":
+        at, values = at[:-1], [[value] for value in values]
+    for base in BASES:
+        stack = inherited(base) if at[0] == "defaults" else base
+        for reference, changed in edits(stack, at, values):
+            before = outcome(reference)
+            after = None if before is None else outcome(changed)
+            if before is not None and after is not None:
+                yield before, after
 
 
 def test_the_walk_reaches_every_part_of_the_schema():
-    dotted = {".".join(path) for path in all_leaves()}
-    assert {"release", "gateway.provider", "services.qwen.model.secrets.[]", "services.qwen.labels.team"} <= dotted
-    assert len(dotted) > 50
+    reached = {
+        "release",
+        "gateway.provider",
+        "accelerators.*.allocation.selectors.[]",
+        "services.*.model.secrets.[]",
+        "services.*.model.lora.adapters.*.source",
+        "services.*.labels.*",
+        "services.*.engine.env.*",
+        "services.*.engine.env.*.secretKeyRef.key",
+        "services.*.pod.affinity",
+        "services.*.pod.tolerations.[].key",
+        "services.*.prefill.patch",
+        "defaults.prefill.rollout.maxSurge",
+    }
+    assert reached <= LEAVES.keys()
 
 
-@pytest.mark.parametrize("at", all_leaves(), ids=".".join)
-def test_a_leaf_field_has_an_effect(at):
-    if ".".join(at) in CONSTANTS:
-        return
-    unchanged = effect(base())
-    valid = []
-    for value in CANDIDATES:
-        try:
-            valid.append(effect(edited(base(), at, value)) != unchanged)
-        except ConfigError:
-            continue
-    assert valid, "no candidate value is valid; add one to CANDIDATES"
-    assert any(valid), "no valid edit of this field changes anything; remove the field"
+@pytest.mark.parametrize("stack", [*BASES, *map(inherited, BASES)])
+def test_the_edited_stacks_are_valid(stack):
+    effect(json.dumps(stack))
 
 
-@pytest.mark.parametrize("name", CONSTANTS)
-def test_a_constant_refuses_every_other_word(name):
-    with pytest.raises(ConfigError):
-        effect(edited(base(), tuple(name.split(".")), "edited"))
+@pytest.mark.parametrize("name", [name for name in LEAVES if not constant(name)])
+def test_a_leaf_field_has_an_effect(name):
+    valid = False
+    for before, after in attempts(name):
+        if before != after:
+            return
+        valid = True
+    assert valid, "no candidate value is valid; add one to TEXTS, NUMBERS or OBJECTS, or a base that has its group"
+    pytest.fail("no valid edit of this field changes anything; remove the field")
 
 
-def test_the_kinds_of_facts_differ_in_effect():
-    stack = base()
-    none = edited(stack, ("cluster", "facts"), {"type": "none"})
-    assert effect(stack) != effect(none)
+@pytest.mark.parametrize("name", [name for name in LEAVES if constant(name)])
+def test_a_constant_takes_no_other_value(name):
+    assert {before == after for before, after in attempts(name)} <= {True}
+
+
+@pytest.mark.parametrize("end", CONSTANTS)
+def test_a_constant_is_a_field(end):
+    assert any(f".{name}".endswith(f".{end}") for name in LEAVES)

@@ -7,7 +7,7 @@ import runpy
 import pulumi
 import pytest
 
-from manifests import serving, validation
+from manifests import pods, validation
 from manifests.stack import objects, render
 from tests.stacks import plan, tree
 
@@ -86,10 +86,10 @@ def test_a_kubeconfig_is_registered_as_a_secret():
 
 
 def test_a_misspelt_field_fails_before_anything_is_registered(monkeypatch):
-    monkeypatch.setattr(serving, "_affinity", lambda _: {"nodeAfinity": {}})
+    monkeypatch.setattr(pods, "security", lambda *_: {"runAsNonRot": True})
     recorder = Recorder()
     monkeypatch.setattr(Recorder, "new_resource", lambda _, args: recorder.made.setdefault(args.name, args))
-    with pytest.raises(validation.SchemaError, match="nodeAfinity"):
+    with pytest.raises(validation.SchemaError, match="runAsNonRot"):
         run(stack(qwen={}))
     assert set(recorder.made) <= {"inference-stacks-dev"}
 

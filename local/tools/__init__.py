@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from local.tools.table import Entry
 
 AT_ONCE = 2
+LARGE_SECONDS = 80
+"""What takes this long to build takes gigabytes meanwhile; two at once would need more disk than is promised."""
 FREE_BYTES = 8 * 1000**3
 
 
@@ -107,15 +109,19 @@ def _build(entries: list[Entry], builder: build.Builder, cache: Path) -> None:
         raise LocalError(
             f"{cache} has {free / 1000**3:.1f} GB free; building the tools needs {needed / 1000**3:.0f} GB"
         )
-    pool = ThreadPoolExecutor(AT_ONCE)
+    large, small = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
     try:
         longest_first = sorted(entries, key=lambda entry: -entry.seconds)
-        for result in [pool.submit(builder.build, entry) for entry in longest_first]:
+        queued = [
+            (large if entry.seconds >= LARGE_SECONDS else small).submit(builder.build, entry) for entry in longest_first
+        ]
+        for result in queued:
             result.result()
         builder.tidy()
     finally:
         builder.stop()
-        pool.shutdown(cancel_futures=True)
+        for pool in (large, small):
+            pool.shutdown(cancel_futures=True)
 
 
 def _built(entry: Entry, builder: build.Builder) -> dict[str, Tool]:

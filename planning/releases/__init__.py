@@ -1,7 +1,9 @@
 """Release channels as data: what belongs together in one release line. Adding a channel is adding a file."""
 
 from datetime import date
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import Field
 
 from models.base import Spec
 from planning import tables
@@ -27,6 +29,37 @@ class Images(Spec):
     engine: dict[str, Image]
     picker: Image
     kit: Image
+    kit_verify: Image
+    """Unpacks a ModelKit after its signature was checked."""
+    downloader: Image
+    """Downloads from Hugging Face and S3."""
+    sidecar: Image | None = None
+    """The routing sidecar; absent: the release knows no prefill."""
+
+
+class EngineFacts(Sourced):
+    """What the inference server of a release understands."""
+
+    shutdown_timeout: str | None = None
+    """Flag for the seconds that running requests may take once the server is told to end; absent: it ends at once."""
+    nodes: bool = False
+    """Whether one server spans nodes without a further framework (`--nnodes`)."""
+    kv_transfer: dict[str, dict[str, str]] = Field(default={})
+    """`--kv-transfer-config` by connector; a connector that is absent is not known."""
+    kv_events: dict[str, bool | str]
+    """`--kv-events-config`, its texts being templates over the pod's `port` and the `model`'s served name."""
+    json_flags: list[str] = Field(default=[])
+    """Flags whose value is JSON."""
+
+
+class SidecarFacts(Sourced):
+    """What the routing sidecar of a release understands. Flags are templates over one record of values."""
+
+    flags: list[str]
+    tls: list[str]
+    """For asking prefill over TLS."""
+    tracing: list[str]
+    log_level: list[str]
 
 
 class PickerProbes(Spec):
@@ -47,12 +80,16 @@ class PickerFacts(Sourced):
     """Flags that every picker gets, as single tokens."""
     service_app_protocol: str
     """appProtocol of the ext-proc port."""
+    disaggregated: dict[str, Any] | None = None
+    """The configuration for prefill and decode apart, without apiVersion and kind; absent: the picker cannot."""
 
 
 class Release(Spec):
     """One release channel."""
 
     images: Images
+    engine: EngineFacts
+    sidecar: SidecarFacts | None = None
     picker: PickerFacts
 
 

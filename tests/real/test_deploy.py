@@ -88,7 +88,7 @@ def test_a_changed_image_or_argument_updates_one_object_and_replaces_none(deploy
     one = deploy(in_namespace("changes", qwen={}))
     one.up()
     one.write(in_namespace("changes", qwen={"engine": {"args": ["--enforce-eager"]}, "replicas": 2}))
-    assert workloads(one.changes()) == {"qwen-decode": "update"}
+    assert workloads(one.changes()) == {"qwen-decode": "update", "qwen-decode-budget": "create"}
     one.write(in_namespace("changes", qwen={"endpointPicker": {"logLevel": 4}}))
     assert workloads(one.changes()) == {"qwen-epp-deployment": "update"}
 

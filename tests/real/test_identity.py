@@ -42,6 +42,34 @@ def test_the_picker_may_read_its_pool_and_nothing_that_it_does_not_need(deploy, 
         assert not allowed(plane, me, verb, resource, namespace), (verb, resource, namespace)
 
 
+def test_the_routing_sidecar_may_watch_its_pool_and_the_pods_and_nothing_else(deploy, plane):
+    one = deploy(in_namespace("sidecar-rights", qwen={"prefill": {}}))
+    one.up()
+    me = "system:serviceaccount:sidecar-rights:qwen-decode"
+    for verb in ("list", "watch"):
+        assert allowed(plane, me, verb, "pods", "sidecar-rights")
+        assert allowed(plane, me, verb, "inferencepools.inference.networking.k8s.io/qwen", "sidecar-rights")
+    for verb, resource, namespace in (
+        ("get", "pods", "sidecar-rights"),
+        ("list", "inferencepools.inference.networking.k8s.io", "sidecar-rights"),
+        ("list", "pods", "default"),
+        ("get", "secrets", "sidecar-rights"),
+        ("get", "configmaps", "sidecar-rights"),
+        ("create", "tokenreviews.authentication.k8s.io", "sidecar-rights"),
+    ):
+        assert not allowed(plane, me, verb, resource, namespace), (verb, resource, namespace)
+    pod = one.get("deployment", "qwen-decode", "sidecar-rights")["spec"]["template"]["spec"]
+    holders = {
+        container["name"]
+        for container in [*pod["initContainers"], *pod["containers"]]
+        if any(mount["mountPath"].startswith("/var/run/secrets") for mount in container["volumeMounts"])
+    }
+    assert holders == {"routing-proxy"}
+    assert pod["automountServiceAccountToken"] is False
+    prefill = one.get("deployment", "qwen-prefill", "sidecar-rights")["spec"]["template"]["spec"]
+    assert prefill.get("serviceAccountName", "default") == "default"
+
+
 def test_the_interceptor_may_get_and_list_services_of_the_models_and_nothing_else(deploy, plane):
     one = deploy(in_namespace("meter-rights", bert={}))
     one.up()

@@ -9,7 +9,7 @@ import yaml
 from cli.render import render
 from local.errors import LocalError
 from manifests import validation
-from tests.stacks import SHIPPED, find, rendered, tree
+from tests.stacks import SHIPPED, as_rendered, find, rendered, tree
 
 pytestmark = pytest.mark.real
 
@@ -55,7 +55,20 @@ EDITS = {
         (["spec", "trafficPolicy", "portLevelSettings", 0, "prt"], {}),
         (["spec", "hots"], "x"),
     ],
+    "LeaderWorkerSet": [
+        (["spec", "leaderWorkerTemplate", "size"], 0),
+        (["spec", "leaderWorkerTemplate", "size"], 4),
+        (["spec", "leaderWorkerTemplate", "siz"], 4),
+        (["spec", "leaderWorkerTemplate", "restartPolicy"], "Always"),
+        (["spec", "leaderWorkerTemplate", "workerTemplate", "spec", "containers", 0, "imag"], "x"),
+        (["spec", "rolloutStrategy", "type"], "Recreate"),
+        (["spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge"], "10%"),
+        (["spec", "startupPolicy"], "LeaderReady"),
+        (["spec", "networkConfig", "subdomainPolicy"], "Own"),
+    ],
 }
+NAMES = {"DestinationRule": "qwen-epp", "LeaderWorkerSet": "qwen-decode"}
+SPANNING = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8, "pipeline": 2}}
 
 
 @pytest.mark.parametrize(
@@ -64,8 +77,8 @@ EDITS = {
     ids=lambda part: json.dumps(part)[:60],
 )
 def test_our_schemas_accept_and_refuse_what_the_server_does(kind, path, value, plane):
-    name = "qwen-epp" if kind == "DestinationRule" else "qwen"
-    one = copy.deepcopy(dict(find(rendered(tree()), kind, name)))
+    stack = tree(qwen=SPANNING if kind == "LeaderWorkerSet" else {})
+    one = copy.deepcopy(dict(find(rendered(stack), kind, NAMES.get(kind, "qwen"))))
     one["metadata"] = one["metadata"] | {"namespace": "default"}
     parent = one
     for part in path[:-1]:
@@ -76,7 +89,7 @@ def test_our_schemas_accept_and_refuse_what_the_server_does(kind, path, value, p
 
 def ours(one):
     try:
-        validation.check([one])
+        validation.check([as_rendered(one)])
     except validation.SchemaError:
         return False
     return True

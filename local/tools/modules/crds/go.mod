@@ -7,4 +7,5 @@ require (
 	istio.io/api v1.28.0
 	sigs.k8s.io/gateway-api v1.4.0
 	sigs.k8s.io/gateway-api-inference-extension v1.5.0
+	sigs.k8s.io/lws v0.9.0
 )

@@ -1,0 +1,282 @@
+"""Serving pods: containers, probes, volumes and mounts, which have to agree."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from manifests.objects import Manifest, compact, field_ref
+from planning.environment import Variable
+from planning.sidecar import CERTIFICATES, SidecarPlan
+from planning.sources import DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY, Fetch, Weights
+from planning.workload import Workload
+
+ENGINE_HOME = "/home/engine"
+_NO_UPDATE_CHECK = "disable-update-notifications"
+"""A file of this name in kit's home keeps kit from asking its vendor for updates at every pod start."""
+_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
+CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+_SEALED = {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True}
+_CLAIM = "accelerators"
+"""Name of the pod's claim on devices, where devices are claimed instead of counted."""
+
+
+def security(user: int | None = None, group: int | None = None) -> dict[str, Any]:
+    """Return a pod security context that the `restricted` Pod Security level admits."""
+    return compact(
+        {
+            "runAsNonRoot": True,
+            "runAsUser": user,
+            "runAsGroup": group,
+            "fsGroup": group,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
+    )
+
+
+def environment(variables: Iterable[Variable]) -> list[dict[str, Any]]:
+    """Render environment variables in their order."""
+    return [_variable(variable) for variable in variables]
+
+
+def leader(workload: Workload) -> dict[str, Any]:
+    """Render the pod that serves: the only one of its replica, or the one that leads it."""
+    fetches, engine = _fetches(workload.weights), _engine(workload)
+    if workload.sidecar is None:
+        return _pod(workload, fetches, engine)
+    return _pod(workload, [*fetches, _sidecar(workload.sidecar)], engine, _pool_reader())
+
+
+def worker(workload: Workload) -> dict[str, Any]:
+    """Render a further pod of a replica: it computes, and nobody asks it anything."""
+    return _pod(workload, _fetches(workload.weights), _worker_engine(workload))
+
+
+def _pod(workload: Workload, before: list[Manifest], engine: Manifest, *own_volumes: Manifest) -> dict[str, Any]:
+    identity, placed = workload.identity, workload.placement
+    claims = [{"name": _CLAIM, "resourceClaimTemplateName": workload.name}] if workload.claim is not None else []
+    return compact(
+        {
+            "serviceAccountName": identity.service_account,
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "imagePullSecrets": [{"name": name} for name in identity.image_pull_secrets],
+            "securityContext": security(identity.run_as_user, identity.fs_group),
+            "terminationGracePeriodSeconds": workload.drain.grace,
+            "schedulerName": placed.scheduler,
+            "runtimeClassName": placed.runtime_class,
+            "priorityClassName": placed.priority_class,
+            "nodeSelector": dict(placed.node_selector),
+            "affinity": affinity(placed.affinity, placed.node_labels),
+            "tolerations": [dict(toleration) for toleration in placed.tolerations],
+            "topologySpreadConstraints": [dict(constraint) for constraint in placed.topology_spread],
+            "resourceClaims": claims,
+            "initContainers": before,
+            "containers": [engine],
+            "volumes": [*_volumes(workload), *own_volumes],
+        }
+    )
+
+
+def affinity(own: Mapping[str, Any], node_labels: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Add what nodes must carry to the user's affinity. Terms are alternatives, so each of them gets it."""
+    needed = [{"key": label, "operator": "In", "values": list(values)} for label, values in sorted(node_labels.items())]
+    if not needed:
+        return dict(own)
+    nodes = dict(own.get("nodeAffinity", {}))
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    terms = nodes.get(required, {}).get("nodeSelectorTerms", [{}])
+    both = [{**term, "matchExpressions": [*term.get("matchExpressions", []), *needed]} for term in terms]
+    return {**own, "nodeAffinity": {**nodes, required: {"nodeSelectorTerms": both}}}
+
+
+def _variable(variable: Variable) -> dict[str, Any]:
+    if variable.source is None:
+        return {"name": variable.name, "value": variable.value}
+    source = dict(variable.source)
+    if "fieldRef" in source:
+        source["fieldRef"] = field_ref(source["fieldRef"]["fieldPath"])
+    if "resourceFieldRef" in source:
+        # As the server would fill it in, for the same reason as a field's version.
+        source["resourceFieldRef"] = {"divisor": "0", **source["resourceFieldRef"]}
+    return {"name": variable.name, "valueFrom": source}
+
+
+def _fetches(weights: Weights) -> list[Manifest]:
+    return [_fetch(fetch, weights.storage) for fetch in weights.fetches]
+
+
+def _fetch(fetch: Fetch, storage: str | None) -> Manifest:
+    """Run without a shell; what is there already is overwritten, so that a restarted pod finishes what it had begun.
+
+    A pod reserves what its most demanding init container asks for, so that each asks for the space of all of them.
+    """
+    marker = {"name": "kit-settings", "mountPath": f"{FETCH_HOME}/{_NO_UPDATE_CHECK}", "subPath": _NO_UPDATE_CHECK}
+    config = {"name": "docker-config", "mountPath": DOCKER_CONFIG, "readOnly": True}
+    key = {"name": "public-key", "mountPath": PUBLIC_KEY, "readOnly": True}
+    return compact(
+        {
+            "name": fetch.name,
+            "image": fetch.image,
+            "command": list(fetch.command),
+            "args": list(fetch.arguments),
+            "env": environment(fetch.env),
+            "resources": {
+                "requests": compact({"cpu": "1", "memory": "1Gi", "ephemeral-storage": storage}),
+                "limits": {"memory": "4Gi"},
+            },
+            "securityContext": _SEALED,
+            "volumeMounts": [
+                compact({"name": fetch.volume, "mountPath": fetch.target, "subPath": fetch.sub_path}),
+                {"name": "fetch-home", "mountPath": FETCH_HOME},
+                *([{**marker, "readOnly": True}] if fetch.kit else []),
+                *([config] if fetch.docker_config is not None else []),
+                *([key] if fetch.public_key is not None else []),
+            ],
+        }
+    )
+
+
+def _sidecar(proxy: SidecarPlan) -> Manifest:
+    """Render the native sidecar: it starts before the engine, and ends after it has drained."""
+    probe = {"httpGet": {"path": "/health", "port": proxy.port}}
+    return compact(
+        {
+            "name": "routing-proxy",
+            "image": proxy.image,
+            "restartPolicy": "Always",
+            "args": list(proxy.arguments),
+            "env": environment(proxy.env),
+            "ports": [{"name": "http", "containerPort": proxy.port, "protocol": "TCP"}],
+            "startupProbe": {**probe, "periodSeconds": 1, "failureThreshold": 60},
+            # It answers for itself alone, so this finds a proxy that hangs; the engine has probes of its own.
+            "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 3},
+            "resources": compact({"requests": proxy.requests, "limits": proxy.limits}),
+            "securityContext": _SEALED,
+            "volumeMounts": [{"name": "pool-reader", "mountPath": _TOKEN, "readOnly": True}],
+        }
+    )
+
+
+def _certificate() -> dict[str, Any]:
+    return {"name": "certificate", "mountPath": CERTIFICATES, "readOnly": True}
+
+
+def _engine(workload: Workload) -> Manifest:
+    """Render the engine as it serves: with ports, probes and a drain."""
+    engine = workload.engine
+    port_name = "http" if workload.sidecar is None else "engine"
+    return {
+        **_container(workload, engine.arguments),
+        "ports": [{"name": port_name, "containerPort": engine.port, "protocol": "TCP"}],
+        **_probes(workload),
+        "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.pre_stop}}},
+    }
+
+
+def _worker_engine(workload: Workload) -> Manifest:
+    """Render the engine of a further pod: it is told to end with the leader, which still needs it while it drains."""
+    drain = workload.drain
+    return {
+        **_container(workload, workload.engine.worker_arguments),
+        "lifecycle": {"preStop": {"sleep": {"seconds": drain.pre_stop + (drain.engine or 0)}}},
+    }
+
+
+def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
+    engine = workload.engine
+    claims = [{"name": _CLAIM}] if workload.claim is not None else []
+    return compact(
+        {
+            "name": engine.name,
+            "image": engine.image,
+            "imagePullPolicy": engine.pull_policy,
+            "command": list(engine.command),
+            "args": list(arguments),
+            "env": environment(engine.env),
+            "resources": compact({"requests": engine.requests, "limits": engine.limits, "claims": claims}),
+            "securityContext": CONTAINER_SECURITY,
+            "volumeMounts": _mounts(workload),
+        }
+    )
+
+
+def _mounts(workload: Workload) -> list[dict[str, Any]]:
+    weights = [
+        compact({"name": mount.volume, "mountPath": mount.path, "subPath": mount.sub_path, "readOnly": True})
+        for mount in workload.weights.mounts
+    ]
+    return [
+        *weights,
+        {"name": "home", "mountPath": ENGINE_HOME},
+        {"name": "shared-memory", "mountPath": "/dev/shm"},  # noqa: S108, the engine's shared memory is there
+        *([_certificate()] if workload.engine.certificate is not None else []),
+    ]
+
+
+def _probes(workload: Workload) -> dict[str, Any]:
+    engine = workload.engine
+    probes = engine.probes
+    scheme = "HTTPS" if engine.certificate is not None else None
+
+    def probe(path: str, failures: int) -> dict[str, Any]:
+        return {
+            "httpGet": compact({"path": path, "port": engine.port, "scheme": scheme}),
+            "periodSeconds": probes.interval,
+            "timeoutSeconds": probes.timeout,
+            "failureThreshold": failures,
+        }
+
+    return {
+        "startupProbe": probe(probes.path, probes.startup_failures),
+        "readinessProbe": probe(probes.path, probes.failure_threshold),
+        "livenessProbe": probe(probes.liveness_path, probes.failure_threshold),
+    }
+
+
+def _volumes(workload: Workload) -> list[dict[str, Any]]:
+    weights = workload.weights
+    return [
+        *({"name": volume, "emptyDir": compact({"sizeLimit": size})} for volume, size in weights.volumes.items()),
+        *(
+            {"name": volume, "persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
+            for volume, claim in weights.claims.items()
+        ),
+        {"name": "home", "emptyDir": {}},
+        {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": workload.shared_memory}},
+        *_fetch_volumes(weights),
+        *_certificate_volume(workload),
+    ]
+
+
+def _fetch_volumes(weights: Weights) -> list[dict[str, Any]]:
+    """Render what the fetching containers need; a Secret is mounted once, whoever asks for it."""
+    marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
+    configs = sorted({fetch.docker_config for fetch in weights.fetches if fetch.docker_config is not None})
+    keys = sorted({fetch.public_key for fetch in weights.fetches if fetch.public_key is not None})
+    config_items = [{"key": ".dockerconfigjson", "path": "config.json"}]
+    return [
+        *([{"name": "fetch-home", "emptyDir": {}}] if weights.fetches else []),
+        *(
+            [{"name": "kit-settings", "downwardAPI": {"items": [marker]}}]
+            if any(fetch.kit for fetch in weights.fetches)
+            else []
+        ),
+        *({"name": "docker-config", "secret": {"secretName": name, "items": config_items}} for name in configs),
+        *({"name": "public-key", "secret": {"secretName": name}} for name in keys),
+    ]
+
+
+def _pool_reader() -> dict[str, Any]:
+    """Project the token into the sidecar alone: the engine beside it has no business with the API server."""
+    bundle = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+    namespace = {"path": "namespace", "fieldRef": field_ref("metadata.namespace")}
+    sources = [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+        {"configMap": bundle},
+        {"downwardAPI": {"items": [namespace]}},
+    ]
+    return {"name": "pool-reader", "projected": {"sources": sources}}
+
+
+def _certificate_volume(workload: Workload) -> list[dict[str, Any]]:
+    certificate = workload.engine.certificate
+    return [] if certificate is None else [{"name": "certificate", "secret": {"secretName": certificate}}]

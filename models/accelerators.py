@@ -1,0 +1,105 @@
+"""Accelerator classes that a user adds to the shipped ones, or amends."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from models.base import Spec
+from models.kubernetes import Toleration
+from models.vocabulary import (
+    DnsSubdomain,
+    Items,
+    LabelKey,
+    LabelValue,
+    Quantity,
+    Shape,
+    Text,
+    Within,
+    amount,
+    refuse,
+)
+
+Vendor = Literal["nvidia", "amd", "intel-gaudi", "intel", "google", "cpu"]
+"""Makers of devices; cpu for none."""
+
+
+def _above_zero(quantity: str) -> str:
+    if amount(quantity) < 1:
+        raise refuse("is less than a byte", "write the memory with its unit, such as 80Gi")
+    return quantity
+
+
+Memory = Annotated[Quantity, AfterValidator(_above_zero)]
+"""Device memory: a Kubernetes quantity of at least one byte."""
+DevicesPerNode = Annotated[int, Within(1, 1024, "write the devices of the largest node, such as 8")]
+_NAME = r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?"
+_DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+ExtendedResourceName = Annotated[
+    str,
+    Shape(
+        "is not the name of an extended resource",
+        rf"(?!requests\.)(?!.*kubernetes\.io/){_DOMAIN}/{_NAME}",
+        "write the vendor's domain and a name, such as nvidia.com/mig-3g.40gb",
+        # Quota counts it under the prefix `requests.`, which has to fit the domain's 253 characters.
+        308,
+    ),
+]
+CelExpression = Annotated[
+    str,
+    Shape(
+        "is empty",
+        r"\S([\s\S]*\S)?",
+        "write a CEL expression over device, such as device.driver == 'gpu.nvidia.com'",
+        10 * 1024,
+    ),
+]
+
+
+class ExtendedResource(Spec):
+    """Devices that a device plugin advertises, counted by one resource name."""
+
+    type: Literal["extended-resource"]
+    """Devices that a device plugin advertises, counted by one resource name."""
+    resource_name: Annotated[ExtendedResourceName, Field(examples=["nvidia.com/mig-3g.40gb"])]
+    """The resource, such as a MIG profile's."""
+
+
+class ResourceClaim(Spec):
+    """Devices of dynamic resource allocation, claimed for each pod."""
+
+    type: Literal["resource-claim"]
+    """Devices of dynamic resource allocation, claimed for each pod."""
+    device_class_name: Annotated[DnsSubdomain, Field(examples=["gpu.nvidia.com"])]
+    """The DeviceClass, which the vendor's driver installs."""
+    selectors: Annotated[Items[CelExpression], Field(max_length=32)] = Field(
+        default=(), examples=[["device.capacity['gpu.nvidia.com'].memory.isGreaterThan(quantity('40Gi'))"]]
+    )
+    """CEL expressions over `device`; a device has to satisfy all of them."""
+
+
+Allocation = Annotated[ExtendedResource | ResourceClaim, Field(discriminator="type")]
+
+
+class UserClass(Spec):
+    """One class of devices. Beside a shipped class of the same name, only what differs."""
+
+    vendor: Vendor | None = Field(default=None, examples=["nvidia"])
+    """Who makes the devices; required for a new class, fixed for a shipped one."""
+    product: Text | None = Field(default=None, examples=["NVIDIA H100 80GB, 3g.40gb"])
+    """What the devices are called; absent: any product of the vendor."""
+    memory: Memory | None = Field(default=None, examples=["40Gi"])
+    """Memory of one device, as its vendor names it (a device of 80 GB has 80Gi); absent: unknown."""
+    devices_per_node: DevicesPerNode | None = Field(default=None, examples=[8])
+    """Devices of the largest node; absent: unknown."""
+    node_selector: dict[LabelKey, LabelValue] = Field(
+        default={}, examples=[{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}]
+    )
+    """Labels that a node has to carry, besides a shipped class's; a label of the same key takes its place."""
+    tolerations: Items[Toleration] | None = Field(
+        default=None, examples=[[{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]]
+    )
+    """Taints of the nodes that the pods tolerate; absent: the vendor's."""
+    allocation: Allocation | None = Field(
+        default=None, examples=[{"type": "extended-resource", "resourceName": "nvidia.com/mig-3g.40gb"}]
+    )
+    """How a pod gets its devices; absent: by the vendor's resource."""

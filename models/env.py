@@ -1,0 +1,111 @@
+"""Environment variables as a user writes them: text, or a reference to where the value is."""
+
+from typing import Annotated, cast
+
+from pydantic import Field, PlainValidator, model_validator
+from pydantic_core import PydanticKnownError
+
+from models.base import Spec
+from models.vocabulary import DnsLabel, DnsSubdomain, Quantity, Shape, refuse
+
+EnvName = Annotated[
+    str,
+    Shape(
+        "is not the name of an environment variable",
+        r"[A-Za-z_][A-Za-z0-9_]*",
+        "use letters, digits and '_', not starting with a digit, such as OMP_NUM_THREADS",
+    ),
+]
+DataKey = Annotated[
+    str,
+    Shape("is no key of a Secret or ConfigMap", r"[-._A-Za-z0-9]+", "use letters, digits, '-', '_' and '.'"),
+]
+_FIELDS = (
+    r"metadata\.(name|namespace|uid|(labels|annotations)\['[^']+'\])"
+    r"|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?)"
+)
+FieldPath = Annotated[
+    str,
+    Shape("is no field of the pod that a variable can hold", _FIELDS, "write one such as status.podIP", longest=400),
+]
+ContainerResource = Annotated[
+    str,
+    Shape(
+        "is no resource of a container",
+        r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-[0-9A-Za-z]+)",
+        "write one such as limits.memory",
+    ),
+]
+
+
+class KeyRef(Spec):
+    """One key of an existing Secret or ConfigMap."""
+
+    name: Annotated[DnsSubdomain, Field(examples=["hf-token"])]
+    """The Secret or ConfigMap, in the service's namespace."""
+    key: Annotated[DataKey, Field(examples=["HF_TOKEN"])]
+    """The key in it."""
+    optional: bool = False
+    """Start the container without the variable where the object or its key is absent."""
+
+
+class FieldRef(Spec):
+    """One field of the pod."""
+
+    field_path: Annotated[FieldPath, Field(examples=["status.podIP"])]
+    """The field, such as status.podIP or metadata.labels['team']."""
+
+
+class ResourceFieldRef(Spec):
+    """One request or limit of a container."""
+
+    resource: Annotated[ContainerResource, Field(examples=["limits.memory"])]
+    """The request or limit, such as limits.memory."""
+    container_name: DnsLabel | None = Field(default=None, examples=["vllm"])
+    """The container; absent: the one that has the variable."""
+    divisor: Quantity | None = Field(default=None, examples=["1Mi"])
+    """Unit of the value; absent: cores or bytes."""
+
+
+class EnvSource(Spec):
+    """Where a variable's value is; exactly one of its keys is set."""
+
+    secret_key_ref: KeyRef | None = Field(default=None, examples=[{"name": "hf-token", "key": "HF_TOKEN"}])
+    """A key of an existing Secret."""
+    config_map_key_ref: KeyRef | None = Field(default=None, examples=[{"name": "settings", "key": "LOG_LEVEL"}])
+    """A key of an existing ConfigMap."""
+    field_ref: FieldRef | None = Field(default=None, examples=[{"fieldPath": "status.podIP"}])
+    """A field of the pod."""
+    resource_field_ref: ResourceFieldRef | None = Field(default=None, examples=[{"resource": "limits.memory"}])
+    """A request or limit of a container."""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "EnvSource":
+        fields = type(self).model_fields
+        known = {name: field.alias or name for name, field in fields.items()}
+        given = [alias for name, alias in known.items() if getattr(self, name) is not None]
+        if not given:
+            raise refuse("names no source", f"write one of {', '.join(known.values())}", echoed=False)
+        if len(given) > 1:
+            raise refuse(f"names several sources ({', '.join(given)})", "keep one of them", echoed=False)
+        return self
+
+
+def _text_or_source(value: object) -> str | EnvSource:
+    """Judge a value by what it was written as, so that a mistake is one error instead of one for each type."""
+    if isinstance(value, dict):
+        return EnvSource.model_validate(cast("dict[str, object]", value))
+    if isinstance(value, str | EnvSource):
+        return value
+    raise PydanticKnownError("string_type")
+
+
+EnvValue = Annotated[str | EnvSource, PlainValidator(_text_or_source, json_schema_input_type=str | EnvSource)]
+"""Text, or where the value is."""
+
+_CREDENTIALS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "ACCESS_KEY", "ACCESS_KEY_ID", "PRIVATE_KEY")
+
+
+def names_credential(name: str) -> bool:
+    """Say whether a variable of this name holds a credential, or the id of one."""
+    return any(f"_{name.upper()}".endswith(f"_{word}") for word in _CREDENTIALS)

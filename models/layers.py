@@ -1,0 +1,283 @@
+"""The one merge of configuration layers, and the memory of where each value was written.
+
+RFC 7386: maps by key, scalars and lists whole, null removes; an explicit false, 0 or "" wins. Beyond it `engine.args`
+merges by flag name, references are replaced whole, and a group whose `type` changes keeps nothing of the old one.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, TypeGuard, TypeVar, cast
+
+from models import flags
+from models.problems import Problem, dotted, echo
+
+Path = tuple[str | int, ...]
+Value = TypeVar("Value")
+INHERITED_BY_PREFILL = (
+    "engine",
+    "accelerator",
+    "acceleratorMemory",
+    "parallelism",
+    "resources",
+    "pod",
+    "health",
+    "rollout",
+    "disruptionBudget",
+)
+"""What prefill takes over from its service; replicas, autoscaling and patch are each role's own."""
+_WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
+_WHOLE_PAIRS = frozenset({("endpointPicker", "tls"), ("env", "*")})
+_TYPED = frozenset({"storage", "rollout", "autoscaling"})
+_NAMES_BELOW = frozenset({"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env"})
+"""Maps whose keys are the user's own names: a service called `gateway` is no gateway."""
+_PART = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value was written, and which values below it were written elsewhere."""
+
+    at: Path
+    below: "Mapping[Any, Origin]" = field(default_factory=dict[Any, "Origin"])
+
+    def child(self, part: str | int) -> "Origin":
+        """Return the origin of what stands directly below."""
+        return self.below.get(part) or Origin((*self.at, part))
+
+    def written(self, path: Path) -> Path:
+        """Return where the value at a path of the merged tree was written."""
+        origin = self
+        for part in path:
+            origin = origin.child(part)
+        return origin.at
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer, or several merged: the tree, where it was written, and what was wrong with it."""
+
+    tree: Any
+    origin: Origin
+    problems: tuple[Problem, ...] = ()
+
+    def without(self, key: str) -> "Layer":
+        """Return the layer without one of its keys."""
+        return Layer({name: value for name, value in self.tree.items() if name != key}, self.origin)
+
+    def child(self, key: str) -> "Layer":
+        """Return what stands below a key, as a layer."""
+        return Layer(self.tree[key], self.origin.child(key))
+
+    def written(self, path: Path, *, absent: bool) -> Path:
+        """Return where the value at a path of a merged stack was written.
+
+        What is absent is the service's to add, not the defaults', unless it lacks in what is only replaced whole.
+        """
+        written = self.origin.written(path)
+        if absent and written[:1] == ("defaults",) and not _is_inside_whole(path):
+            return (*path[:2], *written[1:])
+        return written
+
+    def path_of(self, text: str) -> tuple[Path, bool]:
+        """Return the path in the merged tree that a text such as `services.qwen.engine.args[0]` means.
+
+        Beside it stands whether the tree has a value there.
+        """
+        node, path, rest = self.tree, list[str | int](), f".{text}"
+        while rest and (found := _next(node, rest)) is not None:
+            part, node = found
+            path.append(part)
+            rest = rest.removeprefix(f"[{part}]" if isinstance(part, int) else f".{part}")
+        absent = [int(index) if index else name for name, index in _PART.findall(rest)]
+        return (*path, *absent), not rest
+
+
+def merge(low: Layer, high: Layer) -> Layer:
+    """Merge a higher layer over a lower one. Neither is changed, and the result shares nothing with them."""
+    found = list[Problem]()
+    merged = _over(low, high, (), found)
+    return Layer(merged.tree, merged.origin, (*low.problems, *high.problems, *found))
+
+
+def effective(tree: Mapping[str, Any]) -> Layer:
+    """Return the tree of a stack with every service over `defaults`, and every `prefill` over its service.
+
+    `defaults` stays as it was written.
+    """
+    root = Origin(())
+    rest = {key: value for key, value in tree.items() if key not in {"defaults", "services"} or value is None}
+    stack = merge(Layer({}, root), Layer(rest, root))
+    beneath = _defaults(tree.get("defaults"))
+    services = _services(beneath, tree.get("services"))
+    if isinstance(tree.get("defaults"), dict):
+        stack.tree["defaults"] = _copied(tree["defaults"])
+    if tree.get("services") is not None:
+        stack.tree["services"] = services.tree
+    problems = (*stack.problems, *beneath.problems, *services.problems)
+    return Layer(stack.tree, Origin((), {"services": services.origin}), problems)
+
+
+def _defaults(written: object) -> Layer:
+    """Return `defaults` as a layer. Its prefill is left as it is: a null there may remove what a service has."""
+    origin = Origin(("defaults",))
+    nothing = Layer({}, origin)
+    if written is None:
+        return nothing
+    if not isinstance(written, dict):
+        what = f"is not a mapping{echo(origin.at, written)}"
+        return Layer({}, origin, (Problem(dotted(origin.at), what, "write keys with values below it"),))
+    own = Layer(cast("dict[str, Any]", written), origin)
+    if own.tree.get("prefill") is None:
+        return merge(nothing, own)
+    merged = merge(nothing, own.without("prefill"))
+    return Layer({**merged.tree, "prefill": own.tree["prefill"]}, merged.origin, merged.problems)
+
+
+def _services(defaults: Layer, written: object) -> Layer:
+    origin = Origin(("services",))
+    if not isinstance(written, dict):
+        return Layer(_copied(written), origin)
+    keys = cast("dict[str, Any]", written)
+    every = {key: _service(defaults, Layer(own, origin.child(key))) for key, own in keys.items()}
+    tree = {key: one.tree for key, one in every.items() if one.tree is not None}
+    problems = tuple(problem for one in every.values() for problem in one.problems)
+    return Layer(tree, Origin(origin.at, {key: one.origin for key, one in every.items()}), problems)
+
+
+def _service(defaults: Layer, own: Layer) -> Layer:
+    """Return a service over the defaults; what is no mapping stays for the specs to refuse, null is taken away."""
+    if own.tree is None:
+        return Layer(None, own.origin, (_nothing_to_remove(own.origin.at),))
+    if not isinstance(own.tree, dict):
+        return Layer(_copied(cast("object", own.tree)), own.origin)
+    service = merge(defaults.without("prefill"), own.without("prefill"))
+    layers = [layer.child("prefill") for layer in (defaults, own) if "prefill" in layer.tree]
+    if not layers:
+        return service
+    if layers[-1].tree is None:
+        problems = () if len(layers) > 1 else (_nothing_to_remove(layers[0].origin.at),)
+        return Layer(service.tree, service.origin, (*service.problems, *problems))
+    prefill = _prefill(service, layers)
+    tree = {**service.tree, "prefill": prefill.tree}
+    origin = Origin(service.origin.at, {**service.origin.below, "prefill": prefill.origin})
+    return Layer(tree, origin, (*service.problems, *prefill.problems))
+
+
+def _prefill(service: Layer, layers: list[Layer]) -> Layer:
+    """Return prefill over what it inherits; a null that `defaults` writes may find nothing to remove."""
+    highest: object = layers[-1].tree
+    if not isinstance(highest, dict):
+        return Layer(_copied(highest), layers[-1].origin)
+    at = service.origin.child("prefill").at
+    inherited = {key: service.origin.child(key) for key in INHERITED_BY_PREFILL}
+    tree = {key: service.tree[key] for key in INHERITED_BY_PREFILL if key in service.tree}
+    merged = Layer(tree, Origin(at, inherited))
+    for layer in (layer for layer in layers if isinstance(layer.tree, dict)):
+        merged = merge(Layer(merged.tree, merged.origin), layer)
+    absent = {key: origin for key, origin in inherited.items() if key not in tree and key not in merged.tree}
+    problems = merged.problems if at == layers[-1].origin.at else ()
+    return Layer(merged.tree, Origin(merged.origin.at, {**absent, **merged.origin.below}), problems)
+
+
+def _over(low: Layer, high: Layer, path: Path, found: list[Problem]) -> Layer:
+    """Merge two values at a path of the merged tree, in which the user's own names are written as `*`."""
+    if _is_merged(low.tree, high.tree, path):
+        return _mappings(low, high, path, found)
+    if path[-2:] == ("engine", "args") and _is_tokens(low.tree) and _is_tokens(high.tree):
+        return _arguments(low, high, found)
+    return Layer(_settled(high.tree, high.origin.at, found), high.origin)
+
+
+def _mappings(low: Layer, high: Layer, path: Path, found: list[Problem]) -> Layer:
+    """Merge two mappings. Origins are kept only for what is not simply below the higher one's."""
+    tree, below = dict[str, Any](), dict(high.origin.below)
+    named = bool(path) and path[-1] in _NAMES_BELOW
+    for key, value in low.tree.items():
+        if key not in high.tree:
+            tree[key], below[key] = _copied(value), low.origin.child(key)
+        elif isinstance(high.tree[key], dict | list):
+            merged = _over(low.child(key), high.child(key), (*path, "*" if named else key), found)
+            tree[key], below[key] = merged.tree, merged.origin
+        elif high.tree[key] is not None:
+            tree[key] = high.tree[key]
+    new = {key: value for key, value in high.tree.items() if key not in low.tree}
+    return Layer(tree | _settled(new, high.origin.at, found), Origin(high.origin.at, below))
+
+
+def _is_merged(low: object, high: object, path: Path) -> bool:
+    """Say whether a mapping merges with what is beneath it, instead of replacing it whole."""
+    if not isinstance(low, dict) or not isinstance(high, dict) or not path:
+        return isinstance(low, dict) and isinstance(high, dict)
+    if path[-1] in _WHOLE or path[-2:] in _WHOLE_PAIRS:
+        return False
+    old, new = cast("dict[str, Any]", low).get("type"), cast("dict[str, Any]", high).get("type")
+    return path[-1] not in _TYPED or old is None or new is None or old == new
+
+
+def _is_inside_whole(path: Path) -> bool:
+    """Say whether a path of a stack leads into a service's list, or into a value that is replaced whole."""
+    above = path[2:-1]
+    return any(isinstance(part, int) or part in _WHOLE for part in above) or any(
+        (outer, inner) in _WHOLE_PAIRS or (outer, "*") in _WHOLE_PAIRS for outer, inner in pairwise(above)
+    )
+
+
+def _is_tokens(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(token, str) for token in cast("list[object]", value))
+
+
+def _arguments(low: Layer, high: Layer, found: list[Problem]) -> Layer:
+    """Merge arguments by flag; JSON that should merge and is broken must not silently give way to the other layer's."""
+    origins = (low.origin, high.origin)
+    for layer, flag in flags.broken(low.tree, high.tree):
+        found += flags.not_json(dotted(origins[layer].child(flag.holder).at), flag)
+    placed = flags.combine(low.tree, high.tree)
+    below = {position: origins[one.layer].child(one.index) for position, one in enumerate(placed)}
+    return Layer([one.token for one in placed], Origin(high.origin.at, below))
+
+
+def _nothing_to_remove(path: Path) -> Problem:
+    return Problem(
+        dotted(path),
+        "has no value (null) and nothing is inherited that it could remove",
+        "write {} for its defaults, or delete the line",
+    )
+
+
+def _settled(value: Value, at: Path, found: list[Problem]) -> Value:
+    """Copy what has nothing beneath it: a null there has nothing to remove, but in a patch, which has an object."""
+    if not isinstance(value, dict):
+        return _copied(value)
+    if at[-1:] == ("patch",) and at[-2] not in _NAMES_BELOW:
+        return cast("Value", _copied(cast("dict[str, Any]", value)))
+    settled = dict[str, Any]()
+    for key, inner in cast("dict[str, Any]", value).items():
+        if inner is None:
+            found.append(_nothing_to_remove((*at, key)))
+        else:
+            settled[key] = _settled(inner, (*at, key), found)
+    return cast("Value", settled)
+
+
+def _copied(value: Value) -> Value:
+    """Copy what may be changed in place."""
+    if isinstance(value, dict):
+        return cast("Value", {key: _copied(inner) for key, inner in cast("dict[Any, Any]", value).items()})
+    if isinstance(value, list):
+        return cast("Value", [_copied(inner) for inner in cast("list[Any]", value)])
+    return value
+
+
+def _next(node: object, rest: str) -> tuple[str | int, Any] | None:
+    """Return the key or index that a path goes on with, and what is there; keys may themselves have dots."""
+    if isinstance(node, list):
+        index = re.match(r"\[(\d+)\]", rest)
+        inside = cast("list[Any]", node)
+        return (int(index[1]), inside[int(index[1])]) if index and int(index[1]) < len(inside) else None
+    if not isinstance(node, dict):
+        return None
+    keys = cast("dict[str, Any]", node)
+    fitting = [key for key in keys if f"{rest}.".startswith((f".{key}.", f".{key}["))]
+    return (longest := max(fitting, key=len), keys[longest]) if fitting else None

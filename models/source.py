@@ -1,0 +1,104 @@
+"""Where weights come from: one URI, whose scheme decides everything else."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from models.vocabulary import IMAGE, refuse
+
+_LONGEST = 512
+_REPOSITORY = r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
+_HUB_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_OBJECT_PATH = r"[A-Za-z0-9!_.*'()=-]+"
+_CLAIM = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """One scheme: what stands behind `://`, and what would be right."""
+
+    noun: str
+    pattern: str
+    remedy: str
+
+
+SCHEMES = {
+    "kit": Scheme(
+        "a ModelKit reference",
+        rf"{_REPOSITORY}(:[A-Za-z0-9_][A-Za-z0-9_.-]*|@sha256:[0-9a-f]{{64}})",
+        "write kit://registry/repository with a tag or digest, such as "
+        "kit://jozu.ml/jozu/bert-base-uncased:safetensors",
+    ),
+    "hf": Scheme(
+        "a Hugging Face model",
+        rf"{_HUB_NAME}/{_HUB_NAME}(@[A-Za-z0-9][A-Za-z0-9._-]*)?",
+        "write hf://organisation/name, with @revision where it is pinned, such as hf://Qwen/Qwen3-0.6B@main",
+    ),
+    "s3": Scheme(
+        "an S3 prefix",
+        rf"[a-z0-9][a-z0-9.-]{{1,61}}[a-z0-9](/{_OBJECT_PATH})+/?",
+        "write s3://bucket/prefix, such as s3://acme-models/mistral-small-24b",
+    ),
+    "pvc": Scheme(
+        "a claim's path",
+        rf"{_CLAIM}(/[A-Za-z0-9._-]+)*",
+        "write pvc://claim or pvc://claim/path, such as pvc://weights/qwen3",
+    ),
+    "image": Scheme(
+        "an image reference",
+        IMAGE,
+        "write image://registry/repository with a tag or digest, such as image://ghcr.io/org/model-server:v1",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _SourceShape:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(_checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        every = "|".join(f"{name}://(?:{scheme.pattern})" for name, scheme in SCHEMES.items())
+        return handler(schema) | {"pattern": f"^(?:{every})$", "maxLength": _LONGEST}
+
+
+def _checked(value: str) -> str:
+    name, separator, rest = value.partition("://")
+    scheme = SCHEMES.get(name) if separator else None
+    if scheme is None:
+        raise refuse("is of no known scheme", f"begin with {', '.join(f'{known}://' for known in SCHEMES)}")
+    if re.fullmatch(scheme.pattern, rest) is None or any(part in {".", ".."} for part in rest.split("/")):
+        raise refuse(f"is not {scheme.noun}", scheme.remedy)
+    if len(value) > _LONGEST:
+        raise refuse(f"is {len(value)} characters long", f"write at most {_LONGEST}", echoed=False)
+    return value
+
+
+ModelSource = Annotated[str, _SourceShape()]
+
+
+def scheme(source: str) -> str:
+    """Return the scheme of a source."""
+    return source.partition("://")[0]
+
+
+def place(source: str) -> str:
+    """Return what stands behind the scheme."""
+    return source.partition("://")[2]
+
+
+def hub(source: str) -> tuple[str, str | None]:
+    """Return repository and revision of an `hf://` source; no revision means the repository's default branch."""
+    name, _, revision = place(source).partition("@")
+    return name, revision or None
+
+
+def served_name(name: str | None, source: str) -> str | None:
+    """Return the served model name: the written one, else the repository of `hf://`, else nothing."""
+    if name is not None:
+        return name
+    return hub(source)[0] if scheme(source) == "hf" else None

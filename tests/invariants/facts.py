@@ -1,0 +1,52 @@
+"""What the proofs know without asking the program: images, devices, labels of nodes, and what the channels can do."""
+
+GI = 2**30
+UNITS = {"Mi": 2**20, "Gi": GI, "Ti": 2**40}
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+ENGINE_IMAGES = {
+    ("llm-d-0.10", "nvidia"): "vllm/vllm-openai:v0.21.0"
+    "@sha256:a230095847e93bd4df9888b33dab956fa9504537b828a23657d2b26fed57b5c9",
+    ("llm-d-0.10", "amd"): "vllm/vllm-openai-rocm:v0.21.0"
+    "@sha256:98a77b20df03adeb1cfc0ced009b4df6dd52b0a994ab99a32421f30876a9ae0c",
+    ("llm-d-0.10", "cpu"): "vllm/vllm-openai-cpu:v0.21.0",
+    ("gie-1.3", "nvidia"): "vllm/vllm-openai:v0.15.1",
+    ("gie-1.3", "cpu"): "vllm/vllm-openai-cpu:v0.15.1-x86_64",
+}
+PICKER_IMAGES = {
+    "llm-d-0.10": "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0"
+    "@sha256:2e516fa1310da7be59b82beb1445362139597d6d553ef04d546716abe3aaaa70",
+    "gie-1.3": "registry.k8s.io/gateway-api-inference-extension/epp:v1.3.0",
+}
+SIDECAR_IMAGE = "ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"
+KIT, KIT_VERIFYING = "ghcr.io/kitops-ml/kitops:v1.11.0", "ghcr.io/kitops-ml/kitops-init:v1.7.0"
+DOWNLOADER = "kserve/storage-initializer:v0.20.0"
+CONFIG_GROUPS = {
+    "llm-d-0.10": ("llm-d.ai/v1alpha1", "llm-d.ai"),
+    "gie-1.3": ("inference.networking.x-k8s.io/v1alpha1", "inference.networking.x-k8s.io"),
+}
+DRAINING = {"llm-d-0.10"}
+"""Channels whose vLLM lets requests run on after it was told to end (0.18 and newer)."""
+CONNECTORS = {"nixlv2": "NixlConnector", "mooncake": "MooncakeConnector"}
+
+RESOURCES = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "cpu": None}
+"""The extended resource of a vendor, which is the key of the taint of its nodes, too."""
+PRODUCTS = {
+    "nvidia-h100-80gb": ("nvidia", 80, 8, {"nvidia.com/gpu.product": ["NVIDIA-H100-80GB-HBM3"]}),
+    "amd-mi300x": ("amd", 192, 8, {"amd.com/gpu.device-id": ["74a1", "74a9", "74b5", "74bd"]}),
+}
+"""Vendor, memory of one device in Gi, devices of a node, and the labels of nodes that have them."""
+
+READ = ["get", "list", "watch"]
+DROPPED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+SEALED = DROPPED | {"readOnlyRootFilesystem": True}
+POOL_GROUP = "inference.networking.k8s.io"
+
+
+def seconds(duration: str) -> int:
+    return int(duration[:-1]) * SECONDS[duration[-1]]
+
+
+def amount(quantity: str) -> int:
+    """Return bytes, or whole pieces where there is no unit."""
+    return int(quantity[:-2]) * UNITS[quantity[-2:]] if quantity[-2:] in UNITS else int(quantity)

@@ -1,0 +1,89 @@
+"""Which objects there are: what was asked for and nothing else, each marked as its owner's."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.invariants.wishes import Wish, wishes
+from tests.invariants.world import Place, World, marks, same
+
+SKIPPED = {"pulumi.com/skipAwait": "true"}
+
+
+def the_service_has_its_objects_and_they_carry_its_marks(world: World) -> Iterator[str]:
+    wish = world.wish
+    for place, component in _of_a_service(wish):
+        metadata, about = world.get(*place)["metadata"], f"{place[0]} {place[1]}"
+        routed = place[:2] == ("Service", wish.name)
+        labels = wish.labels | marks(wish.name, component) | (contract(wish) if routed else {})
+        yield from same(f"{about} labels", metadata["labels"], labels)
+        annotations = dict(metadata.get("annotations", {}))
+        waits = json.loads(annotations.pop("pulumi.com/waitFor", "[]"))
+        yield from same(f"{about} is waited for", bool(waits), place[0] == "LeaderWorkerSet")
+        # The status of an earlier generation says nothing about this one.
+        yield from (f"{about}: {one} reads any generation" for one in waits if "metadata.generation" not in one)
+        expected = wish.annotations | (SKIPPED if place[0] == "Service" else {})
+        yield from same(f"{about} annotations", annotations, expected)
+
+
+def contract(wish: Wish) -> dict[str, str]:
+    """Return the labels by which the interceptor finds whom it bills; on the routed Service and nowhere else."""
+    if "interceptor" not in wish.stack or not wish.say("interceptor", "enabled", default=True):
+        return {}
+    billed = wish.say("interceptor", "resourceId", default=wish.key)
+    return {"saturncloud.io/resource-id": billed, "saturncloud.io/service-type": "internal"}
+
+
+def _of_a_service(wish: Wish) -> Iterator[tuple[Place, str]]:
+    """Yield where every object of a service is, and what it is a part of."""
+    picker, place = f"{wish.name}-epp", wish.namespace
+    for role in wish.roles:
+        kinds = ["LeaderWorkerSet" if role.pods > 1 else "Deployment"]
+        kinds += ["ResourceClaimTemplate"] if role.claim is not None else []
+        if role.replicas > 1 and role.say("disruptionBudget", "enabled", default=True):
+            kinds.append("PodDisruptionBudget")
+        yield from (((kind, role.workload, place), "model-server") for kind in kinds)
+    rights = ("ServiceAccount", "Role", "RoleBinding")
+    if wish.apart:
+        own = rights[1:] if wish.say("pod", "serviceAccountName") else rights
+        yield from (((kind, f"{wish.name}-decode", place), "model-server") for kind in own)
+    yield ("Service", wish.name, place), "model-server"
+    yield from (((kind, picker, place), "endpoint-picker") for kind in (*rights, "ConfigMap", "Service", "Deployment"))
+    yield ("InferencePool", wish.name, place), "endpoint-picker"
+    if wish.say("endpointPicker", "metricsAuth", default=True):
+        yield ("ClusterRoleBinding", f"inference-stacks:{place}:{picker}", None), "endpoint-picker"
+    gateway = wish.stack.get("gateway")
+    if gateway is not None and gateway["provider"] == "istio":
+        yield ("DestinationRule", picker, place), "endpoint-picker"
+    if gateway is not None and wish.say("route", "enabled", default=True):
+        yield ("HTTPRoute", wish.name, place), "route"
+
+
+def nothing_else_is_made(stack: Mapping[str, Any], index: Mapping[Place, Any]) -> Iterator[str]:
+    """Compare what a whole stack has with what all its services, its namespaces and its interceptor need."""
+    every = list(wishes(stack))
+    expected = {place for wish in every for place, _ in _of_a_service(wish)}
+    if stack.get("namespaceOptions", {}).get("create"):
+        expected |= {("Namespace", wish.namespace, None) for wish in every}
+    expected |= set(_of_the_interceptor(stack))
+    yield from same("objects", sorted(map(str, index)), sorted(map(str, expected)))
+
+
+def _of_the_interceptor(stack: Mapping[str, Any]) -> Iterator[Place]:
+    for namespace in {wish.namespace for wish in wishes(stack) if contract(wish)}:
+        name = f"{stack['interceptor'].get('serviceAccountName', 'phoebe-interceptor')}-services"
+        yield from ((kind, name, namespace) for kind in ("Role", "RoleBinding"))
+
+
+def what_is_the_interceptors_carries_its_marks(stack: Mapping[str, Any], index: Mapping[Place, Any]) -> Iterator[str]:
+    for place in _of_the_interceptor(stack):
+        labels = stack.get("labels", {}) | marks(str(place[1]).removesuffix("-services"), "interceptor")
+        yield from same(f"{place[0]} {place[1]} labels", index.get(place, {}).get("metadata", {}).get("labels"), labels)
+
+
+def namespaces_are_restricted(stack: Mapping[str, Any], index: Mapping[Place, Any]) -> Iterator[str]:
+    restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
+    for (kind, name, _), one in index.items():
+        if kind == "Namespace":
+            labels = stack.get("labels", {}) | marks(name, "namespace") | restricted
+            yield from same(f"Namespace {name} labels", one["metadata"]["labels"], labels)

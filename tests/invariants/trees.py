@@ -1,0 +1,27 @@
+"""Trees of plain values: looking into them, and laying one over another."""
+
+from collections.abc import Mapping
+from typing import Any
+
+REPLACED = {"verify", "allocation", "gateway", "facts"}
+
+
+def look(tree: Any, path: tuple[str, ...], default: Any) -> Any:
+    for part in path:
+        if part not in tree:
+            return default
+        tree = tree[part]
+    return tree
+
+
+def over(low: Any, high: Any, key: str = "") -> Any:
+    """Merge as RFC 7386 has it; arguments by flag name, and what has another `type` or is a reference whole."""
+    if key == "args" and low and high:
+        names = {token.split("=")[0] for token in high}
+        return [token for token in low if token.split("=")[0] not in names] + high
+    both = isinstance(low, Mapping) and isinstance(high, Mapping)
+    if not both or key in REPLACED or low.get("type", high.get("type")) != high.get("type", low.get("type")):
+        return high
+    kept = {name: value for name, value in low.items() if name not in high}
+    new = {name: over(low.get(name), value, name) for name, value in high.items() if value is not None}
+    return {**kept, **new}

@@ -1,0 +1,228 @@
+"""What a stack asks for, read from its tree: inheritance, and the numbers that follow from it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tests.invariants.facts import DRAINING, GI, PRODUCTS, RESOURCES, amount, seconds
+from tests.invariants.trees import look, over
+
+INHERITED = {
+    *("engine", "accelerator", "acceleratorMemory", "parallelism", "resources", "pod", "health", "rollout"),
+    "disruptionBudget",
+}
+BEFORE_THE_END = 15
+"""Seconds until nobody sends requests to a pod that ends, and from the engine's own deadline to the kill."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One service of a stack, over what it inherits."""
+
+    stack: Mapping[str, Any]
+    key: str
+
+    @cached_property
+    def tree(self) -> Mapping[str, Any]:
+        return over(self.stack.get("defaults", {}), self.stack["services"][self.key])
+
+    def say(self, *path: str, default: Any = None) -> Any:
+        return look(self.tree, path, default)
+
+    @cached_property
+    def name(self) -> str:
+        return self.tree.get("name", self.key)
+
+    @cached_property
+    def namespace(self) -> str:
+        return self.tree.get("namespace", self.stack["namespace"])
+
+    @cached_property
+    def release(self) -> str:
+        return self.stack.get("release", "llm-d-0.10")
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        return {**self.stack.get("labels", {}), **self.tree.get("labels", {})}
+
+    @cached_property
+    def annotations(self) -> dict[str, str]:
+        return dict(self.tree.get("annotations", {}))
+
+    @cached_property
+    def port(self) -> int:
+        return self.say("engine", "port", default=8000)
+
+    @cached_property
+    def model(self) -> Mapping[str, Any]:
+        return self.tree["model"]
+
+    @cached_property
+    def scheme(self) -> str:
+        return self.model["source"].partition("://")[0]
+
+    @cached_property
+    def place(self) -> str:
+        return self.model["source"].partition("://")[2]
+
+    @cached_property
+    def apart(self) -> bool:
+        return "prefill" in self.tree
+
+    @cached_property
+    def tracing(self) -> Mapping[str, str] | None:
+        return look(self.stack, ("observability", "tracing"), None)
+
+    @cached_property
+    def roles(self) -> tuple["Role", ...]:
+        decode = Role(self, "decode", self.tree)
+        if not self.apart:
+            return (decode,)
+        inherited = {key: value for key, value in self.tree.items() if key in INHERITED}
+        return decode, Role(self, "prefill", over(inherited, self.tree["prefill"]))
+
+
+@dataclass(frozen=True)
+class Role:
+    """One role of a service, with what follows from its wishes."""
+
+    wish: Wish
+    name: str
+    tree: Mapping[str, Any]
+
+    def say(self, *path: str, default: Any = None) -> Any:
+        return look(self.tree, path, default)
+
+    @cached_property
+    def workload(self) -> str:
+        return f"{self.wish.name}-{self.name}"
+
+    @cached_property
+    def replicas(self) -> int:
+        return self.say("replicas", default=1)
+
+    @cached_property
+    def custom(self) -> bool:
+        return self.say("engine", "type", default="custom" if self.wish.scheme == "image" else "vllm") == "custom"
+
+    @cached_property
+    def proxied(self) -> bool:
+        return self.name == "decode" and self.wish.apart
+
+    @cached_property
+    def listens(self) -> int:
+        return self.wish.say("sidecar", "enginePort", default=8200) if self.proxied else self.wish.port
+
+    @cached_property
+    def certificate(self) -> str | None:
+        """Return the Secret that the role serves with."""
+        tls = self.wish.say("sidecar", "tls", default={})
+        return tls["certificate"] if self.name == "prefill" and tls.get("prefill") else None
+
+    @cached_property
+    def _class(self) -> tuple[str, int | None, int | None, Mapping[str, list[str]]]:
+        """Return vendor, memory of one device in Gi, devices of a node and labels of nodes."""
+        name = self.tree["accelerator"]
+        vendor, memory, node, labels = PRODUCTS.get(name, (name, None, None, {}))
+        own = self._own_class
+        memory = amount(own["memory"]) // GI if "memory" in own else memory
+        more = {key: [value] for key, value in own.get("nodeSelector", {}).items()}
+        return own.get("vendor", vendor), memory, own.get("devicesPerNode", node), {**labels, **more}
+
+    @cached_property
+    def _own_class(self) -> Mapping[str, Any]:
+        return self.wish.stack.get("accelerators", {}).get(self.tree["accelerator"], {})
+
+    @cached_property
+    def vendor(self) -> str:
+        return self._class[0]
+
+    @cached_property
+    def node_labels(self) -> Mapping[str, list[str]]:
+        return self._class[3]
+
+    @cached_property
+    def tolerations(self) -> list[Any]:
+        taint = RESOURCES[self.vendor]
+        own = [{"key": taint, "operator": "Exists", "effect": "NoSchedule"}] if taint else []
+        every = self._own_class.get("tolerations", own) + self.say("pod", "tolerations", default=[])
+        return [{"operator": "Equal", **one} for one in every]
+
+    @cached_property
+    def claim(self) -> Mapping[str, Any] | None:
+        """Return the claim on devices, where they are claimed instead of counted."""
+        allocation = self._own_class.get("allocation", {})
+        return allocation if allocation.get("type") == "resource-claim" else None
+
+    @cached_property
+    def resource(self) -> str | None:
+        if self.claim is not None:
+            return None
+        return look(self._own_class, ("allocation", "resourceName"), RESOURCES[self.vendor])
+
+    @cached_property
+    def pipeline(self) -> int:
+        return self.say("parallelism", "pipeline", default=1)
+
+    @cached_property
+    def data(self) -> int:
+        return self.say("parallelism", "data", default=1)
+
+    @cached_property
+    def tensor(self) -> int:
+        """Return what is written, or the smallest power of two whose devices have the memory."""
+        written, wanted = self.say("parallelism", "tensor"), self.say("acceleratorMemory")
+        memory = self._class[1]
+        if written or not wanted or not memory:
+            return written or 1
+        return next(2**n for n in range(20) if 2**n * memory * self.pipeline * GI >= amount(wanted))
+
+    @cached_property
+    def stages(self) -> int:
+        """Return the pipeline stages of one pod: as many as fit a node; one where nodes are unknown."""
+        node = self._class[2]
+        if RESOURCES[self.vendor] is None:
+            return self.pipeline
+        room = 1 if node is None else node // (self.tensor * self.local)
+        return max(number for number in range(1, max(room, 1) + 1) if self.pipeline % number == 0)
+
+    @cached_property
+    def local(self) -> int:
+        return self.say("parallelism", "dataLocal", default=self.data)
+
+    @cached_property
+    def devices(self) -> int:
+        """Return the devices of one pod."""
+        return 0 if RESOURCES[self.vendor] is None else self.tensor * self.local * self.stages
+
+    @cached_property
+    def pods(self) -> int:
+        """Return the pods of one replica."""
+        return self.data // self.local * self.pipeline // self.stages
+
+    @cached_property
+    def drain(self) -> int:
+        return seconds(self.wish.say("drainTimeout", default="45s"))
+
+    @cached_property
+    def drains_itself(self) -> bool:
+        return not self.custom and self.wish.release in DRAINING
+
+    @cached_property
+    def startup(self) -> int:
+        """Return the seconds until the model must be loaded: 10 minutes, and a second for each 64Mi; or 30 minutes."""
+        size, written = self.wish.model.get("size"), self.say("health", "startupTimeout")
+        if written is not None:
+            return seconds(written)
+        return 1800 if size is None else 600 + amount(size) // (64 * 2**20)
+
+    @cached_property
+    def arrival(self) -> int:
+        """Return the seconds that images and weights may take to arrive: 30 minutes, or a second for each 32Mi."""
+        return max(1800, amount(self.wish.model.get("size", "0")) // (32 * 2**20))
+
+
+def wishes(stack: Mapping[str, Any]) -> Iterator[Wish]:
+    """Yield every service of a stack."""
+    return (Wish(stack, key) for key in stack["services"])

@@ -1,0 +1,289 @@
+"""Every topology on real parts: each example comes up, changes exactly as said, and goes without a trace."""
+
+import copy
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.stacks import shipped
+
+pytestmark = pytest.mark.real
+
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "sliced-0", "annotations": {"kwok.x-k8s.io/node": "fake"}},
+    "spec": {},
+}
+SLICES = {"cpu": "64", "memory": "512Gi", "ephemeral-storage": "2000Gi", "pods": "110", "nvidia.com/mig-3g.40gb": "2"}
+CLAIMED = {"cpu": "64", "memory": "512Gi", "ephemeral-storage": "2000Gi", "pods": "110"}
+DEVICE_CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu.nvidia.com"},
+    "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}]},
+}
+
+
+def node(name, capacity, labels):
+    one = copy.deepcopy(NODE)
+    one["metadata"] |= {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}}
+    return one | {"status": {"capacity": capacity, "allocatable": capacity}}
+
+
+def slice_of(name, sizes):
+    """Return what a driver publishes about a node's devices: their names and memory."""
+    devices = [{"name": f"gpu-{index}", "capacity": {"memory": {"value": size}}} for index, size in enumerate(sizes)]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": f"{name}-gpus"},
+        "spec": {
+            "driver": "gpu.nvidia.com",
+            "nodeName": name,
+            "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+            "devices": devices,
+        },
+    }
+
+
+def existing(namespace):
+    """Return what the examples take for granted in a cluster: nodes, classes, an identity, claims that hold weights."""
+    claims = [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {
+                "accessModes": ["ReadWriteMany"],
+                "storageClassName": "",
+                "volumeName": f"{namespace}-{name}",
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        }
+        for name in ("adapters", "weights")
+    ]
+    volumes = [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": f"{namespace}-{name}"},
+            "spec": {
+                "accessModes": ["ReadWriteMany"],
+                "capacity": {"storage": "1Gi"},
+                "hostPath": {"path": "/nowhere"},
+                "storageClassName": "",
+            },
+        }
+        for name in ("adapters", "weights")
+    ]
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "models", "namespace": namespace}},
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "prompts"}, "value": 10},
+        {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}, "handler": "nvidia"},
+        node("sliced-0", SLICES, {"nvidia.com/mig.config": "all-3g.40gb"}),
+        node("claimed-0", CLAIMED, {}),
+        DEVICE_CLASS,
+        slice_of("claimed-0", ["80Gi", "80Gi", "20Gi"]),
+        *volumes,
+        *claims,
+    ]
+
+
+def prepare(plane, namespace):
+    """Make what the examples take for granted, and the label that one of them asks of its node."""
+    objects = {"apiVersion": "v1", "kind": "List", "items": existing(namespace)}
+    plane.kubectl("apply", "-f", "-", input=json.dumps(objects))
+    plane.kubectl("label", "node", "gpu-mi300x-0", "topology.kubernetes.io/zone=eu-1a", "--overwrite")
+
+
+def example(name, namespace):
+    """Return an example's stack in a namespace that exists already."""
+    stack = shipped(Path("examples") / f"{name}.yaml")
+    return {**stack, "namespace": namespace, "namespaceOptions": {"create": False}}
+
+
+def changed(stack, key, **fields):
+    """Return a stack of which one service has other fields; a field may be a group."""
+    copied = copy.deepcopy(stack)
+    service = copied["services"][key]
+    for field, value in fields.items():
+        service[field] = {**service.get(field, {}), **value} if isinstance(value, dict) else value
+    return copied
+
+
+def operations(one, stack):
+    """Preview a stack and return what would happen, without the components, whose inputs are the headline of a diff."""
+    one.write(stack)
+    parts = {*stack["services"], *(f"{key}-epp" for key in stack["services"]), "routing", "inference-stacks-dev"}
+    return {name: op for name, op in one.changes().items() if name not in parts}
+
+
+def pods(one, namespace):
+    found = json.loads(one.plane.kubectl("get", "pods", "-n", namespace, "-o", "json"))["items"]
+    return {pod["metadata"]["name"]: pod for pod in found}
+
+
+def left(plane, namespace):
+    """Return what of a stack is still in a namespace, cluster-scoped objects included."""
+    kinds = (
+        "deployments,leaderworkersets,statefulsets,services,inferencepools,httproutes,configmaps,roles,rolebindings,"
+    )
+    kinds += "serviceaccounts,poddisruptionbudgets,resourceclaimtemplates,resourceclaims,pods,destinationrules"
+    found = json.loads(plane.kubectl("get", kinds, "-n", namespace, "-o", "json"))["items"]
+    found += json.loads(plane.kubectl("get", "clusterrolebindings", "-o", "json"))["items"]
+    ours = [item for item in found if f"{namespace}" in json.dumps(item["metadata"])]
+    granted = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"), ("ServiceAccount", "models")}
+    return {(item["kind"], item["metadata"]["name"]) for item in ours} - granted
+
+
+def assert_gone(plane, namespace):
+    deadline = time.monotonic() + 60
+    while (there := left(plane, namespace)) and time.monotonic() < deadline:
+        time.sleep(1)
+    assert there == set()
+
+
+TOPOLOGIES = {
+    "prefill-decode": ("llama", {"llama-decode", "llama-prefill"}),
+    "mi300x": ("qwen", {"qwen-decode"}),
+    "cpu": ("tiny", {"tiny-decode"}),
+    "devices": ("claimed", {"claimed-decode"}),
+}
+
+
+@pytest.fixture(scope="module")
+def wide_plane(new_plane):
+    """Start a control plane of its own: the examples take most of its devices."""
+    return new_plane()
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_an_example_comes_up_changes_as_said_and_is_gone(name, deploy, wide_plane):
+    key, workloads = TOPOLOGIES[name]
+    prepare(wide_plane, name)
+    stack = example(name, name)
+    one = deploy(stack, wide_plane)
+    one.up()
+    assert {pod["status"]["phase"] for pod in pods(one, name).values()} == {"Running"}
+    assert all(service["ready"] for service in one.engine.outputs()["services"].values())
+    one.assert_unchanged()
+    updates = dict.fromkeys(workloads, "update")
+    assert operations(one, changed(stack, key, engine={"image": "registry.example/engine:v9"})) == updates
+    assert operations(one, changed(stack, key, engine={"args": ["--seed=7"]})) == updates
+    assert operations(one, changed(stack, key, health={"path": "/ping"})) == updates
+    assert operations(one, changed(stack, key, drainTimeout="20s")) == updates
+    fewer = operations(one, changed(stack, key, replicas=0))
+    assert fewer.pop(f"{key}-decode") == "update"
+    assert fewer in ({}, {f"{key}-decode-budget": "delete"})
+    one.write(changed(stack, key, drainTimeout="20s", health={"path": "/ping"}))
+    one.up()
+    one.assert_unchanged()
+    one.destroy()
+    assert_gone(wide_plane, name)
+
+
+def test_a_replica_over_two_nodes_comes_up_changes_as_said_and_is_gone(deploy, lws_plane):
+    name, key = "multi-node", "deepseek"
+    lws_plane.kubectl("create", "namespace", name)
+    stack = example(name, name)
+    one = deploy(stack, lws_plane)
+    one.up()
+    running = pods(one, name)
+    assert {pod["status"]["phase"] for pod in running.values()} == {"Running"}
+    group = {pod["spec"]["nodeName"] for pod in running.values() if "deepseek-decode" in pod["metadata"]["name"]}
+    assert group == {"gpu-h100-0", "gpu-h100-1"}
+    env = running["deepseek-decode-0-1"]["spec"]["containers"][0]["env"]
+    assert {"LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX"} <= {variable["name"] for variable in env}
+    selector = one.get("inferencepool", "deepseek", name)["spec"]["selector"]["matchLabels"]
+    served = [pod for pod in running.values() if selector.items() <= pod["metadata"]["labels"].items()]
+    assert [pod["metadata"]["name"] for pod in served] == ["deepseek-decode-0"]
+    assert one.engine.outputs()["services"][key]["primary"]["roles"]["decode"]["gpus"]["perReplica"] == 16
+    one.assert_unchanged()
+    updates = {"deepseek-decode": "update"}
+    assert operations(one, changed(stack, key, engine={"image": "registry.example/engine:v9"})) == updates
+    assert operations(one, changed(stack, key, engine={"args": ["--seed=7"]})) == updates
+    assert operations(one, changed(stack, key, health={"path": "/ping"})) == updates
+    assert operations(one, changed(stack, key, drainTimeout="20s")) == updates
+    assert operations(one, changed(stack, key, replicas=0)) == updates
+    one.write(changed(stack, key, engine={"image": "registry.example/engine:v9"}))
+    one.up()
+    images = {
+        container["image"] for pod in pods(one, name).values() for container in pod["spec"]["containers"]
+        if container["name"] == "vllm"
+    }  # fmt: skip
+    assert images == {"registry.example/engine:v9"}
+    one.assert_unchanged()
+    one.destroy()
+    assert_gone(lws_plane, name)
+
+
+def test_two_teams_come_up_in_namespaces_of_their_own(deploy, wide_plane):
+    stack = {**shipped(Path("examples/two-teams.yaml")), "namespaceOptions": {"create": True}}
+    one = deploy(stack, wide_plane)
+    one.up()
+    assert all(service["ready"] for service in one.engine.outputs()["services"].values())
+    one.assert_unchanged()
+    one.destroy()
+
+
+def test_a_rollout_completes_on_a_cluster_without_a_spare_device(deploy, wide_plane):
+    name = "full"
+    prepare(wide_plane, name)
+    stack = example("cpu", name) | {"services": {"qwen": {
+        "model": {"source": "hf://Qwen/Qwen3-8B"}, "accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8},
+        "replicas": 2}}}  # fmt: skip
+    one = deploy(stack, wide_plane)
+    one.up()
+    before = {name for name in pods(one, name) if name.startswith("qwen-decode")}
+    one.write(changed(stack, "qwen", engine={"image": "registry.example/engine:v9"}))
+    one.up()
+    after = {pod: item for pod, item in pods(one, name).items() if pod.startswith("qwen-decode")}
+    assert len(after) == 2
+    assert not before & after.keys()
+    assert {item["status"]["phase"] for item in after.values()} == {"Running"}
+    one.destroy()
+
+
+def test_a_rollout_with_surge_waits_for_a_device_that_a_full_cluster_lacks(deploy, wide_plane):
+    """Show what the default saves: with a surge pod instead, the same rollout never gets on."""
+    name = "surging"
+    prepare(wide_plane, name)
+    service = {
+        "model": {"source": "hf://Qwen/Qwen3-8B"}, "accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8},
+        "replicas": 2, "rollout": {"type": "RollingUpdate", "maxSurge": 1, "maxUnavailable": 0},
+    }  # fmt: skip
+    stack = example("cpu", name) | {"services": {"qwen": service}}
+    one = deploy(stack, wide_plane)
+    one.up()
+    image = "deployment/qwen-decode", "vllm=registry.example/engine:v9"
+    wide_plane.kubectl("set", "image", *image, "-n", name)
+    deadline = time.monotonic() + 30
+    pending = []
+    while not pending and time.monotonic() < deadline:
+        pending = [pod for pod in pods(one, name).values() if pod["status"]["phase"] == "Pending"]
+        time.sleep(0.5)
+    reasons = {one["reason"] for pod in pending for one in pod["status"].get("conditions", [])}
+    assert "Unschedulable" in reasons
+    one.destroy()
+
+
+def test_a_changed_claim_replaces_its_template_and_updates_the_pods(deploy, wide_plane):
+    name = "claims"
+    prepare(wide_plane, name)
+    stack = example("devices", name)
+    stack["services"].pop("sliced")
+    one = deploy(stack, wide_plane)
+    one.up()
+    (claim,) = json.loads(wide_plane.kubectl("get", "resourceclaims", "-n", name, "-o", "json"))["items"]
+    assert len(claim["status"]["allocation"]["devices"]["results"]) == 2
+    fewer = changed(stack, "claimed", acceleratorMemory="60Gi")
+    operated = operations(one, fewer)
+    assert operated["claimed-decode"] == "update"
+    assert "replace" in operated["claimed-decode-claim"]
+    one.up()
+    one.assert_unchanged()
+    one.destroy()

@@ -1,0 +1,244 @@
+"""Environment variables: unique, ordered, resolvable, and never a credential in clear."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from models.base import Spec
+from models.env import EnvName, EnvValue
+from planning import environment
+
+AT = "services.qwen.engine.env"
+FROM_SECRET = {"secretKeyRef": {"name": "hf", "key": "token"}}
+NAMES = st.sampled_from("ABCDEFGH")
+TEXTS = st.lists(st.one_of(st.sampled_from(["x", "$$", "$", "$$(A)", "$("]), NAMES.map("$({})".format)), max_size=3)
+VARIABLES = st.dictionaries(NAMES, TEXTS.map("".join), max_size=8)
+
+
+def names(generated, own):
+    return [variable.name for variable in environment.ordered(generated, own)]
+
+
+def told(own, generated=None, reserved=None):
+    return [str(problem) for problem in environment.problems(AT, generated or {}, own, reserved or {})]
+
+
+def test_the_users_value_takes_the_place_of_a_generated_one():
+    found = environment.ordered({"HOME": "/home", "LEVEL": "info"}, {"NEW": "1", "HOME": FROM_SECRET})
+    assert [(one.name, one.value, one.source) for one in found] == [
+        ("HOME", None, FROM_SECRET),
+        ("LEVEL", "info", None),
+        ("NEW", "1", None),
+    ]
+
+
+def test_a_variable_moves_before_one_that_refers_to_it_and_nothing_else_moves():
+    own = {"Z": "1", "URL": "http://$(HOST):$(PORT)", "A": "2", "PORT": "$(BASE)1", "HOST": "h", "BASE": "8"}
+    assert names({}, own) == ["Z", "HOST", "BASE", "PORT", "URL", "A"]
+
+
+def test_a_users_variable_moves_before_a_generated_one_that_refers_to_it():
+    assert names({"G": "1", "OURS": "$(MINE)"}, {"FIRST": "1", "MINE": "2"}) == ["G", "MINE", "OURS", "FIRST"]
+
+
+@pytest.mark.parametrize("text", ["$$(B)", "$B", "$(B", "${B}", "$$$$(B)"])
+def test_what_kubernetes_does_not_replace_moves_nothing(text):
+    assert names({}, {"A": text, "B": "1"}) == ["A", "B"]
+    assert told({"A": text.replace("B", "ABSENT")}) == []
+
+
+def test_a_reference_behind_an_escape_is_one():
+    assert names({}, {"A": "$$$(B)", "B": "1"}) == ["B", "A"]
+
+
+@given(generated=VARIABLES, own=VARIABLES)
+def test_every_variable_is_there_once_with_the_users_value(generated, own):
+    found = environment.ordered(generated, own)
+    assert {one.name: one.value for one in found} == {**generated, **own}
+    assert len(found) == len({one.name for one in found})
+
+
+@given(generated=VARIABLES, own=VARIABLES)
+def test_what_is_accepted_is_resolved_by_kubernetes_in_order(generated, own):
+    everything = {**generated, **own}
+    if environment.problems(AT, {}, everything, {}):
+        return
+    earlier = set()
+    for one in environment.ordered(generated, own):
+        assert {name for name in replaced(one.value) if name} <= earlier
+        earlier.add(one.name)
+
+
+@given(own=VARIABLES)
+def test_an_order_in_which_everything_is_resolved_stays(own):
+    found = environment.ordered({}, own)
+    again = {one.name: one.value for one in found}
+    assert environment.ordered({}, again) == found or told(own)
+
+
+def replaced(text):
+    """Return what Kubernetes replaces in a text, read character by character as it does."""
+    position, found = 0, []
+    while position < len(text) - 1:
+        if text[position] != "$":
+            position += 1
+        elif text[position + 1] == "(" and ")" in text[position:]:
+            end = text.index(")", position)
+            found.append(text[position + 2 : end])
+            position = end + 1
+        else:
+            position += 2
+    return found
+
+
+def test_a_dangling_reference_is_refused_with_the_nearest_name():
+    assert told({"PROXY": "http://$(HOTS):1", "HOST": "h"}) == [
+        f"{AT}.PROXY: refers to no variable of this container ($(HOTS)); did you mean $(HOST)?"
+    ]
+    (problem,) = told({"DIRECTORIES": "$(PATH):/x"})
+    assert problem.endswith("($(PATH)); set PATH, or write $$(PATH) for the text itself")
+
+
+def test_text_that_no_variable_can_be_named_is_refused_without_an_echo():
+    assert told({"X": "a$(s3cr3t phrase)"}) == [
+        f"{AT}.X: refers to no variable; write $$(...) for text that Kubernetes shall not replace"
+    ]
+
+
+def test_generated_variables_and_the_api_servers_address_can_be_referred_to():
+    assert told({"A": "$(HOME)/a", "B": "$(KUBERNETES_SERVICE_HOST)"}, {"HOME": "/home"}) == []
+
+
+def test_a_circle_is_told_once_with_its_way():
+    assert told({"A": "$(B)", "B": "$(C)", "C": "$(A)", "D": "$(A)"}) == [
+        f"{AT}.A: refers to itself (A → B → C → A); remove one of these references, or write $$(C) for the text itself"
+    ]
+    assert told({"A": "$(A):x"}) == [
+        f"{AT}.A: refers to itself (A → A); remove one of these references, or write $$(A) for the text itself"
+    ]
+
+
+def test_a_circle_through_a_generated_variable_is_told_where_the_user_closed_it():
+    assert [problem.partition(":")[0] for problem in told({"MINE": "$(OURS)"}, {"OURS": "$(MINE)"})] == [f"{AT}.MINE"]
+
+
+def test_a_reserved_name_is_refused_with_what_to_do_instead():
+    reserved = {"VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector"}
+    assert told({"VLLM_NIXL_SIDE_CHANNEL_HOST": "h"}, reserved=reserved) == [
+        f"{AT}.VLLM_NIXL_SIDE_CHANNEL_HOST: is already decided; remove it: it follows from kvCache.connector"
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HF_TOKEN",
+        "TOKEN",
+        "DB_PASSWORD",
+        "CLIENT_SECRET",
+        "VLLM_API_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_ACCESS_KEY_ID",
+        "SSH_PRIVATE_KEY",
+        "hf_token",
+    ],
+)
+def test_a_credential_in_clear_is_refused_and_never_echoed(name):
+    (problem,) = told({name: "hunter2$(hunter3)"})
+    assert problem == (
+        f"{AT}.{name}: holds a credential in clear; "
+        "put it into an existing Secret and write {secretKeyRef: {name: ..., key: ...}}"
+    )
+
+
+@pytest.mark.parametrize("value", [FROM_SECRET, "", "$(OTHER)"])
+def test_a_credential_by_reference_is_accepted(value):
+    assert told({"HF_TOKEN": value, "OTHER": FROM_SECRET}) == []
+
+
+@pytest.mark.parametrize("name", ["TOKENIZERS_PARALLELISM", "MAX_TOKENS", "SECRETARY", "KEY", "MYTOKEN"])
+def test_a_name_that_only_resembles_a_credential_is_accepted(name):
+    assert told({name: "1"}) == []
+
+
+def test_a_dangling_reference_in_an_argument_is_told_by_its_place():
+    found = environment.dangling_in("services.qwen.engine.args", ["--a=$(HOME)", "--b=$(HOEM)", "$$(X)"], ["HOME"])
+    assert [str(problem) for problem in found] == [
+        "services.qwen.engine.args[1]: refers to no variable of this container ($(HOEM)); did you mean $(HOME)?"
+    ]
+
+
+class Engine(Spec):
+    env: dict[EnvName, EnvValue]
+
+
+def errors(env):
+    with pytest.raises(ValidationError) as error:
+        Engine.model_validate({"env": env})
+    return [(one["type"], one["loc"]) for one in error.value.errors()]
+
+
+def test_values_come_in_kubernetes_shape():
+    spec = Engine.model_validate(
+        {
+            "env": {
+                "TEXT": "",
+                "TOKEN": {"secretKeyRef": {"name": "hf", "key": "a.b-c", "optional": False}},
+                "LEVEL": {"configMapKeyRef": {"name": "settings", "key": "LEVEL", "optional": True}},
+                "IP": {"fieldRef": {"fieldPath": "status.podIP"}},
+                "TEAM": {"fieldRef": {"fieldPath": "metadata.labels['acme.example/team']"}},
+                "MEMORY": {"resourceFieldRef": {"resource": "limits.memory", "divisor": "1Mi"}},
+            }
+        }
+    )
+    assert environment.values(spec.env) == {
+        "TEXT": "",
+        "TOKEN": {"secretKeyRef": {"name": "hf", "key": "a.b-c"}},
+        "LEVEL": {"configMapKeyRef": {"name": "settings", "key": "LEVEL", "optional": True}},
+        "IP": {"fieldRef": {"fieldPath": "status.podIP"}},
+        "TEAM": {"fieldRef": {"fieldPath": "metadata.labels['acme.example/team']"}},
+        "MEMORY": {"resourceFieldRef": {"resource": "limits.memory", "divisor": "1Mi"}},
+    }
+
+
+@pytest.mark.parametrize("value", [4, 0.5, True, ["x"]])
+def test_what_is_neither_text_nor_a_reference_is_one_error(value):
+    assert errors({"OMP_NUM_THREADS": value}) == [("string_type", ("env", "OMP_NUM_THREADS"))]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ({}, [("problem", ())]),
+        ({**FROM_SECRET, "fieldRef": {"fieldPath": "status.podIP"}}, [("problem", ())]),
+        ({"secretKeyRf": {}}, [("extra_forbidden", ("secretKeyRf",))]),
+        ({"secretKeyRef": {"name": "hf"}}, [("missing", ("secretKeyRef", "key"))]),
+        ({"secretKeyRef": {"name": "HF!", "key": "x"}}, [("problem", ("secretKeyRef", "name"))]),
+        ({"secretKeyRef": {"name": "hf", "key": "a/b"}}, [("problem", ("secretKeyRef", "key"))]),
+        ({"fieldRef": {"fieldPath": "spec.containers"}}, [("problem", ("fieldRef", "fieldPath"))]),
+        ({"resourceFieldRef": {"resource": "limits.gpu"}}, [("problem", ("resourceFieldRef", "resource"))]),
+    ],
+)
+def test_a_mistaken_reference_is_one_error_where_it_stands(value, found):
+    assert errors({"TOKEN": value}) == [(kind, ("env", "TOKEN", *at)) for kind, at in found]
+
+
+def test_a_name_that_no_shell_takes_is_refused():
+    assert errors({"MY-VAR": "x"}) == [("problem", ("env", "MY-VAR", "[key]"))]
+
+
+def test_the_schema_offers_text_and_references():
+    schema = TypeAdapter(EnvValue).json_schema()
+    assert [set(one) for one in schema["anyOf"]] == [{"type"}, {"$ref"}]
+    assert set(schema["$defs"]["EnvSource"]["properties"]) == {
+        "secretKeyRef",
+        "configMapKeyRef",
+        "fieldRef",
+        "resourceFieldRef",
+    }
+    pattern = schema["$defs"]["FieldRef"]["properties"]["fieldPath"]["pattern"]
+    assert re.search(pattern, "metadata.annotations['a']") is not None
+    assert re.search(pattern, "metadata.name2") is None

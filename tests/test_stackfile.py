@@ -1,0 +1,172 @@
+"""A stack file is read as the engine reads it, and what looks like one thing and is another is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli import stackfile
+from models.problems import ConfigError, Problem, echo
+
+ENGINE = {
+    "yes": "yes",
+    "off": "off",
+    "y": "y",
+    "1:30": "1:30",
+    "0o8": "0o8",
+    "=": "=",
+    "True": True,
+    "FALSE": False,
+    "~": None,
+    "NULL": None,
+    "012": 10,
+    "0o12": 10,
+    "0x1F": 31,
+    "0b11": 3,
+    "1_000": 1000,
+    "08": 8,
+    "+5": 5,
+    "-0": 0,
+    "1e3": 1000,
+    "1.": 1,
+    "3.0e0": 3,
+    "1.50": 1.5,
+    "12345678901234567890123": 1.2345678901234568e22,
+    "100000000000000000000": 100000000000000000000,
+    "'012'": "012",
+    '"yes"': "yes",
+    "!!str 012": "012",
+    "{<<: {a: 1, b: 1}, b: 2}": {"a": 1, "b": 2},
+    "{<<: [{a: 1}, {a: 2, b: 1}]}": {"a": 1, "b": 1},
+}
+"""What the engine gives the program for a value in its stack file."""
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Make a stack file whose tree has the one given line."""
+
+    def make(line: str) -> Path:
+        path = tmp_path / "stack.yaml"
+        path.write_text(f"config:\n  inference-stacks:stack:\n    {line}\n", encoding="utf-8")
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize(("written", "value"), ENGINE.items(), ids=str)
+def test_a_value_is_what_the_engine_makes_of_it(file, written, value):
+    tree = stackfile.parse(file(f"key: {written}")).tree
+    assert json.dumps(tree) == json.dumps({"key": value})
+
+
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [
+        ("yes", "is a boolean in YAML 1.1"),
+        ("OFF", "is a boolean in YAML 1.1"),
+        ("1:30", "is a number in YAML 1.1"),
+        ("12:30:45.5", "is a number in YAML 1.1"),
+        ("2026-01-01", "is a date"),
+        ("2026-1-1T10:00:00Z", "is a date"),
+        ("2026-13-45", "is a date"),
+        (".inf", "is no number that JSON has"),
+    ],
+)
+def test_text_that_another_reader_takes_for_something_else_is_refused_with_the_quoted_form(file, written, what):
+    with pytest.raises(ConfigError) as error:
+        stackfile.read(file(f"key: {written}"))
+    assert str(error.value) == f'key: {what} ({written}); write it quoted: "{written}"'
+    assert stackfile.read(file(f'key: "{written}"')) == {"key": written}
+
+
+@pytest.mark.parametrize("written", ["2026-01-01-rc1", "1:75", "v1.50", "yes please", "a:1:30", "0:30x", "n", "."])
+def test_text_that_every_reader_takes_for_text_is_left_alone(file, written):
+    assert stackfile.read(file(f"key: {written}")) == {"key": written}
+
+
+@pytest.mark.parametrize("key", ["5", "true", "on", "~", "2026-01-01", "1:30", "1.50"])
+def test_a_key_that_is_no_text_is_refused_with_the_quoted_form(file, key):
+    with pytest.raises(ConfigError) as error:
+        stackfile.read(file(f"{key}: x"))
+    assert str(error.value).startswith(f"{key}: is a key that is ")
+    assert str(error.value).endswith(f'({key}); write it quoted: "{key}"')
+    assert stackfile.read(file(f'"{key}": x')) == {key: "x"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[a]: b",
+        "? {a: b}\n    : c",
+        "a: !!binary aGk=",
+        "a: !product x",
+        "a: &a [*a]",
+        "a: 1\n    a: 2",
+        "<<: x",
+        "a: [",
+        "a: *b",
+    ],
+)
+def test_what_is_no_tree_of_plain_values_is_told_at_its_line(file, line):
+    path = file(line)
+    with pytest.raises(ConfigError) as error:
+        stackfile.read(path)
+    assert str(error.value).startswith(f"{path}:")
+    assert "is not valid YAML (" in str(error.value)
+
+
+def test_endless_nesting_is_told(file):
+    with pytest.raises(ConfigError, match="is nested too deeply"):
+        stackfile.read(file("a: " + "[" * 5000 + "]" * 5000))
+
+
+def test_what_is_wrong_with_a_value_comes_before_how_it_is_read(file):
+    written = stackfile.parse(file("{a: yes, b: 1.50, c: on}"))
+
+    def refuse(_tree):
+        raise ConfigError(
+            [
+                Problem("a", "is no bird (yes)", "write wren"),
+                Problem("b", "is a number (1.5)", 'write it quoted: "1.5"'),
+            ]
+        )
+
+    with pytest.raises(ConfigError) as error:
+        written.judged(refuse)
+    assert str(error.value).splitlines() == [
+        "a: is no bird (yes); write wren",
+        'b: is a number (1.50); write it quoted: "1.50"',
+        'c: is a boolean in YAML 1.1 (on); write it quoted: "on"',
+    ]
+
+
+def test_values_outside_the_tree_are_nobody_s_business(tmp_path):
+    path = tmp_path / "stack.yaml"
+    path.write_text("encryptionsalt: yes\nconfig: {other:key: 2026-01-01, inference-stacks:stack: {a: b}}\n")
+    assert stackfile.read(path) == {"a": "b"}
+
+
+def test_a_secret_anywhere_in_the_tree_is_refused(file):
+    with pytest.raises(ConfigError, match="holds a secret value"):
+        stackfile.read(file("a: [{b: {secure: AAAB}}]"))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "shown"),
+    [
+        (("engine", "env", "OMP_NUM_THREADS"), 4, " (4)"),
+        (("engine", "env", "VERBOSE"), True, " (true)"),
+        (("engine", "env", "DB_PASSWORD"), 4, ""),
+        (("engine", "env", "OMP_NUM_THREADS"), "4", ""),
+        (("engine", "env", 0, "value"), 4, ""),
+        (("engine", "args", 0), 4, ""),
+        (("model", "source"), "s3://key:secret@bucket/x", ""),
+    ],
+)
+def test_a_value_is_shown_only_where_it_is_no_credential(path, value, shown):
+    assert echo(path, value) == shown
+
+
+def test_a_message_is_one_line_of_printable_characters():
+    assert str(Problem("a\nb", "is \x1b[31mred", "stop")) == "a?b: is ?[31mred; stop"
