@@ -67,7 +67,17 @@ def _agreed(world: World) -> dict[str, Any]:
     size = cache.get("blockSize", 64 if world.wish.apart else None)
     transfer = {"kv_connector": CONNECTORS[cache.get("connector", "nixlv2")], "kv_role": "kv_both"}
     written = json.dumps(transfer, separators=(",", ":")) if world.wish.apart else None
-    return {"block-size": size, "kv-transfer-config": written}
+    return {"block-size": size, "kv-transfer-config": written, "kv-events-config": _events(world)}
+
+
+def _events(world: World) -> str | None:
+    """Return how an engine publishes what it holds: the topic names the pod by the address that the pool has for it."""
+    if not world.wish.say("kvCache", "events"):
+        return None
+    served = world.wish.model.get("name", world.wish.place.partition("@")[0])
+    topic = f"kv@$(POD_IP):{world.wish.port}@{served}"
+    events = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": "tcp://*:5556", "topic": topic}
+    return json.dumps(events, separators=(",", ":"))
 
 
 def _offload(role: Role) -> str | None:
@@ -94,10 +104,11 @@ def the_roles_agree_about_their_cache(world: World) -> Iterator[str]:
         if world.wish.apart
     ]
     yield from same("the roles' caches", told, told[:1] * len(told))
-    yield from same("the roles' flags", [sorted(one) for one in told], [sorted(AGREED)] * len(told))
+    flags = AGREED if world.wish.say("kvCache", "events") else AGREED - {"--kv-events-config"}
+    yield from same("the roles' flags", [sorted(one) for one in told], [sorted(flags)] * len(told))
 
 
-AGREED = {"--block-size", "--kv-transfer-config"}
+AGREED = {"--block-size", "--kv-transfer-config", "--kv-events-config"}
 
 
 def the_engine_is_the_image_of_its_vendor(world: World) -> Iterator[str]:
@@ -119,7 +130,7 @@ def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
         if not role.custom:
             expected |= texts(USER="engine", VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
             expected |= texts(VLLM_ENGINE_READY_TIMEOUT_S=str(role.startup)) | traces(world, role.workload)
-        if world.wish.apart or role.pods > 1:
+        if world.wish.apart or role.pods > 1 or world.wish.say("kvCache", "events"):
             expected["POD_IP"] = field("status.podIP")
         if world.wish.apart and world.wish.say("kvCache", "connector", default="nixlv2") == "nixlv2":
             # Bound and told to the other role; vLLM's own default is localhost.
