@@ -83,7 +83,7 @@ def _register(plan: StackPlan, components: tuple[Component, ...], provider: k8s.
     for component in components:
         name, parts = component.name, component.objects
         match component.type:
-            case ComponentType.NAMESPACES:
+            case ComponentType.NAMESPACES | ComponentType.CACHES:
                 register(name, parts, registry, pulumi.ResourceOptions(provider=provider))
             case ComponentType.MODEL_SERVICE:
                 ModelServiceStack(name, ModelServiceArgs(services[parts[0].id.owner], parts, registry), opts)

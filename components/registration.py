@@ -15,6 +15,8 @@ from planning.order import Id
 
 _CLASSES: Mapping[str, str] = {
     "apps/v1/Deployment": "apps.v1.Deployment",
+    "autoscaling/v2/HorizontalPodAutoscaler": "autoscaling.v2.HorizontalPodAutoscaler",
+    "batch/v1/Job": "batch.v1.Job",
     "policy/v1/PodDisruptionBudget": "policy.v1.PodDisruptionBudget",
     "rbac.authorization.k8s.io/v1/ClusterRoleBinding": "rbac.v1.ClusterRoleBinding",
     "rbac.authorization.k8s.io/v1/Role": "rbac.v1.Role",
@@ -22,6 +24,7 @@ _CLASSES: Mapping[str, str] = {
     "resource.k8s.io/v1/ResourceClaimTemplate": "resource.v1.ResourceClaimTemplate",
     "v1/ConfigMap": "core.v1.ConfigMap",
     "v1/Namespace": "core.v1.Namespace",
+    "v1/PersistentVolumeClaim": "core.v1.PersistentVolumeClaim",
     "v1/Service": "core.v1.Service",
     "v1/ServiceAccount": "core.v1.ServiceAccount",
 }
@@ -44,6 +47,9 @@ def register(name: str, objects: Iterable[Rendered], registry: Registry, opts: p
             custom_timeouts=waits,
             replace_on_changes=anew,
             delete_before_replace=one.replace or None,
+            ignore_changes=list(one.ignore) or None,
+            retain_on_delete=one.retain or None,
+            protect=one.protect or None,
         )
         registry[one.id] = _make(f"{name}-{one.suffix}", one, pulumi.ResourceOptions.merge(opts, own))
 

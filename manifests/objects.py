@@ -22,6 +22,12 @@ class Rendered:
     after: tuple[Id, ...] = ()
     replace: bool = False
     """Whether a changed spec means another object: Kubernetes lets nobody change it."""
+    ignore: tuple[str, ...] = ()
+    """Fields that something in the cluster owns, which a deployment run leaves as they are."""
+    retain: bool = False
+    """Whether it stays in the cluster when it is no longer wanted."""
+    protect: bool = False
+    """Whether a run that would delete it is refused."""
     origins: Mapping[tuple[str | int, ...], str] = field(default_factory=dict[tuple[str | int, ...], str])
     """Paths in the manifest below which a user wrote everything, each with its path in the configuration."""
 

@@ -1,6 +1,6 @@
 """Serving pods: containers, probes, volumes and mounts, which have to agree."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from manifests.objects import Manifest, compact, field_ref
@@ -101,13 +101,18 @@ def _variable(variable: Variable) -> dict[str, Any]:
 
 
 def _fetches(weights: Weights) -> list[Manifest]:
-    return [_fetch(fetch, weights.storage) for fetch in weights.fetches]
-
-
-def _fetch(fetch: Fetch, storage: str | None) -> Manifest:
-    """Run without a shell; what is there already is overwritten, so that a restarted pod finishes what it had begun.
+    """Render what brings weights into a pod.
 
     A pod reserves what its most demanding init container asks for, so that each asks for the space of all of them.
+    """
+    requests = compact({"cpu": "1", "memory": "1Gi", "ephemeral-storage": weights.storage})
+    return [fetching(fetch, requests, {"memory": "4Gi"}) for fetch in weights.fetches]
+
+
+def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str]) -> Manifest:
+    """Render a container that brings weights.
+
+    It runs without a shell. What is there already is overwritten, so that a restarted one finishes what was begun.
     """
     marker = {"name": "kit-settings", "mountPath": f"{FETCH_HOME}/{_NO_UPDATE_CHECK}", "subPath": _NO_UPDATE_CHECK}
     config = {"name": "docker-config", "mountPath": DOCKER_CONFIG, "readOnly": True}
@@ -119,13 +124,10 @@ def _fetch(fetch: Fetch, storage: str | None) -> Manifest:
             "command": list(fetch.command),
             "args": list(fetch.arguments),
             "env": environment(fetch.env),
-            "resources": {
-                "requests": compact({"cpu": "1", "memory": "1Gi", "ephemeral-storage": storage}),
-                "limits": {"memory": "4Gi"},
-            },
+            "resources": compact({"requests": dict(requests), "limits": dict(limits)}),
             "securityContext": _SEALED,
             "volumeMounts": [
-                compact({"name": fetch.volume, "mountPath": fetch.target, "subPath": fetch.sub_path}),
+                compact({"name": fetch.volume, "mountPath": fetch.mount, "subPath": fetch.sub_path}),
                 {"name": "fetch-home", "mountPath": FETCH_HOME},
                 *([{**marker, "readOnly": True}] if fetch.kit else []),
                 *([config] if fetch.docker_config is not None else []),
@@ -242,22 +244,22 @@ def _volumes(workload: Workload) -> list[dict[str, Any]]:
         ),
         {"name": "home", "emptyDir": {}},
         {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": workload.shared_memory}},
-        *_fetch_volumes(weights),
+        *fetch_volumes(weights.fetches),
         *_certificate_volume(workload),
     ]
 
 
-def _fetch_volumes(weights: Weights) -> list[dict[str, Any]]:
+def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
     """Render what the fetching containers need; a Secret is mounted once, whoever asks for it."""
     marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
-    configs = sorted({fetch.docker_config for fetch in weights.fetches if fetch.docker_config is not None})
-    keys = sorted({fetch.public_key for fetch in weights.fetches if fetch.public_key is not None})
+    configs = sorted({fetch.docker_config for fetch in fetches if fetch.docker_config is not None})
+    keys = sorted({fetch.public_key for fetch in fetches if fetch.public_key is not None})
     config_items = [{"key": ".dockerconfigjson", "path": "config.json"}]
     return [
-        *([{"name": "fetch-home", "emptyDir": {}}] if weights.fetches else []),
+        *([{"name": "fetch-home", "emptyDir": {}}] if fetches else []),
         *(
             [{"name": "kit-settings", "downwardAPI": {"items": [marker]}}]
-            if any(fetch.kit for fetch in weights.fetches)
+            if any(fetch.kit for fetch in fetches)
             else []
         ),
         *({"name": "docker-config", "secret": {"secretName": name, "items": config_items}} for name in configs),

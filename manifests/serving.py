@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from manifests import pods
+from manifests import autoscaling, pods
 from manifests.objects import Manifest, Rendered, compact, metadata
 from planning import labels, patch
 from planning.order import Id, Part
@@ -14,8 +15,8 @@ from planning.stack import ServicePlan
 from planning.workload import Workload
 
 _PARTS = {
-    labels.DECODE: (Part.DECODE, Part.DECODE_CLAIM, Part.DECODE_BUDGET),
-    labels.PREFILL: (Part.PREFILL, Part.PREFILL_CLAIM, Part.PREFILL_BUDGET),
+    labels.DECODE: (Part.DECODE, Part.DECODE_CLAIM, Part.DECODE_BUDGET, Part.DECODE_AUTOSCALER),
+    labels.PREFILL: (Part.PREFILL, Part.PREFILL_CLAIM, Part.PREFILL_BUDGET, Part.PREFILL_AUTOSCALER),
 }
 _RBAC = "rbac.authorization.k8s.io"
 _GROUPS_READY = (
@@ -32,15 +33,29 @@ def objects(service: ServicePlan) -> Iterator[Rendered]:
     if service.decode.sidecar is not None:
         yield from _pool_reader(service)
     for workload in service.roles:
-        part, claim, budget = _PARTS[workload.role]
+        _, claim, budget, _ = _PARTS[workload.role]
         if workload.claim is not None:
             yield Rendered(Id(service.key, claim), _claim(service, workload), f"{workload.role}-claim", replace=True)
         if workload.disruptions is not None:
             yield Rendered(Id(service.key, budget), _budget(service, workload), f"{workload.role}-budget")
-        render = _deployment if workload.kind == "Deployment" else _group
-        manifest = patch.apply(render(service, workload), workload.patch)
-        origins = _origins(workload, manifest)
-        yield Rendered(Id(service.key, part), manifest, workload.role, wait=workload.wait, origins=origins)
+        yield from _scaled(service, workload)
+
+
+def _scaled(service: ServicePlan, workload: Workload) -> Iterator[Rendered]:
+    """Render the workload, and what owns the number of its replicas where that is not fixed."""
+    part, _, _, scaler = _PARTS[workload.role]
+    render = _deployment if workload.kind == "Deployment" else _group
+    manifest = patch.apply(render(service, workload), workload.patch)
+    own = Rendered(
+        Id(service.key, part), manifest, workload.role, wait=workload.wait, origins=_origins(workload, manifest)
+    )
+    if workload.autoscaler is None:
+        yield own
+        return
+    yield replace(own, ignore=autoscaling.REPLICAS)
+    scales = autoscaling.manifest(service, workload, workload.autoscaler)
+    passed = autoscaling.origins(workload.autoscaler)
+    yield Rendered(Id(service.key, scaler), scales, f"{workload.role}-autoscaler", origins=passed)
 
 
 def _about(service: ServicePlan, name: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -55,13 +70,17 @@ def _deployment(service: ServicePlan, workload: Workload) -> dict[str, Any]:
         "kind": "Deployment",
         "metadata": _about(service, workload.name),
         "spec": {
-            "replicas": workload.replicas,
+            **_replicas(workload),
             "selector": {"matchLabels": selector},
             "strategy": _strategy(workload),
             "progressDeadlineSeconds": workload.progress_deadline,
             "template": _template(service, workload, selector, pods.leader(workload)),
         },
     }
+
+
+def _replicas(workload: Workload) -> dict[str, int]:
+    return {} if workload.replicas is None else {"replicas": workload.replicas}
 
 
 def _strategy(workload: Workload) -> dict[str, Any]:
@@ -83,7 +102,7 @@ def _group(service: ServicePlan, workload: Workload) -> dict[str, Any]:
         "kind": "LeaderWorkerSet",
         "metadata": _about(service, workload.name, {"pulumi.com/waitFor": json.dumps(_GROUPS_READY)}),
         "spec": {
-            "replicas": workload.replicas,
+            **_replicas(workload),
             "startupPolicy": "LeaderCreated",
             "networkConfig": {"subdomainPolicy": "Shared"},
             "rolloutStrategy": {

@@ -4,17 +4,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from manifests import picker, routing, serving
+from manifests import picker, routing, serving, storage
 from manifests.objects import Rendered, metadata
 from planning import labels
 from planning.order import AFTER, Id, Part
-from planning.stack import StackPlan
+from planning.stack import ServicePlan, StackPlan
 
 
 class ComponentType(StrEnum):
     """The components, by the last part of their type token."""
 
     NAMESPACES = "Namespaces"
+    CACHES = "Caches"
     MODEL_SERVICE = "ModelServiceStack"
     EPP = "EPPStack"
     ROUTING = "RoutingStack"
@@ -48,11 +49,27 @@ def objects(components: Iterable[Component]) -> Iterator[Rendered]:
 
 def _components(plan: StackPlan) -> Iterator[Component]:
     yield Component(ComponentType.NAMESPACES, "namespace", tuple(_namespace(plan, name) for name in plan.namespaces))
+    cached = tuple(one for cache in plan.caches for one in storage.of_cache(cache, plan.labels))
+    yield Component(ComponentType.CACHES, "caches", cached)
     for service in plan.services:
-        own = (*serving.objects(service), routing.routed_service(service))
+        own = (*_weights(service), *_serving(service), routing.routed_service(service))
         yield Component(ComponentType.MODEL_SERVICE, service.key, own)
         yield Component(ComponentType.EPP, f"{service.key}-epp", picker.objects(service))
     yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan)))
+
+
+def _weights(service: ServicePlan) -> Iterator[Rendered]:
+    if service.storage is not None:
+        yield from storage.of_service(service.storage, service.own_labels, service.own_annotations)
+
+
+def _serving(service: ServicePlan) -> Iterator[Rendered]:
+    """Render what serves; the pods of a cache's weights come after those are there."""
+    for one in serving.objects(service):
+        if service.cache is not None and Part.FILL in AFTER[one.id.part]:
+            yield replace(one, after=(Id(storage.cache_owner(service.cache), Part.FILL),))
+        else:
+            yield one
 
 
 def _namespace(plan: StackPlan, name: str) -> Rendered:
@@ -84,7 +101,7 @@ def _after(one: Rendered, existing: Mapping[Id, Rendered]) -> tuple[Id, ...]:
             else:
                 yield from before(earlier)
 
-    return tuple(dict.fromkeys(before(one.id.part)))
+    return tuple(dict.fromkeys((*before(one.id.part), *one.after)))
 
 
 def _only_namespace(one: Rendered) -> str:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from models.autoscaling import Autoscaling
 from models.base import Spec
 from models.env import EnvName, EnvValue
 from models.kubernetes import LocalObjectReference, Toleration
@@ -193,7 +194,12 @@ class Role(Spec):
     parallelism: Parallelism = Parallelism()
     """How one replica is spread over devices."""
     replicas: CountOrNone = 1
-    """Number of replicas; 0 keeps everything but the pods."""
+    """Number of replicas; 0 keeps everything but the pods. Refused beside autoscaling, which owns the number."""
+    autoscaling: Autoscaling | None = Field(
+        default=None,
+        examples=[{"type": "hpa", "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}],
+    )
+    """Let the number of replicas follow the load; absent: it is fixed."""
     resources: Resources = Resources()
     """Requests and limits of the engine container; absent per device: 4 CPU and 32Gi requested, 48Gi at most, and
     kvCache.cpuOffload on top."""

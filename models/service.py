@@ -1,12 +1,13 @@
 """One service: a model, the engine that serves it, and how requests reach it."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from models.base import Spec
 from models.role import Resources, Role
 from models.source import ModelSource
+from models.storage import Ephemeral, Storage
 from models.vocabulary import (
     Count,
     Dns1035Label,
@@ -78,14 +79,21 @@ class Lora(Spec):
     """Adapters kept in host memory (`--max-cpu-loras`); absent: the engine's own."""
 
 
+def _source_may_be_lent(schema: dict[str, Any]) -> None:
+    """Let a schema take a model without a source, which a shared cache has for it."""
+    schema.pop("required")
+
+
 class Model(Spec):
     """What is served, and where its weights are."""
+
+    model_config = ConfigDict(json_schema_extra=_source_may_be_lent)
 
     name: Text | None = Field(default=None, examples=["google-bert/bert-base-uncased"])
     """The served model name: what clients send as `model`, and the price key; absent: the repository of hf://."""
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
     """Where the weights are: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim that holds
-    them, mounted read-only), image:// (inside the engine's image)."""
+    them, mounted read-only), image:// (inside the engine's image); absent, with storage.type shared: the cache's."""
     size: Quantity | None = Field(default=None, examples=["16Gi"])
     """Bytes of the weights; bounds the volume and the time to load."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
@@ -209,6 +217,8 @@ class Service(Role):
         ),
     ]
     """What is served."""
+    storage: Storage = Ephemeral(type="ephemeral")
+    """Where the weights lie."""
     kv_cache: KvCache = KvCache()
     """The KV cache."""
     drain_timeout: Duration = "45s"

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from models.accelerators import UserClass
 from models.base import Spec
 from models.service import Service
+from models.storage import Cache, lend
 from models.vocabulary import (
     Dns1035Label,
     DnsLabel,
@@ -116,9 +117,20 @@ class Tracing(Spec):
     """The share of traces that is kept (OTEL_TRACES_SAMPLER_ARG)."""
 
 
+class Prometheus(Spec):
+    """A Prometheus that scrapes the engines."""
+
+    server_address: Annotated[Url, Field(examples=["http://prometheus.monitoring:9090"])]
+    """Where autoscaling of type keda asks for metrics."""
+
+
 class Observability(Spec):
     """What is told about running services."""
 
+    prometheus: Prometheus | None = Field(
+        default=None, examples=[{"serverAddress": "http://prometheus.monitoring:9090"}]
+    )
+    """The Prometheus that scrapes the engines, by the labels namespace and pod; absent: none that could be asked."""
     tracing: Tracing | None = Field(default=None, examples=[{"endpoint": "http://otel-collector.monitoring:4317"}])
     """Traces; absent: none."""
 
@@ -141,6 +153,8 @@ class Stack(Spec):
     """Release channel: images, flags and API versions that belong together."""
     namespace: Annotated[DnsLabel, Field(examples=["models"])]
     """Namespace of the services, unless they say otherwise."""
+    storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
+    """StorageClass of the claims that are made; absent: the cluster's default."""
     namespace_options: NamespaceOptions = NamespaceOptions()
     """What happens to the namespaces in use."""
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"team": "platform"}])
@@ -163,7 +177,16 @@ class Stack(Spec):
     """What a failed check does."""
     interceptor: Interceptor | None = Field(default=None, examples=[{"mode": "label", "namespace": "metering"}])
     """Token metering; absent: none."""
+    caches: dict[Dns1035Label, Cache] = Field(
+        default={}, examples=[{"mistral": {"source": "s3://acme-models/mistral-small-24b", "size": "48Gi"}}]
+    )
+    """Weights that are fetched once, onto claims that services share by the cache's key."""
     defaults: dict[str, JsonValue] = Field(default={}, examples=[{"route": {"hostnames": ["llm.example.com"]}}])
     """Beneath every service: a partial service."""
     services: Annotated[dict[Dns1035Label, Service], Field(min_length=1)]
     """The services by key; the key is identity: renaming it replaces the service."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _weights_of_caches_are_known(cls, tree: object) -> object:
+        return lend(tree)

@@ -8,7 +8,7 @@ from models.role import Resources
 from models.service import Service
 from models.stack import Stack
 from models.vocabulary import amount
-from planning import accelerators, labels, roles, sources
+from planning import accelerators, labels, roles, sources, storage
 from planning.accelerators import AcceleratorClass
 from planning.names import names
 from planning.releases import channel, channels
@@ -19,6 +19,10 @@ def problems(stack: Stack) -> list[Problem]:
     found = [*_release(stack), *_interceptor(stack), *_twins(stack)]
     found += [*accelerators.problems(stack.accelerators), *_labels(stack)]
     classes = accelerators.classes(stack.accelerators)
+    if stack.release in channels():
+        found += storage.problems(stack, channel(stack.release), classes)
+    for at, fill in storage.fills(stack):
+        found += _container(f"{at}.resources", fill.resources, classes, remedy="remove it")
     for key, service in stack.services.items():
         path = f"services.{key}"
         found += [*sources.problems(path, service), *_route(path, service, stack), *_metering(path, service, stack)]

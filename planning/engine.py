@@ -20,7 +20,7 @@ from planning.environment import EnvValue, Variable
 from planning.lifecycle import Drain, Probes
 from planning.releases import Release
 from planning.sidecar import CERTIFICATES
-from planning.sources import ADAPTERS_MOUNT, MODEL_MOUNT
+from planning.sources import ADAPTERS_MOUNT
 
 HOME = "/home/engine"
 BLOCK_SIZE = 64
@@ -192,7 +192,7 @@ def generated_env(wanted: Wanted, service: Service, traces: Tracing | None) -> d
 
 def _arguments(wanted: Wanted, service: Service, release: Release, traces: Tracing | None) -> Iterator[str]:
     """Yield vLLM's arguments: the model's folder, then one `--flag=value` token for each field."""
-    yield MODEL_MOUNT
+    yield service.storage.mount_path
     for flag, value in _valued(wanted, service, traces).items():
         if value is not None:
             yield f"--{flag}={value}"

@@ -17,6 +17,8 @@ shorter (`<pool>-ip-<8 hex>`).
 """
 _LONGEST_BASE = LONGEST - _LONGEST_SUFFIX
 _HASH = 8
+_LONGEST_CLAIM = LONGEST - _HASH - 1
+"""Of a claim of weights; the Job that fills it adds a hash of what it brings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Names:
     """The prefill workload and everything that is its own."""
     picker: str
     """Every object of the endpoint picker in the namespace."""
+    weights: str
+    """The claim of the service's own weights; the name of the Job that fills it begins so, too."""
     picker_cluster_scoped: str
     """The picker's cluster-scoped objects; a colon cannot occur in a namespace, so no two are alike."""
 
@@ -61,8 +65,14 @@ def names(namespace: str, service: str) -> Names:
         decode=f"{base}-decode",
         prefill=f"{base}-prefill",
         picker=f"{base}-epp",
+        weights=f"{base}-weights",
         picker_cluster_scoped=f"inference-stacks:{namespace}:{base}-epp",
     )
+
+
+def cache(key: str) -> str:
+    """Return the name of a cache's claim."""
+    return shortened(f"cache-{key}", _LONGEST_CLAIM)
 
 
 def shortened(name: str, longest: int) -> str:

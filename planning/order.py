@@ -16,12 +16,16 @@ class Part(StrEnum):
     DECODE_SERVICE_ACCOUNT = "decode-service-account"
     DECODE_ROLE = "decode-role"
     DECODE_ROLE_BINDING = "decode-role-binding"
+    WEIGHTS_CLAIM = "weights-claim"
+    FILL = "fill"
     DECODE_CLAIM = "decode-claim"
     DECODE_BUDGET = "decode-budget"
     DECODE = "decode"
+    DECODE_AUTOSCALER = "decode-autoscaler"
     PREFILL_CLAIM = "prefill-claim"
     PREFILL_BUDGET = "prefill-budget"
     PREFILL = "prefill"
+    PREFILL_AUTOSCALER = "prefill-autoscaler"
     SERVICE = "service"
     PICKER_SERVICE_ACCOUNT = "service-account"
     PICKER_ROLE = "role"
@@ -42,12 +46,16 @@ AFTER: Mapping[Part, tuple[Part, ...]] = {
     Part.DECODE_SERVICE_ACCOUNT: (Part.NAMESPACE,),
     Part.DECODE_ROLE: (Part.NAMESPACE,),
     Part.DECODE_ROLE_BINDING: (Part.DECODE_ROLE, Part.DECODE_SERVICE_ACCOUNT),
+    Part.WEIGHTS_CLAIM: (Part.NAMESPACE,),
+    Part.FILL: (Part.WEIGHTS_CLAIM,),
     Part.DECODE_CLAIM: (Part.NAMESPACE,),
     Part.DECODE_BUDGET: (Part.NAMESPACE,),
-    Part.DECODE: (Part.DECODE_ROLE_BINDING, Part.DECODE_CLAIM),
+    Part.DECODE: (Part.DECODE_ROLE_BINDING, Part.DECODE_CLAIM, Part.FILL),
+    Part.DECODE_AUTOSCALER: (Part.DECODE,),
     Part.PREFILL_CLAIM: (Part.NAMESPACE,),
     Part.PREFILL_BUDGET: (Part.NAMESPACE,),
-    Part.PREFILL: (Part.PREFILL_CLAIM,),
+    Part.PREFILL: (Part.PREFILL_CLAIM, Part.FILL),
+    Part.PREFILL_AUTOSCALER: (Part.PREFILL,),
     Part.SERVICE: (Part.NAMESPACE,),
     Part.PICKER_SERVICE_ACCOUNT: (Part.NAMESPACE,),
     Part.PICKER_ROLE: (Part.NAMESPACE,),
@@ -67,7 +75,7 @@ AFTER: Mapping[Part, tuple[Part, ...]] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Id:
-    """One object of a stack: whose it is (a service's key, or a namespace) and which part."""
+    """One object of a stack: whose it is (a service's key, a cache or a namespace) and which part."""
 
     owner: str
     part: Part

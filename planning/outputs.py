@@ -79,9 +79,16 @@ def _variant(service: ServicePlan) -> dict[str, Any]:
 def _role(workload: Workload, accelerator: str | None) -> dict[str, Any]:
     return {
         "workload": {"kind": workload.kind, "name": workload.name},
-        "scaling": {"type": "fixed", "replicas": workload.replicas},
+        "scaling": _scaling(workload),
         "gpus": _gpus(workload, accelerator),
     }
+
+
+def _scaling(workload: Workload) -> dict[str, Any]:
+    autoscaler = workload.autoscaler
+    if autoscaler is None:
+        return {"type": "fixed", "replicas": workload.replicas}
+    return {"type": autoscaler.type, "minReplicas": autoscaler.least, "maxReplicas": autoscaler.most}
 
 
 def _gpus(workload: Workload, accelerator: str | None) -> dict[str, Any] | None:
@@ -93,5 +100,5 @@ def _gpus(workload: Workload, accelerator: str | None) -> dict[str, Any] | None:
         "vendor": workload.accelerator.vendor,
         "product": workload.accelerator.product,
         "perReplica": count,
-        "max": count * workload.replicas,
+        "max": count * workload.most,
     }

@@ -7,7 +7,7 @@ from models.role import Recreate, Role
 from models.service import Prefill, Service, Sidecar
 from models.source import scheme
 from models.stack import Stack
-from planning import accelerators, devices, engine, labels, lifecycle, patch
+from planning import accelerators, autoscaling, devices, engine, labels, lifecycle, patch
 from planning.accelerators import AcceleratorClass
 from planning.devices import Layout
 from planning.names import names
@@ -28,7 +28,7 @@ def problems(
     found = [*_together(path, service, stack, release), *_labels(path, service)]
     for at, role in each(path, service):
         accelerator = classes.get(role.accelerator)
-        found += accelerators.known(at, role.accelerator, classes)
+        found += [*accelerators.known(at, role.accelerator, classes), *autoscaling.problems(at, role, stack)]
         if accelerator is None:
             continue
         layout_problems = devices.problems(at, role, accelerator)

@@ -12,21 +12,20 @@ from planning.environment import EnvValue, Variable, ordered
 from planning.names import LONGEST, shortened
 from planning.releases import Release
 
-MODEL_MOUNT = "/models"
 ADAPTERS_MOUNT = "/adapters"
 DOCKER_CONFIG = "/.docker"
 PUBLIC_KEY = "/cosign"
 FETCH_HOME = "/fetch"
 """Writable home of the containers that fetch."""
-HEADROOM_PERCENT = 10
-"""Above the bytes of the weights, because files are rounded up to blocks."""
+CLAIM_MOUNT = "/claim"
+"""Where a Job has the claim that it fills."""
 _KEY_FILE = "cosign.pub"
 _AWS_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """An init container that brings weights into a volume."""
+    """A container that brings weights into a volume: before the engine of a pod starts, or in a Job of its own."""
 
     name: str
     """Fixed, because patches use it."""
@@ -35,13 +34,30 @@ class Fetch:
     arguments: tuple[str, ...]
     env: tuple[Variable, ...]
     volume: str
-    target: str
+    mount: str
+    """Where the volume is mounted; the weights arrive there, or in a folder below."""
     sub_path: str | None
     kit: bool
     docker_config: str | None
     """The Secret with the registry's credentials."""
     public_key: str | None
     """The Secret with the key that the ModelKit has to be signed with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where the weights of the model lie."""
+
+    path: str
+    """Where the engine finds them."""
+    claim: str | None = None
+    """The claim that a Job has filled; absent: a volume of each pod."""
+    folder: str | None = None
+    """Where in the claim they are."""
+    headroom_percent: int = 10
+    """Above the bytes of what a pod fetches, because files are rounded up to blocks."""
+    limit: str | None = None
+    """Size of the pod's volume, where it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +78,7 @@ class Weights:
     volumes: Mapping[str, str | None]
     """Volumes that are filled in the pod, with their size limit."""
     claims: Mapping[str, str]
-    """Volumes that are existing claims."""
+    """Volumes that are claims, filled before any pod starts."""
     storage: str | None
     """Space on the node's disk for all that is fetched, as far as its size is known; absent: unknown."""
 
@@ -77,41 +93,66 @@ class _Item:
     volume: str
     path: str
     sub_path: str | None
+    claim: str | None = None
+    """The claim that it is on; absent: it is fetched."""
 
 
-def plan(model: Model, images: Images, release: Release, *, identity: bool) -> Weights:
+def plan(model: Model, kept: Kept, images: Images, release: Release, *, identity: bool) -> Weights:
     """Decide how the model and its adapters come into a pod; `identity`: its ServiceAccount may open the source."""
-    items = tuple(item for item in _items(model) if scheme(item.source) != "image")
-    fetched = [item for item in items if scheme(item.source) != "pvc"]
-    claimed = [item for item in items if scheme(item.source) == "pvc"]
+    items = tuple(item for item in _items(model, kept) if scheme(item.source) != "image")
+    fetched = [item for item in items if item.claim is None]
     sizes = {item.container: item.size for item in fetched if item.size is not None}
     return Weights(
-        fetches=tuple(_fetch(item, model, images, release, identity=identity) for item in fetched),
-        mounts=tuple(_mount(item) for item in items),
-        volumes={item.volume: _limit(fetched, item.volume) for item in fetched},
-        claims={item.volume: _claim(item.source)[0] for item in claimed},
-        storage=resources.volume(sizes, HEADROOM_PERCENT) if sizes else None,
+        fetches=tuple(_fetch(item, item.path, model, images, release, identity=identity) for item in fetched),
+        mounts=tuple(Mount(item.volume, item.path, item.sub_path) for item in items),
+        volumes={item.volume: _limit(fetched, item.volume, kept) for item in fetched},
+        claims={item.volume: item.claim for item in items if item.claim is not None},
+        storage=resources.volume(sizes, kept.headroom_percent) if sizes else None,
     )
 
 
-def _items(model: Model) -> Iterator[_Item]:
-    kit = scheme(model.source) == "kit"
-    yield _Item(model.source, model.size, "model-unpack" if kit else "model-download", "model", MODEL_MOUNT, None)
+def fill(  # noqa: PLR0913, one source and all that brings it to its place
+    model: Model,
+    folder: str,
+    sub_path: str | None,
+    images: Images,
+    release: Release,
+    *,
+    identity: bool,
+    env: Mapping[str, EnvValue],
+) -> Fetch:
+    """Decide how the model comes into a folder of a claim, of which `sub_path` is used."""
+    path = f"{CLAIM_MOUNT}/{folder}"
+    item = _Item(model.source, model.size, _container(model), "model", path, sub_path)
+    return _fetch(item, CLAIM_MOUNT, model, images, release, identity=identity, own=env)
+
+
+def _container(model: Model) -> str:
+    return "model-unpack" if scheme(model.source) == "kit" else "model-download"
+
+
+def _items(model: Model, kept: Kept) -> Iterator[_Item]:
+    claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (kept.claim, kept.folder)
+    yield _Item(model.source, model.size, _container(model), "model", kept.path, folder, claim)
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
         own, called = scheme(adapter.source) == "pvc", shortened(f"adapter-{name}", LONGEST)
+        claim, below = _claim(adapter.source) if own else (None, name)
         yield _Item(
             source=adapter.source,
             size=adapter.size,
             container=called,
             volume=called if own else "adapters",
             path=f"{ADAPTERS_MOUNT}/{name}",
-            sub_path=None if own else name,
+            sub_path=below,
+            claim=claim,
         )
 
 
-def _limit(items: list[_Item], volume: str) -> str | None:
+def _limit(items: list[_Item], volume: str, kept: Kept) -> str | None:
+    if volume == "model" and kept.limit is not None:
+        return kept.limit
     sizes = {item.container: item.size for item in items if item.volume == volume}
-    return resources.volume(sizes, HEADROOM_PERCENT)
+    return resources.volume(sizes, kept.headroom_percent)
 
 
 def _claim(source: str) -> tuple[str, str | None]:
@@ -119,12 +160,16 @@ def _claim(source: str) -> tuple[str, str | None]:
     return name, path or None
 
 
-def _mount(item: _Item) -> Mount:
-    sub_path = _claim(item.source)[1] if scheme(item.source) == "pvc" else item.sub_path
-    return Mount(item.volume, item.path, sub_path)
-
-
-def _fetch(item: _Item, model: Model, images: Images, release: Release, *, identity: bool) -> Fetch:
+def _fetch(  # noqa: PLR0913, as `fill`
+    item: _Item,
+    mount: str,
+    model: Model,
+    images: Images,
+    release: Release,
+    *,
+    identity: bool,
+    own: Mapping[str, EnvValue] | None = None,
+) -> Fetch:
     kit = scheme(item.source) == "kit"
     secret = next(iter(model.secrets), None) if scheme(item.source) == scheme(model.source) else None
     verify = model.verify if kit else None
@@ -134,9 +179,9 @@ def _fetch(item: _Item, model: Model, images: Images, release: Release, *, ident
         image=_image(images, release, kit=kit, verify=verify),
         command=_command(item, model, verify),
         arguments=() if kit else (_address(item.source), item.path),
-        env=ordered({"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}, {}),
+        env=ordered({"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}, own or {}),
         volume=item.volume,
-        target=item.path,
+        mount=mount,
         sub_path=item.sub_path,
         kit=kit,
         docker_config=secret if kit else None,

@@ -8,11 +8,12 @@ from models.load import Loaded
 from models.service import Service
 from models.source import served_name
 from models.stack import Gateway, Stack
-from planning import accelerators, checks, picker, workload
+from planning import accelerators, checks, picker, storage, workload
 from planning.accelerators import AcceleratorClass
 from planning.names import Names, names
 from planning.picker import Picker
 from planning.releases import Release, channel
+from planning.storage import StoragePlan
 from planning.workload import Context, Workload
 
 ROUTED_PORT = 8000
@@ -46,6 +47,10 @@ class ServicePlan:
     decode: Workload
     """The decode, or only, role."""
     prefill: Workload | None
+    storage: StoragePlan | None
+    """The claim of the weights; absent: the pods, a cache or the image have them."""
+    cache: str | None
+    """Key of the cache that has the weights."""
     port: int
     """The port that pool and Service reach the serving pods on."""
     picker: Picker
@@ -102,6 +107,8 @@ class StackPlan:
     services: tuple[ServicePlan, ...]
     """In the order of their keys."""
     grants: tuple[InterceptorGrant, ...]
+    caches: tuple[StoragePlan, ...]
+    """In the order of their keys."""
 
 
 def plan(loaded: Loaded) -> StackPlan:
@@ -113,13 +120,15 @@ def plan(loaded: Loaded) -> StackPlan:
     release = channel(stack.release)
     classes = accelerators.classes(stack.accelerators)
     services = tuple(_service(stack, release, classes, key) for key in sorted(stack.services))
-    used = tuple(sorted({service.names.namespace for service in services}))
+    caches = tuple(storage.of_cache(key, stack, release) for key in sorted(stack.caches))
+    used = tuple(sorted({service.names.namespace for service in services} | {one.namespace for one in caches}))
     return StackPlan(
         release=stack.release,
         labels=stack.labels,
         namespaces=used if stack.namespace_options.create else (),
         services=services,
         grants=tuple(_grants(stack, services)),
+        caches=caches,
     )
 
 
@@ -138,6 +147,8 @@ def _service(stack: Stack, release: Release, classes: Mapping[str, AcceleratorCl
         prefill_accelerator=None if spec.prefill is None else spec.prefill.accelerator,
         decode=workload.decode(context),
         prefill=None if spec.prefill is None else workload.prefill(context, spec.prefill),
+        storage=storage.of_service(key, spec, stack, own, release),
+        cache=storage.cache_of(spec),
         port=spec.engine.port,
         picker=picker.plan(spec, own, release, stack.observability.tracing),
         route=_route(stack, spec, own),

@@ -8,8 +8,9 @@ from models.accelerators import ResourceClaim
 from models.role import Recreate, Role, RollingUpdate
 from models.service import Prefill, Service
 from models.stack import Stack
-from planning import devices, engine, labels, lifecycle, placement, resources, sidecar, sources
+from planning import autoscaling, devices, engine, labels, lifecycle, placement, resources, sidecar, sources, storage
 from planning.accelerators import AcceleratorClass
+from planning.autoscaling import Autoscaler
 from planning.devices import Layout
 from planning.engine import EnginePlan
 from planning.lifecycle import Drain
@@ -41,7 +42,9 @@ class Workload:
     name: str
     path: str
     """Where the role stands in the configuration."""
-    replicas: int
+    replicas: int | None
+    """Absent: the autoscaler owns the number."""
+    autoscaler: Autoscaler | None
     accelerator: AcceleratorClass
     layout: Layout
     engine: EnginePlan
@@ -65,6 +68,11 @@ class Workload:
         """Return the claim on devices, where they are claimed instead of counted."""
         allocation = self.accelerator.allocation
         return allocation if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod else None
+
+    @property
+    def most(self) -> int:
+        """Return how many replicas there may be."""
+        return self.autoscaler.most if self.autoscaler is not None else self.replicas or 0
 
     @property
     def kind(self) -> str:
@@ -107,6 +115,9 @@ def _plan(context: Context, role: Role, name: str, proxy: SidecarPlan | None) ->
     workload_name = own.decode if name == labels.DECODE else own.prefill
     selector = labels.role_selector(own.base, name)
     budget = role.disruption_budget
+    path = context.path if name == labels.DECODE else f"{context.path}.prefill"
+    autoscaler = autoscaling.plan(path, role, context.stack, context.release)
+    most = role.replicas if autoscaler is None else autoscaler.most
     wanted = engine.Wanted(
         role=role,
         name=name,
@@ -119,13 +130,15 @@ def _plan(context: Context, role: Role, name: str, proxy: SidecarPlan | None) ->
     return Workload(
         role=name,
         name=workload_name,
-        path=context.path if name == labels.DECODE else f"{context.path}.prefill",
-        replicas=role.replicas,
+        path=path,
+        replicas=role.replicas if autoscaler is None else None,
+        autoscaler=autoscaler,
         accelerator=accelerator,
         layout=layout,
         engine=engine.plan(wanted, service, context.release, context.stack.observability.tracing),
         weights=sources.plan(
             service.model,
+            storage.kept(service, context.stack, own),
             context.stack.images,
             context.release,
             identity=role.pod.service_account_name is not None,
@@ -136,9 +149,9 @@ def _plan(context: Context, role: Role, name: str, proxy: SidecarPlan | None) ->
         shared_memory=resources.shared_memory(role.pod.shared_memory, layout.devices_per_pod),
         drain=drained,
         rollout=role.rollout,
-        disruptions=budget.max_unavailable if budget.enabled and role.replicas > 1 else None,
+        disruptions=budget.max_unavailable if budget.enabled and most > 1 else None,
         progress_deadline=deadline,
-        wait=lifecycle.wait(role.rollout, role.replicas, deadline, drained),
+        wait=lifecycle.wait(role.rollout, most, deadline, drained),
         patch=role.patch,
     )
 

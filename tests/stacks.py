@@ -106,7 +106,8 @@ def _signed() -> dict[str, Any]:
     """Return a model that is signed with a key, with an engine of the user's own."""
     verify = {"type": "key", "secret": "one"}
     model = {"name": "org/m", "source": "kit://registry.example/m:v1", "verify": verify}
-    return tree(qwen={"model": model, "engine": {"image": "registry.example/engine:v1"}})
+    storage = {"type": "ephemeral"}
+    return tree(qwen={"model": model, "engine": {"image": "registry.example/engine:v1"}, "storage": storage})
 
 
 def _groups() -> dict[str, Any]:
@@ -122,6 +123,69 @@ def _groups() -> dict[str, Any]:
     return tree(qwen=service)
 
 
+FILL = {"env": ENV, "resources": {"requests": {"cpu": "2"}, "limits": {"memory": "8Gi"}}}
+
+
+def _shared() -> dict[str, Any]:
+    """Return two caches, of which a service uses one."""
+    cached = {"source": "s3://bucket/m", "size": "10Gi", "fill": {**FILL, "secrets": ["one"], "region": "eu"}}
+    other = {"source": "hf://org/edited@v1", "size": "1Gi", "accessMode": "ReadWriteOnce", "storageClassName": "fast"}
+    stack = tree(qwen={"model": {"name": "org/m"}, "storage": {"type": "shared", "cache": "m"}})
+    return stack | {"caches": {"m": cached, "edited": other}, "storageClassName": "slow"}
+
+
+def _dedicated() -> dict[str, Any]:
+    """Return a bucket on a claim of the service's own, served by pods that know who they are."""
+    model = {"name": "org/m", "source": "s3://bucket/m", "size": "10Gi"}
+    storage = {"type": "dedicated", "fill": FILL, "mountPath": "/weights", "headroomPercent": 20}
+    pod = {"runAsUser": 7, "fsGroup": 8, "imagePullSecrets": [{"name": "one"}]}
+    return tree(qwen={"model": model, "storage": storage, "pod": pod, "annotations": {"one": "one"}})
+
+
+def _existing() -> dict[str, Any]:
+    """Return a signed ModelKit in a folder of a claim that exists, with an adapter that each pod fetches."""
+    model = {
+        "name": "org/m",
+        "source": "kit://registry.example/m:v1",
+        "verify": {"type": "key", "secret": "one"},
+        "filter": ["model", "code"],
+        "lora": {"adapters": {"sql": {"source": "hf://org/sql", "size": "1Gi"}}},
+    }
+    fill = {"serviceAccountName": "reader", "secrets": ["one"]}
+    storage = {"type": "existing", "claimName": "weights", "subPath": "llm/m", "fill": fill}
+    return tree(qwen={"model": model, "storage": storage, "prefill": {}})
+
+
+METRICS = [
+    {"type": "queue-size", "target": 5},
+    {"type": "kv-cache-utilization", "target": 0.8},
+    {"type": "cpu", "targetPercent": 80},
+]
+BUSY_HOURS = {"timezone": "UTC", "start": "0 8 * * *", "end": "0 18 * * *", "desiredReplicas": "3"}
+
+
+def _scaled() -> dict[str, Any]:
+    """Return two roles over several nodes, whose numbers follow what an adapter of metrics tells."""
+    queue = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "5"}}
+    metrics = [*METRICS, {"type": "custom", "spec": {"type": "External", "external": queue}}]
+    scaling = {"type": "hpa", "minReplicas": 2, "maxReplicas": 4, "metrics": metrics}
+    service = {
+        "accelerator": "nvidia-h100-80gb",
+        "parallelism": {"tensor": 8, "pipeline": 2},
+        "autoscaling": scaling,
+        "prefill": {"autoscaling": {**scaling, "maxReplicas": 5}},
+    }
+    return tree(qwen=service)
+
+
+def _driven() -> dict[str, Any]:
+    """Return two roles that KEDA scales by what a Prometheus tells, and by the clock."""
+    metrics = [*METRICS, {"type": "custom", "spec": {"type": "cron", "metadata": BUSY_HOURS}}]
+    scaling = {"type": "keda", "maxReplicas": 4, "pollingInterval": "15s", "metrics": metrics}
+    stack = tree(qwen={"autoscaling": scaling, "prefill": {"autoscaling": {**scaling, "minReplicas": 2}}})
+    return stack | {"observability": {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}}
+
+
 VARIED = {
     "plain": _plain(),
     "apart": _apart(),
@@ -129,6 +193,11 @@ VARIED = {
     "claimed": _claimed(),
     "signed": _signed(),
     "groups": _groups(),
+    "shared": _shared(),
+    "dedicated": _dedicated(),
+    "existing": _existing(),
+    "scaled": _scaled(),
+    "driven": _driven(),
 }
 """Valid stacks that between them reach every field."""
 

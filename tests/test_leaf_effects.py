@@ -39,6 +39,8 @@ TEXTS = [
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
 OBJECTS = {
     "affinity": {"podAffinity": {}},
+    "behavior": {"scaleUp": {"stabilizationWindowSeconds": 7}},
+    "spec": {"type": "edited"},
     "patch": {"spec": {"minReadySeconds": 7}},
     "topologySpreadConstraints": {"maxSkew": 7},
 }
@@ -48,8 +50,12 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
         {"type": "extended-resource", "resourceName": "nvidia.com/edited"},
         {"type": "resource-claim", "deviceClassName": "edited"},
     ],
+    "autoscaling": [
+        {"type": kind, "maxReplicas": 7, "metrics": [{"type": "cpu", "targetPercent": 7}]} for kind in ("hpa", "keda")
+    ],
     "facts": [{"type": "none"}],
     "rollout": [{"type": "Recreate"}, {"type": "RollingUpdate", "maxSurge": 7}],
+    "storage": [{"type": "ephemeral"}, {"type": "dedicated"}, {"type": "existing", "claimName": "edited"}],
     "verify": [
         {"type": "key", "secret": "edited"},
         {"type": "keyless", "identity": "edited", "issuer": "https://edited.example.com"},
@@ -80,7 +86,7 @@ def effect(text: str) -> str:
     needed = [one.api for one in everything]
     verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
     provider = (loaded.stack.cluster.name, loaded.stack.cluster.context)
-    manifests = [(one.manifest, one.wait, one.replace) for one in everything]
+    manifests = [(one.manifest, one.wait, one.replace, one.retain, one.protect) for one in everything]
     return json.dumps([manifests, outputs.stack(plan, facts.digest(needed)), provider, str(verdict)])
 
 

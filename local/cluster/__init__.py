@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from local.report import Report
     from local.tools import Tool
 
-CRDS = ("gateway-api", "gateway-api-inference-extension", "istio", "lws", "prometheus-operator")
+CRDS = ("gateway-api", "gateway-api-inference-extension", "istio", "keda", "lws", "prometheus-operator")
 NODES = Path(__file__).with_name("nodes.yaml")
 MARK = "INFERENCE_STACKS_CONTROL_PLANE"
 STATE = "state.json"

@@ -37,6 +37,17 @@ class Images(Spec):
     """The routing sidecar; absent: the release knows no prefill."""
 
 
+class EngineMetric(Spec):
+    """What the engine tells of its load."""
+
+    series: str
+    """Name of the gauge at the engine's /metrics."""
+    pod_metric: str
+    """Name under which an adapter exposes it to autoscalers, as a metric of pods."""
+    engines: Literal["sum", "avg"]
+    """How the values of several engines in one pod become the pod's."""
+
+
 class EngineFacts(Sourced):
     """What the inference server of a release understands."""
 
@@ -50,6 +61,8 @@ class EngineFacts(Sourced):
     """`--kv-events-config`, its texts being templates over the pod's `port` and the `model`'s served name."""
     json_flags: list[str] = Field(default=[])
     """Flags whose value is JSON."""
+    metrics: dict[Literal["queue-size", "running-requests", "kv-cache-utilization"], EngineMetric]
+    """What autoscaling can follow, by the words of the configuration."""
 
 
 class SidecarFacts(Sourced):

@@ -20,13 +20,15 @@ from tests.invariants import (
     picker,
     placement,
     routing,
+    scaling,
+    storage,
     weights,
 )
 from tests.invariants.wishes import Wish, wishes
 from tests.invariants.world import World
 
 Invariant = Callable[[World], Iterator[str]]
-_MODULES = (identity, placement, engine, lifetime, weights, disaggregation, picker, routing, objects)
+_MODULES = (identity, placement, engine, lifetime, weights, storage, disaggregation, picker, routing, objects, scaling)
 
 
 def _of(module: ModuleType) -> Iterator[Invariant]:
@@ -49,6 +51,8 @@ def violations(stack: Mapping[str, Any], rendered: list[Manifest]) -> Iterator[s
     yield from objects.nothing_else_is_made(stack, index)
     yield from objects.namespaces_are_restricted(stack, index)
     yield from objects.what_is_the_interceptors_carries_its_marks(stack, index)
+    for owner in storage.caches(stack):
+        yield from _guarded("a cache is kept", storage.are_kept(owner, index))
     for wish in wishes(stack):
         yield from _of_a_service(wish, index)
 
@@ -56,7 +60,11 @@ def violations(stack: Mapping[str, Any], rendered: list[Manifest]) -> Iterator[s
 def _of_a_service(wish: Wish, index: Mapping[Any, Any]) -> Iterator[str]:
     world = World(wish, index)
     for invariant in INVARIANTS:
-        try:
-            yield from (f"{invariant.__name__}: {wrong}" for wrong in invariant(world))
-        except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            yield f"{invariant.__name__}: {error!r}"
+        yield from _guarded(invariant.__name__, invariant(world))
+
+
+def _guarded(name: str, found: Iterator[str]) -> Iterator[str]:
+    try:
+        yield from (f"{name}: {wrong}" for wrong in found)
+    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        yield f"{name}: {error!r}"

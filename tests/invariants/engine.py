@@ -23,7 +23,9 @@ def the_engine_is_told_what_was_asked_for(world: World) -> Iterator[str]:
             yield from same(f"{pods.name} command", pods.engine.get("command"), None)
             continue
         yield from same(f"{pods.name} command", pods.engine["command"], ["vllm", "serve"])
-        yield from same(f"{pods.name} model", generated[:1], ["/models"])
+        yield from same(
+            f"{pods.name} model", generated[:1], [world.wish.say("storage", "mountPath", default="/models")]
+        )
         yield from same(f"{pods.name} arguments", sorted(generated[1:]), sorted(_arguments(world, pods)))
         names = sorted(world.wish.say("model", "lora", "adapters", default={}))
         adapters = [f"{name}=/adapters/{name}" for name in names]

@@ -37,6 +37,14 @@ PRODUCTS = {
 }
 """Vendor, memory of one device in Gi, devices of a node, and the labels of nodes that have them."""
 
+API_OF_KIND = {"Deployment": "apps/v1", "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1"}
+METRICS = {
+    "queue-size": "vllm:num_requests_waiting",
+    "running-requests": "vllm:num_requests_running",
+    "kv-cache-utilization": "vllm:kv_cache_usage_perc",
+}
+"""vLLM's gauges."""
+
 READ = ["get", "list", "watch"]
 DROPPED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 SEALED = DROPPED | {"readOnlyRootFilesystem": True}

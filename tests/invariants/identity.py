@@ -84,7 +84,7 @@ def evictions_are_limited_where_there_is_more_than_one_replica(world: World) -> 
     for one in world.wish.roles:
         wanted = one.say("disruptionBudget", default={})
         place = ("PodDisruptionBudget", one.workload, world.wish.namespace)
-        exists = one.replicas > 1 and wanted.get("enabled", True)
+        exists = one.most > 1 and wanted.get("enabled", True)
         yield from same(f"{one.workload} has a budget", place in world.index, exists)
         if exists:
             group = {"leaderworkerset.sigs.k8s.io/name": one.workload}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tests.invariants import storage
 from tests.invariants.wishes import Wish, wishes
 from tests.invariants.world import Place, World, marks, same
 
@@ -40,8 +41,10 @@ def _of_a_service(wish: Wish) -> Iterator[tuple[Place, str]]:
     for role in wish.roles:
         kinds = ["LeaderWorkerSet" if role.pods > 1 else "Deployment"]
         kinds += ["ResourceClaimTemplate"] if role.claim is not None else []
-        if role.replicas > 1 and role.say("disruptionBudget", "enabled", default=True):
+        if role.most > 1 and role.say("disruptionBudget", "enabled", default=True):
             kinds.append("PodDisruptionBudget")
+        if role.scaling is not None:
+            kinds.append("ScaledObject" if role.scaling["type"] == "keda" else "HorizontalPodAutoscaler")
         yield from (((kind, role.workload, place), "model-server") for kind in kinds)
     rights = ("ServiceAccount", "Role", "RoleBinding")
     if wish.apart:
@@ -63,8 +66,11 @@ def nothing_else_is_made(stack: Mapping[str, Any], index: Mapping[Place, Any]) -
     """Compare what a whole stack has with what all its services, its namespaces and its interceptor need."""
     every = list(wishes(stack))
     expected = {place for wish in every for place, _ in _of_a_service(wish)}
+    kept = [owner for wish in every if (owner := storage.of_service(wish)) is not None]
+    expected |= {place for owner in [*kept, *storage.caches(stack)] for place in storage.places(owner)}
     if stack.get("namespaceOptions", {}).get("create"):
         expected |= {("Namespace", wish.namespace, None) for wish in every}
+        expected |= {("Namespace", owner.namespace, None) for owner in storage.caches(stack)}
     expected |= set(_of_the_interceptor(stack))
     yield from same("objects", sorted(map(str, index)), sorted(map(str, expected)))
 

@@ -123,10 +123,9 @@ def shared_memory_is_sized_by_devices(world: World) -> Iterator[str]:
         yield from same(f"{pods.name} shared memory", pods.volumes["shared-memory"], {"emptyDir": wanted})
 
 
-def replicas_and_steps_are_the_users(world: World) -> Iterator[str]:
+def steps_are_the_users(world: World) -> Iterator[str]:
     for role in world.wish.roles:
         spec, wanted = world.workload(role), role.say("rollout", default={})
-        yield from same(f"{role.workload} replicas", spec["replicas"], role.replicas)
         strategy: dict[str, Any] = {"type": wanted.get("type", "RollingUpdate")}
         if strategy["type"] == "RollingUpdate":
             steps = {"maxSurge": wanted.get("maxSurge", 0), "maxUnavailable": wanted.get("maxUnavailable", 1)}

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tests.invariants.claims import kept
 from tests.invariants.facts import DOWNLOADER, GI, KIT, KIT_VERIFYING, amount
 from tests.invariants.trees import look
 from tests.invariants.wishes import Wish
@@ -25,6 +26,8 @@ class Item:
     path: str
     below: str | None
     """Where in its volume it is."""
+    claim: str | None = None
+    """The claim that holds it before any pod starts; absent: each pod fetches it."""
 
     @property
     def scheme(self) -> str:
@@ -48,26 +51,35 @@ def items(wish: Wish) -> list[Item]:
     """Return everything that a pod of the service needs, but what its image holds."""
     model = wish.model
     name = "model-unpack" if wish.scheme == "kit" else "model-download"
-    below = wish.place.partition("/")[2] if wish.scheme == "pvc" else ""
-    found = [Item(wish, model["source"], model.get("size"), name, "model", "/models", below or None)]
+    path = wish.say("storage", "mountPath", default="/models")
+    found = [Item(wish, model["source"], model.get("size"), name, "model", path, *_kept(wish))]
     for key, adapter in sorted(look(model, ("lora", "adapters"), {}).items()):
         claimed = adapter["source"].startswith("pvc://")
         where = adapter["source"].removeprefix("pvc://").partition("/")[2] or None if claimed else key
         own = f"adapter-{key}" if claimed else "adapters"
         size = adapter.get("size")
-        found.append(Item(wish, adapter["source"], size, f"adapter-{key}", own, f"/adapters/{key}", where))
+        claim = adapter["source"].removeprefix("pvc://").partition("/")[0] if claimed else None
+        found.append(Item(wish, adapter["source"], size, f"adapter-{key}", own, f"/adapters/{key}", where, claim))
     return [one for one in found if one.scheme != "image"]
 
 
+def _kept(wish: Wish) -> tuple[str | None, str | None]:
+    """Return where in its volume the model is, and the claim that the volume is."""
+    if wish.scheme == "pvc":
+        name, _, below = wish.place.partition("/")
+        return below or None, name
+    return kept(wish)
+
+
 def fetched(wish: Wish) -> list[Item]:
-    return [one for one in items(wish) if one.scheme != "pvc"]
+    return [one for one in items(wish) if one.claim is None]
 
 
-def volume(*sizes: str | None) -> str | None:
-    """Return whole Gi for contents of these sizes and a tenth more; nothing where one of them is unknown."""
+def volume(*sizes: str | None, headroom: int = 10) -> str | None:
+    """Return whole Gi for contents of these sizes and the headroom; nothing where one of them is unknown."""
     if not sizes or any(size is None for size in sizes):
         return None
-    return f"{-(-sum(amount(size) for size in sizes if size) * 11 // (10 * GI))}Gi"
+    return f"{-(-sum(amount(size) for size in sizes if size) * (100 + headroom) // (100 * GI))}Gi"
 
 
 def everything_is_fetched_before_the_engine_starts(world: World) -> Iterator[str]:
@@ -81,20 +93,33 @@ def everything_is_fetched_before_the_engine_starts(world: World) -> Iterator[str
 
 def _fetch(pods: Pods, item: Item, container: Mapping[str, Any]) -> Iterator[str]:
     what = f"{pods.name} {item.container}"
+    account = pods.role.say("pod", "serviceAccountName")
+    yield from brings(what, item, container, account, {item.path: _target(item)}, {})
+    requests = {"cpu": "1", "memory": "1Gi"}
+    # Every step asks for the disk of all, because what it brings stays.
+    disk = volume(*(one.size for one in fetched(item.wish) if one.size))
+    requests |= {"ephemeral-storage": disk} if disk else {}
+    yield from same(f"{what} resources", container["resources"], {"requests": requests, "limits": {"memory": "4Gi"}})
+
+
+def brings(
+    what: str,
+    item: Item,
+    container: Mapping[str, Any],
+    account: str | None,
+    target: Mapping[str, Any],
+    written: Mapping[str, Any],
+) -> Iterator[str]:
+    """Compare a container with the one that brings an item to its path, in a volume mounted as `target`."""
     kit = item.scheme == "kit"
     images, own = item.wish.stack.get("images", {}), KIT_VERIFYING if item.verify else KIT
     image = images.get("kit", own) if kit else images.get("downloader", DOWNLOADER)
     yield from same(f"{what} image", container["image"], image)
     yield from same(f"{what} command", container.get("command", []), _command(item) if kit else [])
     yield from same(f"{what} arguments", container.get("args", []), [] if kit else [_address(item), item.path])
-    env = texts(HOME=HOME, TMPDIR=HOME) | (_kit(item) if kit else _download(pods, item))
-    yield from named(f"{what} environment", container["env"], env)
-    requests = {"cpu": "1", "memory": "1Gi"}
-    # Every step asks for the disk of all, because what it brings stays.
-    disk = volume(*(one.size for one in fetched(item.wish) if one.size))
-    requests |= {"ephemeral-storage": disk} if disk else {}
-    yield from same(f"{what} resources", container["resources"], {"requests": requests, "limits": {"memory": "4Gi"}})
-    yield from named(f"{what} mounts", container["volumeMounts"], _mounts(item), key="mountPath")
+    env = texts(HOME=HOME, TMPDIR=HOME) | (_kit(item) if kit else _download(account, item))
+    yield from named(f"{what} environment", container["env"], {**env, **written})
+    yield from named(f"{what} mounts", container["volumeMounts"], {**target, **_mounts(item)}, key="mountPath")
 
 
 def _command(item: Item) -> list[str]:
@@ -123,7 +148,7 @@ def _kit(item: Item) -> dict[str, Any]:
     return env | texts(COSIGN_CERT_IDENTITY=item.verify["identity"], COSIGN_CERT_OIDC_ISSUER=item.verify["issuer"])
 
 
-def _download(pods: Pods, item: Item) -> dict[str, Any]:
+def _download(account: str | None, item: Item) -> dict[str, Any]:
     model = item.wish.model
     if item.scheme == "hf":
         env = texts(HF_HUB_DISABLE_TELEMETRY="1")
@@ -133,13 +158,17 @@ def _download(pods: Pods, item: Item) -> dict[str, Any]:
     env |= texts(AWS_DEFAULT_REGION=model["region"]) if "region" in model else {}
     if item.secret:
         return env | {key: secret(item.secret, key) for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
-    return env if pods.role.say("pod", "serviceAccountName") else env | texts(awsAnonymousCredential="true")
+    return env if account else env | texts(awsAnonymousCredential="true")
+
+
+def _target(item: Item) -> dict[str, Any]:
+    """Return the only volume of weights that a fetching container writes."""
+    return {"name": item.volume} | ({"subPath": item.below} if item.below else {})
 
 
 def _mounts(item: Item) -> dict[str, Any]:
-    """Return the mounts of a fetching container by path: the target is the only one of the weights that it writes."""
-    mounts: dict[str, Any] = {item.path: {"name": item.volume} | ({"subPath": item.below} if item.below else {})}
-    mounts[HOME] = {"name": "fetch-home"}
+    """Return the further mounts of a fetching container by path."""
+    mounts: dict[str, Any] = {HOME: {"name": "fetch-home"}}
     if item.scheme != "kit":
         return mounts
     mounts[f"{HOME}/{MARKER}"] = {"name": "kit-settings", "subPath": MARKER, "readOnly": True}
@@ -162,7 +191,7 @@ def the_engine_reads_the_weights_and_cannot_write_them(world: World) -> Iterator
 def volumes_hold_what_is_fetched_and_what_opens_it(world: World) -> Iterator[str]:
     for pods in world.pods:
         expected = {"home": {"emptyDir": {}}, "shared-memory": pods.volumes["shared-memory"], **_weights(world.wish)}
-        expected |= _opening(world.wish)
+        expected |= opening(fetched(world.wish))
         if pods.role.proxied and pods.serves:
             expected["pool-reader"] = pods.volumes["pool-reader"]
         if pods.role.certificate:
@@ -176,16 +205,15 @@ def _weights(wish: Wish) -> dict[str, Any]:
         size = volume(*(one.size for one in fetched(wish) if one.volume == name))
         expected[name] = {"emptyDir": {"sizeLimit": size} if size else {}}
     for one in items(wish):
-        if one.scheme == "pvc":
-            claim = {"claimName": one.place.partition("/")[0], "readOnly": True}
-            expected[one.volume] = {"persistentVolumeClaim": claim}
+        if one.claim is not None:
+            expected[one.volume] = {"persistentVolumeClaim": {"claimName": one.claim, "readOnly": True}}
     return expected
 
 
-def _opening(wish: Wish) -> dict[str, Any]:
+def opening(wanted: list[Item]) -> dict[str, Any]:
     """Return what the fetching containers need besides; a Secret shows no more of itself than is asked for."""
-    expected: dict[str, Any] = {"fetch-home": {"emptyDir": {}}} if fetched(wish) else {}
-    for one in fetched(wish):
+    expected: dict[str, Any] = {"fetch-home": {"emptyDir": {}}} if wanted else {}
+    for one in wanted:
         if one.scheme != "kit":
             continue
         name = {"path": MARKER, "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}

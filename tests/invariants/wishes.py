@@ -56,7 +56,15 @@ class Wish:
 
     @cached_property
     def model(self) -> Mapping[str, Any]:
-        return self.tree["model"]
+        """Return what is served; a shared cache has its source and its size."""
+        known = {key: self.cache[key] for key in ("source", "size") if key in self.cache}
+        return known | self.tree["model"]
+
+    @cached_property
+    def cache(self) -> Mapping[str, Any]:
+        """Return the shared cache that the service uses; empty where it uses none."""
+        key = self.say("storage", "cache")
+        return self.stack["caches"][key] if key is not None else {}
 
     @cached_property
     def scheme(self) -> str:
@@ -101,6 +109,19 @@ class Role:
     @cached_property
     def replicas(self) -> int:
         return self.say("replicas", default=1)
+
+    @cached_property
+    def scaling(self) -> Mapping[str, Any] | None:
+        return self.say("autoscaling")
+
+    @cached_property
+    def most(self) -> int:
+        """Return how many replicas there may be."""
+        return self.scaling["maxReplicas"] if self.scaling else self.replicas
+
+    @cached_property
+    def kind(self) -> str:
+        return "LeaderWorkerSet" if self.pods > 1 else "Deployment"
 
     @cached_property
     def custom(self) -> bool:

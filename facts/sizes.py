@@ -1,0 +1,60 @@
+"""Asks sources how many bytes of weights they hold: s3:// and kit://, all at once and within a deadline.
+
+hf:// is not asked: its size is written down where it is needed. pvc:// and image:// hold weights that nobody fetches.
+Pods open a source with Secrets that are not read here: what is denied to whoever runs the program is `Unknown`, not
+wrong.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Iterable
+
+from facts import registry, s3
+from models.source import scheme
+from planning.sizes import Answer, Wanted
+
+DEADLINE_SECONDS = 15.0
+"""For all sources together."""
+
+
+def sizes(wanted: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
+    """Ask each source once, within `deadline` seconds in all. Never raises for a failed read.
+
+    The threads are daemons: a credential plugin or a server that hangs must not keep the program from ending.
+    """
+    asked = dict.fromkeys(wanted)
+    answers = queue.SimpleQueue[tuple[Wanted, Answer]]()
+    clients = s3.Clients(deadline)
+
+    def asking(one: Wanted) -> None:
+        answers.put((one, _ask(one, clients, deadline)))
+
+    for one in asked:
+        threading.Thread(target=asking, args=(one,), daemon=True).start()
+    found, end = dict[Wanted, Answer](), time.monotonic() + deadline
+    while len(found) < len(asked):
+        try:
+            one, answer = answers.get(timeout=max(0.0, end - time.monotonic()))
+        except queue.Empty:
+            break
+        found[one] = answer
+    late = f"there was no answer within {deadline:g} seconds"
+    return {one: found.get(one) or one.unchecked(late) for one in asked}
+
+
+def _ask(wanted: Wanted, clients: s3.Clients, seconds: float) -> Answer:
+    try:
+        if scheme(wanted.source) == "s3":
+            return s3.ask(wanted, clients)
+        if scheme(wanted.source) == "kit":
+            return registry.ask(wanted, seconds)
+    except Exception as error:  # noqa: BLE001, every way to fail is the same fact: unknown, and why
+        return wanted.unchecked(f"it could not be reached or read ({_reason(error)})")
+    return wanted.unchecked("only s3:// and kit:// are asked")
+
+
+def _reason(error: Exception) -> str:
+    """Name the error, or what caused it, without its text, which may carry a credential."""
+    cause = getattr(error, "reason", None)
+    return type(cause if isinstance(cause, Exception) else error).__name__

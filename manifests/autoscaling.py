@@ -1,0 +1,115 @@
+"""The autoscaler of one role: a HorizontalPodAutoscaler, or a ScaledObject from which KEDA makes one."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from manifests.objects import Manifest, compact, metadata
+from planning import labels
+from planning.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Passed
+from planning.stack import ServicePlan
+from planning.workload import Workload
+
+REPLICAS = ("spec.replicas",)
+"""What the autoscaler owns: absent from the workload, and whatever stands in the cluster is left alone."""
+_API = {"Deployment": "apps/v1", "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1"}
+_PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]+"}
+"""Tails of the names of the pods that serve."""
+_SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
+
+
+def manifest(service: ServicePlan, workload: Workload, autoscaler: Autoscaler) -> Manifest:
+    """Render the autoscaler of a workload."""
+    own = labels.standard(service.names.base, "model-server", service.own_labels)
+    about = metadata(workload.name, service.names.namespace, own, service.own_annotations)
+    target = {"apiVersion": _API[workload.kind], "kind": workload.kind, "name": workload.name}
+    if autoscaler.keda is None:
+        return {
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": about,
+            "spec": _hpa(target, autoscaler),
+        }
+    pods = f'namespace="{service.names.namespace}",pod=~"{workload.name}{_PODS[workload.kind]}"'
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": about,
+        "spec": _scaled_object(target, autoscaler, autoscaler.keda, pods),
+    }
+
+
+def origins(autoscaler: Autoscaler) -> dict[tuple[str | int, ...], str]:
+    """Say which parts of the autoscaler a user passed through, so that a mistake in them is told where it is."""
+    passed = [metric.at for metric in autoscaler.metrics if isinstance(metric, Passed)]
+    behavior = f"{autoscaler.path}.behavior"
+    if autoscaler.keda is None:
+        metrics, behaves = ("spec", "metrics"), ("spec", "behavior")
+    else:
+        metrics, behaves = ("spec", "triggers"), ("spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
+    return {behaves: behavior, **{(*metrics, at): f"{autoscaler.path}.metrics[{at}].spec" for at in passed}}
+
+
+def _hpa(target: Mapping[str, str], autoscaler: Autoscaler) -> dict[str, Any]:
+    return compact(
+        {
+            "scaleTargetRef": target,
+            "minReplicas": autoscaler.least,
+            "maxReplicas": autoscaler.most,
+            "behavior": autoscaler.behavior,
+            "metrics": [_metric(metric) for metric in autoscaler.metrics],
+        }
+    )
+
+
+def _metric(metric: EngineLoad | Cpu | Passed) -> Mapping[str, Any]:
+    if isinstance(metric, Passed):
+        return metric.spec
+    if isinstance(metric, Cpu):
+        target = {"type": "Utilization", "averageUtilization": metric.percent}
+        return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+    target = {"type": "AverageValue", "averageValue": _quantity(metric.target)}
+    return {"type": "Pods", "pods": {"metric": {"name": metric.metric.pod_metric}, "target": target}}
+
+
+def _quantity(number: Decimal) -> str:
+    """Write a number as Kubernetes itself does: the largest unit that leaves a whole number, no less than a milli."""
+    milli = int(number * 1000)
+    return next((f"{milli // size}{suffix}" for size, suffix in _SUFFIXES if milli % size == 0), f"{milli}m")
+
+
+def _scaled_object(target: Mapping[str, str], autoscaler: Autoscaler, keda: Keda, pods: str) -> dict[str, Any]:
+    advanced = {"horizontalPodAutoscalerConfig": {"behavior": autoscaler.behavior}} if autoscaler.behavior else None
+    return compact(
+        {
+            "scaleTargetRef": target,
+            "pollingInterval": keda.polling_seconds,
+            "cooldownPeriod": keda.cooldown_seconds,
+            "minReplicaCount": autoscaler.least,
+            "maxReplicaCount": autoscaler.most,
+            "advanced": advanced,
+            "triggers": [_trigger(metric, keda, pods) for metric in autoscaler.metrics],
+        }
+    )
+
+
+def _trigger(metric: EngineLoad | Cpu | Passed, keda: Keda, pods: str) -> Mapping[str, Any]:
+    if isinstance(metric, Passed):
+        return metric.spec
+    if isinstance(metric, Cpu):
+        return {"type": "cpu", "metricType": "Utilization", "metadata": {"value": str(metric.percent)}}
+    series = f"{metric.metric.series}{{{pods}}}"
+    of_pods = series if metric.metric.engines == "sum" else f"{metric.metric.engines} by (pod) ({series})"
+    return {
+        "type": "prometheus",
+        "metricType": "AverageValue",
+        "metadata": compact(
+            {
+                "serverAddress": keda.server,
+                "query": f"sum({of_pods})",
+                "threshold": f"{metric.target.normalize():f}",
+                # A Prometheus that knows nothing of the pods is no sign that there is no load.
+                "ignoreNullValues": "false",
+            }
+        ),
+    }

@@ -1,0 +1,172 @@
+"""Where weights lie: in each pod, or on a claim that is filled once."""
+
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from models.base import Spec
+from models.env import EnvName, EnvValue
+from models.role import Resources
+from models.source import ModelSource
+from models.vocabulary import Dns1035Label, DnsSubdomain, Entries, Items, Quantity, Shape, Text, Url, Within
+
+_FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
+MODEL_MOUNT = "/models"
+"""Where the engine finds the weights, unless storage says otherwise."""
+
+MountPath = Annotated[
+    str, Shape("is not the path of a folder", r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", "write one such as /models", 255)
+]
+SubPath = Annotated[
+    str,
+    Shape("is not a path in the claim", rf"{_FOLDER}(/{_FOLDER})*", "write folders without a leading '/'", 255),
+]
+Headroom = Annotated[int, Within(0, 1000, "write percent, such as 10")]
+AccessMode = Literal["ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
+"""Those of Kubernetes in which a claim can be filled."""
+
+
+class Fill(Spec):
+    """The Job that fills a claim. What is changed here takes effect with the next source, or where a fill failed."""
+
+    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, "write the one that opens the source")] = Field(
+        default=(), examples=[["s3-reader"]]
+    )
+    """The existing Secret that opens the source, with the same keys as under model.secrets."""
+    endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
+    """Where s3:// or hf:// is asked instead of the vendor's own address."""
+    region: Text | None = Field(default=None, examples=["eu-central-1"])
+    """Region of the bucket."""
+    env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HTTPS_PROXY": "http://proxy.example.com:3128"}])
+    """Environment of the Job, over what it gets without being asked."""
+    resources: Resources = Resources(requests={"cpu": "1", "memory": "1Gi"}, limits={"memory": "4Gi"})
+    """Requests and limits of the Job, replaced whole."""
+    service_account_name: DnsSubdomain | None = Field(default=None, examples=["weights-reader"])
+    """An existing ServiceAccount that may open the source; absent: one without any rights."""
+
+
+class Ephemeral(Spec):
+    """Every pod fetches the weights to its node's disk."""
+
+    type: Literal["ephemeral"]
+    """Every pod fetches the weights to its node's disk."""
+    size_limit: Quantity | None = Field(default=None, examples=["20Gi"])
+    """Size of the volume; absent: model.size and the headroom, none where the size is unknown."""
+    headroom_percent: Headroom = 10
+    """Space above the bytes of the weights."""
+    mount_path: MountPath = MODEL_MOUNT
+    """Where the engine finds the weights."""
+
+
+class Shared(Spec):
+    """The weights of a cache, which other services may use, too."""
+
+    type: Literal["shared"]
+    """The weights of a cache, which other services may use, too."""
+    cache: Annotated[Dns1035Label, Field(examples=["mistral"])]
+    """Key of the cache."""
+    mount_path: MountPath = MODEL_MOUNT
+    """Where the engine finds the weights, which it cannot write."""
+
+
+class Dedicated(Spec):
+    """A claim of the service's own, which a Job fills before the first pod starts."""
+
+    type: Literal["dedicated"]
+    """A claim of the service's own, which a Job fills before the first pod starts."""
+    storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
+    """StorageClass of the claim; absent: the stack's."""
+    access_mode: AccessMode = "ReadWriteMany"
+    """Access mode of the claim; a mode of one node or pod is for a single pod."""
+    size: Quantity | None = Field(default=None, examples=["160Gi"])
+    """Size of the claim; absent: model.size and the headroom. A new source is filled beside the old."""
+    headroom_percent: Headroom = 10
+    """Space above the bytes of the weights."""
+    retain: bool = False
+    """Leave the claim in the cluster when the service or the stack goes."""
+    protect: bool = False
+    """Refuse to delete the claim."""
+    fill: Fill = Fill()
+    """What the Job gets besides the model's own secrets, endpoint and region."""
+    mount_path: MountPath = MODEL_MOUNT
+    """Where the engine finds the weights, which it cannot write."""
+
+
+class Existing(Spec):
+    """A claim that exists, which a Job fills before the first pod starts."""
+
+    type: Literal["existing"]
+    """A claim that exists, which a Job fills before the first pod starts. Where the weights are in it already, say
+    model.source: pvc:// instead."""
+    claim_name: Annotated[DnsSubdomain, Field(examples=["weights"])]
+    """The claim, in the service's namespace."""
+    sub_path: SubPath | None = Field(default=None, examples=["llm/qwen"])
+    """Folder of the claim that is used; absent: all of it. Each source has a folder of its own below it."""
+    fill: Fill = Fill()
+    """What the Job gets besides the model's own secrets, endpoint and region."""
+    mount_path: MountPath = MODEL_MOUNT
+    """Where the engine finds the weights, which it cannot write."""
+
+
+Storage = Annotated[Ephemeral | Shared | Dedicated | Existing, Field(discriminator="type")]
+
+
+class Cache(Spec):
+    """A claim in the stack's namespace that is filled once, for every service whose storage names it."""
+
+    source: Annotated[ModelSource, Field(examples=["s3://acme-models/mistral-small-24b"])]
+    """Where the weights come from: kit://, hf:// or s3://. For another source, make another cache."""
+    size: Quantity | None = Field(default=None, examples=["48Gi"])
+    """Bytes of the weights."""
+    storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
+    """StorageClass of the claim; absent: the stack's."""
+    access_mode: AccessMode = "ReadWriteMany"
+    """Access mode of the claim; a mode of one node or pod is for a single pod."""
+    headroom_percent: Headroom = 10
+    """Space above the bytes of the weights."""
+    retain: bool = False
+    """Leave the claim in the cluster when the cache or the stack goes."""
+    protect: bool = False
+    """Refuse to delete the claim."""
+    fill: Fill = Fill()
+    """What opens the source."""
+
+
+_KNOWN: dict[str, TypeAdapter[Any]] = {"source": TypeAdapter(ModelSource), "size": TypeAdapter(Quantity)}
+_SOURCE = "hf://Qwen/Qwen3-0.6B"
+"""Stands in for a cache's source that is mistaken itself, so that one mistake is not told twice."""
+
+
+def lend(tree: object) -> object:
+    """Return the tree of a stack in which every service of a shared cache has its source and size; nothing is changed.
+
+    What a service says itself stays.
+    """
+    stack, services = _mapping(tree), _mapping(tree).get("services")
+    if not isinstance(services, dict):
+        return tree
+    caches = _mapping(stack.get("caches"))
+    return {**stack, "services": {key: _lent(one, caches) for key, one in cast("dict[str, Any]", services).items()}}
+
+
+def _lent(service: object, caches: dict[str, Any]) -> object:
+    storage = _mapping(_mapping(service).get("storage"))
+    if storage.get("type") != "shared" or not isinstance(_mapping(service).get("model"), dict):
+        return service
+    cache, model = _mapping(caches.get(str(storage.get("cache")))), _mapping(_mapping(service)["model"])
+    known = {name: cache[name] for name, valid in _KNOWN.items() if name in cache and _is(valid, cache[name])}
+    if model.get("source", known.get("source")) != known.get("source"):
+        return service
+    return {**_mapping(service), "model": {"source": _SOURCE, **known, **model}}
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _is(valid: TypeAdapter[Any], value: object) -> bool:
+    try:
+        valid.validate_python(value)
+    except ValidationError:
+        return False
+    return True
