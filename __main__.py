@@ -9,12 +9,13 @@ import pulumi_kubernetes as k8s
 from components import EPPArgs, EPPStack, ModelServiceArgs, ModelServiceStack, RoutingArgs, RoutingStack
 from components.registration import Registry, register
 from facts import cluster
+from facts.sizes import sizes
 from manifests import validation
 from manifests.stack import Component, ComponentType, objects, render
 from models.load import ROOT, Loaded, load
 from models.problems import ConfigError
 from models.stack import Cluster
-from planning import outputs, preflight
+from planning import asking, outputs, preflight
 from planning import stack as planning
 from planning.order import Part
 from planning.stack import StackPlan
@@ -27,7 +28,7 @@ _AWAITED = {Part.DECODE, Part.PREFILL, Part.PICKER}
 def main() -> None:
     """Deploy the stack. Mistakes of the user end it before the first resource, without a traceback."""
     try:
-        loaded = _configuration()
+        loaded = _asked(_configuration())
         plan = planning.plan(loaded)
         components = render(plan)
         validation.check(objects(components))
@@ -45,6 +46,14 @@ def _configuration() -> Loaded:
         remedy = "put it into an existing Secret and give its name, or into a config key of its own"
         raise _stop("The configuration is mistaken", [f"{ROOT}: {what}; {remedy}"])
     return load(pulumi.Config().get_object("stack"))
+
+
+def _asked(loaded: Loaded) -> Loaded:
+    """Ask sources for the sizes that are needed and not written."""
+    known, warnings = asking.answered(loaded, sizes(asking.questions(loaded.stack).values()))
+    for warning in warnings:
+        pulumi.log.warn(warning)
+    return known
 
 
 def _stop(headline: str, problems: list[str]) -> pulumi.RunError:

@@ -1,5 +1,6 @@
 """`render`: the objects of a stack as YAML, in the order of their registration, byte for byte the same each time."""
 
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -7,11 +8,13 @@ import yaml
 
 from cli import stackfile
 from facts import cluster
+from facts.sizes import sizes
 from manifests import validation
 from manifests.objects import Rendered
 from manifests.stack import objects
 from manifests.stack import render as render_stack
 from models.load import load
+from planning import asking
 from planning import stack as planning
 from planning.facts import NOTHING_READ
 from planning.stack import StackPlan
@@ -50,7 +53,11 @@ def render(file_or_stack: str, facts_file: str | None) -> str:
 
 
 def _rendered(tree: object) -> tuple[StackPlan, list[Rendered]]:
-    plan = planning.plan(load(tree))
+    loaded = load(tree)
+    known, warnings = asking.answered(loaded, sizes(asking.questions(loaded.stack).values()))
+    for warning in warnings:
+        sys.stderr.write(f"warning: {warning}\n")
+    plan = planning.plan(known)
     rendered = list(objects(render_stack(plan)))
     validation.check(rendered)
     return plan, rendered

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterable
 
-from facts import registry, s3
+from facts import s3
 from models.source import scheme
 from planning.sizes import Answer, Wanted
 
@@ -48,6 +48,8 @@ def _ask(wanted: Wanted, clients: s3.Clients, seconds: float) -> Answer:
         if scheme(wanted.source) == "s3":
             return s3.ask(wanted, clients)
         if scheme(wanted.source) == "kit":
+            from facts import registry  # noqa: PLC0415, urllib costs more than most stacks have a use for
+
             return registry.ask(wanted, seconds)
     except Exception as error:  # noqa: BLE001, every way to fail is the same fact: unknown, and why
         return wanted.unchecked(f"it could not be reached or read ({_reason(error)})")

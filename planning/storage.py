@@ -310,7 +310,8 @@ def _cache(path: str, key: str, cache: Cache, stack: Stack, release: Release) ->
 
 
 def _without_size(path: str, source: str, why: str) -> Problem:
-    at, what = f"{path}.size", f"is missing and cannot be asked of {scheme(source)}:// ({why})"
+    verb = "was not told by" if scheme(source) in {"s3", "kit"} else "cannot be asked of"
+    at, what = f"{path}.size", f"is missing and {verb} {scheme(source)}:// ({why})"
     return Problem(at, what, "add the bytes of the weights, such as 16Gi", (at, f"{path}.source"))
 
 

@@ -17,6 +17,11 @@ from moto.server import ThreadedMotoServer
 from facts import registry as reader
 from facts import s3
 from facts.sizes import sizes
+from manifests.stack import objects, render
+from models.load import load
+from models.problems import ConfigError
+from planning import asking
+from planning import stack as planning
 from planning.facts import Unknown
 from planning.sizes import Size, Unusable, Wanted
 
@@ -545,3 +550,69 @@ def test_an_endless_answer_is_not_read(registry, monkeypatch):
 def test_an_answer_that_is_no_manifest_is_unknown(registry, body):
     registry.paths["/v2/org/kit/manifests/v1"] = (200, {}, body)
     assert isinstance(ask(registry.wanted()), Unknown)
+
+
+def claiming(moto, bucket, prefix, **storage):
+    """Return a stack whose cache and whose dedicated claim hold weights of sizes that nobody wrote."""
+    source = f"s3://{bucket}/{prefix}"
+    cache = {"source": source, "fill": {"endpoint": moto, "region": "us-east-1"}}
+    model = {"name": "org/model", "source": source, "endpoint": moto, "region": "us-east-1"}
+    services = {
+        "own": {"model": model, "accelerator": "nvidia", "storage": {"type": "dedicated", **storage}},
+        "lent": {
+            "model": {"name": "org/m"},
+            "accelerator": "nvidia",
+            "storage": {"type": "shared", "cache": "weights"},
+        },
+    }
+    return {"namespace": "models", "services": services, "caches": {"weights": cache}}
+
+
+def known(stack):
+    loaded = load(stack)
+    return asking.answered(loaded, sizes(asking.questions(loaded.stack).values(), ANSWERS_SOON))
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_claim_is_as_large_as_its_source_says(moto, bucket):
+    loaded, warnings = known(claiming(moto, bucket, "llama-70b"))
+    assert warnings == []
+    assert loaded.stack.caches["weights"].size == "50000"
+    assert {key: service.model.size for key, service in loaded.stack.services.items()} == {
+        "own": "50000",
+        "lent": "50000",
+    }
+    claims = [
+        one.manifest["spec"]["resources"]["requests"]["storage"]
+        for one in objects(render(planning.plan(loaded)))
+        if one.manifest["kind"] == "PersistentVolumeClaim"
+    ]
+    assert claims == ["1Gi", "1Gi"]
+
+
+@pytest.mark.usefixtures("credentials")
+def test_an_empty_prefix_is_a_mistake_of_each_that_claims_it(moto, bucket):
+    loaded, _ = known(claiming(moto, bucket, "hollow"))
+    with pytest.raises(ConfigError) as error:
+        planning.plan(loaded)
+    told = [problem.path for problem in error.value.problems]
+    assert "caches.weights.source" in told
+    assert "services.own.model.source" in told
+    assert "0" not in str(error.value).replace("127.0.0.1", "")
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_written_size_asks_nobody(moto, bucket):
+    stack = claiming(moto, bucket, "llama", size="5Gi")
+    stack["caches"]["weights"]["size"] = "4Gi"
+    assert asking.questions(load(stack).stack) == {}
+
+
+@pytest.mark.usefixtures("credentials")
+def test_what_is_packed_or_unknown_warns_and_has_to_be_written(moto, bucket):
+    for stack in (claiming(moto, bucket, "packed"), claiming("http://127.0.0.1:9", bucket, "llama")):
+        loaded, warnings = known(stack)
+        assert len(warnings) == 2
+        assert all(warning.startswith(("caches.weights: ", "services.own.model: ")) for warning in warnings)
+        with pytest.raises(ConfigError, match=r"size: is missing and was not told by s3://"):
+            planning.plan(loaded)

@@ -33,6 +33,7 @@ RESOURCES = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "cpu": None}
 """The extended resource of a vendor, which is the key of the taint of its nodes, too."""
 PRODUCTS = {
     "nvidia-h100-80gb": ("nvidia", 80, 8, {"nvidia.com/gpu.product": ["NVIDIA-H100-80GB-HBM3"]}),
+    "nvidia-l40s": ("nvidia", 48, None, {"nvidia.com/gpu.product": ["NVIDIA-L40S"]}),
     "amd-mi300x": ("amd", 192, 8, {"amd.com/gpu.device-id": ["74a1", "74a9", "74b5", "74bd"]}),
 }
 """Vendor, memory of one device in Gi, devices of a node, and the labels of nodes that have them."""
