@@ -3,20 +3,22 @@
 import copy
 import json
 import time
+from pathlib import Path
 
 import pytest
 
 from tests.deployments import in_namespace
+from tests.stacks import shipped
 
 pytestmark = pytest.mark.real
 
 
-def provide(plane, namespace):
+def provide(plane, namespace, class_name=None):
     """Make volumes that claims of a namespace can be bound to; nothing here provisions any."""
     storage_class = {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
-        "metadata": {"name": namespace},
+        "metadata": {"name": class_name or namespace},
         "provisioner": "kubernetes.io/no-provisioner",
         "allowVolumeExpansion": True,
     }
@@ -29,7 +31,7 @@ def provide(plane, namespace):
                 "accessModes": ["ReadWriteMany"],
                 "capacity": {"storage": "100Gi"},
                 "hostPath": {"path": "/nowhere"},
-                "storageClassName": namespace,
+                "storageClassName": class_name or namespace,
                 "persistentVolumeReclaimPolicy": "Retain",
             },
         }
@@ -132,6 +134,25 @@ def test_two_services_share_a_cache_that_outlives_them(deploy, plane):
     one.destroy()
     (left,) = found(plane, "persistentvolumeclaims", name)
     assert left["metadata"]["uid"] == claim["metadata"]["uid"]
+    plane.kubectl("delete", "namespace", name, "--wait=false")
+
+
+def test_the_example_of_shared_weights_comes_up_behind_its_autoscaler_and_leaves_the_weights(deploy, plane):
+    name = "example-weights"
+    provide(plane, name, "shared-nfs")
+    plane.kubectl("create", "namespace", name)
+    stack = {**shipped(Path("examples/shared-weights.yaml")), "namespace": name, "namespaceOptions": {"create": False}}
+    one = deploy(stack)
+    one.up()
+    service = one.engine.outputs()["services"]["mistral"]
+    assert service["ready"] is True
+    assert service["primary"]["roles"]["decode"]["scaling"] == {"type": "hpa", "minReplicas": 1, "maxReplicas": 2}
+    (autoscaler,) = found(plane, "horizontalpodautoscalers", name)
+    assert autoscaler["spec"]["scaleTargetRef"]["name"] == "mistral-decode"
+    one.assert_unchanged()
+    one.destroy()
+    assert [claim["metadata"]["name"] for claim in found(plane, "persistentvolumeclaims", name)] == ["cache-mistral"]
+    assert found(plane, "jobs", name) == found(plane, "horizontalpodautoscalers", name) == []
     plane.kubectl("delete", "namespace", name, "--wait=false")
 
 
