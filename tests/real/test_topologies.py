@@ -102,7 +102,7 @@ def prepare(plane, namespace):
 
 def example(name, namespace):
     """Return an example's stack in a namespace that exists already."""
-    path = Path("Pulumi.dev.yaml") if name == "dev" else Path("examples") / f"{name}.yaml"
+    path = Path("Pulumi.dev.yaml") if name == "single-role" else Path("examples") / f"{name}.yaml"
     stack = shipped(path)
     return {**stack, "namespace": namespace, "namespaceOptions": {"create": False}}
 
@@ -149,7 +149,7 @@ def assert_gone(plane, namespace):
 
 
 TOPOLOGIES = {
-    "dev": ("bert", {"bert-decode"}),
+    "single-role": ("bert", {"bert-decode"}),
     "prefill-decode": ("llama", {"llama-decode", "llama-prefill"}),
     "mi300x": ("qwen", {"qwen-decode"}),
     "cpu": ("tiny", {"tiny-decode"}),
