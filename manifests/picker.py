@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from manifests import rbac
 from manifests.objects import Manifest, Rendered, metadata
 from manifests.pods import CONTAINER_SECURITY, environment, security
 from manifests.routing import SKIP_AWAIT
@@ -10,7 +11,6 @@ from planning.order import Id, Part
 from planning.picker import CONFIG_KEY, CONFIG_MOUNT, HEALTH_PORT, METRICS_PORT, POOL_GROUP
 from planning.stack import ServicePlan
 
-_RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
 _GRACE_SECONDS = 130
 """Longer than an ext-proc stream that the gateway still drains."""
@@ -38,7 +38,7 @@ def _about(service: ServicePlan, **more: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def _service_account(service: ServicePlan) -> Rendered:
-    manifest = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _about(service)}
+    manifest = rbac.service_account(_about(service))
     return Rendered(Id(service.key, Part.PICKER_SERVICE_ACCOUNT), manifest, "service-account")
 
 
@@ -55,35 +55,23 @@ def _role(service: ServicePlan) -> Rendered:
         },
         {"apiGroups": [service.picker.objectives_group], "resources": objectives, "verbs": _READ},
     ]
-    manifest = {"apiVersion": f"{_RBAC}/v1", "kind": "Role", "metadata": _about(service), "rules": rules}
-    return Rendered(Id(service.key, Part.PICKER_ROLE), manifest, "role")
+    return Rendered(Id(service.key, Part.PICKER_ROLE), rbac.role(_about(service), rules), "role")
 
 
 def _subjects(service: ServicePlan) -> list[dict[str, str]]:
-    return [{"kind": "ServiceAccount", "name": service.names.picker, "namespace": service.names.namespace}]
+    return [rbac.subject(service.names.picker, service.names.namespace)]
 
 
 def _role_binding(service: ServicePlan) -> Rendered:
-    manifest = {
-        "apiVersion": f"{_RBAC}/v1",
-        "kind": "RoleBinding",
-        "metadata": _about(service),
-        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": service.names.picker},
-        "subjects": _subjects(service),
-    }
+    manifest = rbac.role_binding(_about(service), service.names.picker, _subjects(service))
     return Rendered(Id(service.key, Part.PICKER_ROLE_BINDING), manifest, "role-binding")
 
 
 def _metrics_auth(service: ServicePlan) -> Rendered:
     """Let the picker ask who scrapes it, through the role that Kubernetes ships for that."""
     own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
-    manifest = {
-        "apiVersion": f"{_RBAC}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": metadata(service.names.picker_cluster_scoped, None, own, service.own_annotations),
-        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "system:auth-delegator"},
-        "subjects": _subjects(service),
-    }
+    about = metadata(service.names.picker_cluster_scoped, None, own, service.own_annotations)
+    manifest = rbac.cluster_role_binding(about, "system:auth-delegator", _subjects(service))
     return Rendered(Id(service.key, Part.PICKER_METRICS_AUTH), manifest, "metrics-auth")
 
 

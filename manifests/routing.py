@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from manifests import rbac
 from manifests.objects import Rendered, compact, metadata
 from planning import labels
 from planning.names import LONGEST, shortened
@@ -75,21 +76,8 @@ def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Render
     name = f"{grant.service_account}-services"
     called = shortened(grant.service_account, LONGEST)
     about = metadata(name, grant.namespace, labels.standard(called, "interceptor", own))
-    role = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": about,
-        "rules": [{"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}],
-    }
-    binding = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": about,
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-        "subjects": [
-            {"kind": "ServiceAccount", "name": grant.service_account, "namespace": grant.subject_namespace},
-        ],
-    }
+    role = rbac.role(about, [{"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}])
+    binding = rbac.role_binding(about, name, [rbac.subject(grant.service_account, grant.subject_namespace)])
     return (
         Rendered(Id(grant.namespace, Part.INTERCEPTOR_ROLE), role, f"{grant.namespace}-interceptor-role"),
         Rendered(Id(grant.namespace, Part.INTERCEPTOR_ROLE_BINDING), binding, f"{grant.namespace}-interceptor-binding"),

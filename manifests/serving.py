@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from manifests import autoscaling, pods
+from manifests import autoscaling, pods, rbac
 from manifests.objects import Manifest, Rendered, compact, metadata
 from planning import labels, patch
 from planning.order import Id, Part
@@ -18,7 +18,6 @@ _PARTS = {
     labels.DECODE: (Part.DECODE, Part.DECODE_CLAIM, Part.DECODE_BUDGET, Part.DECODE_AUTOSCALER),
     labels.PREFILL: (Part.PREFILL, Part.PREFILL_CLAIM, Part.PREFILL_BUDGET, Part.PREFILL_AUTOSCALER),
 }
-_RBAC = "rbac.authorization.k8s.io"
 _GROUPS_READY = (
     "jsonpath={.status.conditions[?(@.type=='Available' && @.observedGeneration==$.metadata.generation)].status}=True",
     "jsonpath={$[?(@.observedGeneration==$.metadata.generation && !(@.replicas>$.spec.replicas))].observedGeneration}",
@@ -189,9 +188,9 @@ def _checksum(workload: Workload) -> dict[str, str]:
 def _pool_reader(service: ServicePlan) -> Iterator[Rendered]:
     """Let the sidecar see which pods are the pool's, so that no client's header sends it anywhere else."""
     name, key = service.names.decode, service.key
-    account = service.decode.identity.service_account
-    own = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _about(service, name)}
+    account = service.decode.identity.service_account or name
     if account == name:
+        own = rbac.service_account(_about(service, name))
         yield Rendered(Id(key, Part.DECODE_SERVICE_ACCOUNT), own, "decode-service-account")
     rules = [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]},
@@ -202,15 +201,9 @@ def _pool_reader(service: ServicePlan) -> Iterator[Rendered]:
             "verbs": ["list", "watch"],
         },
     ]
-    role = {"apiVersion": f"{_RBAC}/v1", "kind": "Role", "metadata": _about(service, name), "rules": rules}
-    yield Rendered(Id(key, Part.DECODE_ROLE), role, "decode-role")
-    binding = {
-        "apiVersion": f"{_RBAC}/v1",
-        "kind": "RoleBinding",
-        "metadata": _about(service, name),
-        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": service.names.namespace}],
-    }
+    yield Rendered(Id(key, Part.DECODE_ROLE), rbac.role(_about(service, name), rules), "decode-role")
+    subjects = [rbac.subject(account, service.names.namespace)]
+    binding = rbac.role_binding(_about(service, name), name, subjects)
     yield Rendered(Id(key, Part.DECODE_ROLE_BINDING), binding, "decode-role-binding")
 
 
