@@ -8,14 +8,13 @@ import pulumi_kubernetes as k8s
 
 from components import EPPArgs, EPPStack, ModelServiceArgs, ModelServiceStack, RoutingArgs, RoutingStack
 from components.registration import Registry, register
-from facts import cluster
-from facts.sizes import sizes
+from facts import cluster, sizes
 from manifests import validation
 from manifests.stack import Component, ComponentType, objects, render
 from models.load import ROOT, Loaded, load
 from models.problems import ConfigError
 from models.stack import Cluster
-from planning import asking, outputs, preflight
+from planning import outputs, preflight
 from planning import stack as planning
 from planning.order import Part
 from planning.stack import StackPlan
@@ -50,7 +49,7 @@ def _configuration() -> Loaded:
 
 def _asked(loaded: Loaded) -> Loaded:
     """Ask sources for the sizes that are needed and not written."""
-    known, warnings = asking.answered(loaded, sizes(asking.questions(loaded.stack).values()))
+    known, warnings = sizes.asked(loaded)
     for warning in warnings:
         pulumi.log.warn(warning)
     return known

@@ -7,14 +7,12 @@ from typing import Any, cast
 import yaml
 
 from cli import stackfile
-from facts import cluster
-from facts.sizes import sizes
+from facts import cluster, sizes
 from manifests import validation
 from manifests.objects import Rendered
 from manifests.stack import objects
 from manifests.stack import render as render_stack
 from models.load import load
-from planning import asking
 from planning import stack as planning
 from planning.facts import NOTHING_READ
 from planning.stack import StackPlan
@@ -53,8 +51,7 @@ def render(file_or_stack: str, facts_file: str | None) -> str:
 
 
 def _rendered(tree: object) -> tuple[StackPlan, list[Rendered]]:
-    loaded = load(tree)
-    known, warnings = asking.answered(loaded, sizes(asking.questions(loaded.stack).values()))
+    known, warnings = sizes.asked(load(tree))
     for warning in warnings:
         sys.stderr.write(f"warning: {warning}\n")
     plan = planning.plan(known)

@@ -11,11 +11,20 @@ import time
 from collections.abc import Iterable
 
 from facts import s3
+from models.load import Loaded
 from models.source import scheme
-from planning.sizes import Answer, Wanted
+from planning.sizes import Answer, Wanted, answered, questions
 
 DEADLINE_SECONDS = 15.0
 """For all sources together."""
+
+
+def asked(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, list[str]]:
+    """Ask for the sizes that are needed and not written; return the configuration with them, and warnings.
+
+    Never raises for a failed read; a source that no pod could be filled from is a problem of its path.
+    """
+    return answered(loaded, sizes(questions(loaded.stack).values(), deadline))
 
 
 def sizes(wanted: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:

@@ -16,14 +16,13 @@ from moto.server import ThreadedMotoServer
 
 from facts import registry as reader
 from facts import s3
-from facts.sizes import sizes
+from facts.sizes import asked, sizes
 from manifests.stack import objects, render
 from models.load import load
 from models.problems import ConfigError
-from planning import asking
 from planning import stack as planning
 from planning.facts import Unknown
-from planning.sizes import Size, Unusable, Wanted
+from planning.sizes import Size, Unusable, Wanted, questions
 
 ANSWERS_SOON = 10
 """Seconds within which a server on loopback answers, however busy the machine is."""
@@ -569,8 +568,7 @@ def claiming(moto, bucket, prefix, **storage):
 
 
 def known(stack):
-    loaded = load(stack)
-    return asking.answered(loaded, sizes(asking.questions(loaded.stack).values(), ANSWERS_SOON))
+    return asked(load(stack), ANSWERS_SOON)
 
 
 @pytest.mark.usefixtures("credentials")
@@ -605,7 +603,7 @@ def test_an_empty_prefix_is_a_mistake_of_each_that_claims_it(moto, bucket):
 def test_a_written_size_asks_nobody(moto, bucket):
     stack = claiming(moto, bucket, "llama", size="5Gi")
     stack["caches"]["weights"]["size"] = "4Gi"
-    assert asking.questions(load(stack).stack) == {}
+    assert questions(load(stack).stack) == {}
 
 
 @pytest.mark.usefixtures("credentials")
