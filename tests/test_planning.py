@@ -24,21 +24,6 @@ def test_devices_of_a_pod_are_tensor_times_data(tensor, data):
     assert resources["requests"]["nvidia.com/gpu"] == resources["limits"]["nvidia.com/gpu"] == str(tensor * data)
 
 
-@pytest.mark.parametrize(
-    ("accelerator", "resource"),
-    [
-        ("nvidia", "nvidia.com/gpu"),
-        ("amd", "amd.com/gpu"),
-        ("intel-gaudi", "habana.ai/gaudi"),
-        ("google", "google.com/tpu"),
-        ("cpu", None),
-    ],
-)
-def test_each_vendor_has_its_resource(accelerator, resource):
-    requests = engine(accelerator=accelerator, engine={"image": "registry.example/engine:v1"})["resources"]["requests"]
-    assert set(requests) - {"cpu", "memory"} == ({resource} if resource else set())
-
-
 def test_a_limit_below_the_default_request_lowers_it_and_a_request_above_the_default_limit_raises_that():
     assert engine(resources={"limits": {"memory": "16Gi"}})["resources"]["requests"]["memory"] == "16Gi"
     assert engine(resources={"requests": {"memory": "64Gi"}})["resources"]["limits"]["memory"] == "64Gi"

@@ -1,6 +1,6 @@
 """zerfoo's ZerfooInferenceService: its resources, health checks and validation, as our pods have them.
 
-What concerns accelerator classes alone is in `test_accelerators`; here it is the rendered object.
+What concerns accelerator classes alone is in `test_accelerators` and `test_devices`; here it is the rendered object.
 `docs/deviations.md` lists where we differ on purpose.
 """
 

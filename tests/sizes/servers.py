@@ -1,0 +1,50 @@
+"""Servers of weights on loopback, and how their size is asked for."""
+
+import contextlib
+import http.server
+import threading
+
+from facts.sizes import sizes
+
+ANSWERS_SOON = 10
+"""Seconds within which a server on loopback answers, however busy the machine is."""
+
+
+def ask(wanted, deadline=ANSWERS_SOON):
+    return sizes([wanted], deadline)[wanted]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers what the test put under the path; the query does not count."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.server.seen.append((self.path, self.headers.get("Authorization")))
+        if self.server.hang is not None:
+            self.server.hang.wait(30)
+        status, headers, body = self.server.answer(self.path.partition("?")[0], self.headers.get("Authorization"))
+        self.close_connection = True
+        with contextlib.suppress(ConnectionError):  # who asked may have gone
+            self.send_response(status)
+            for name, value in ({"Content-Length": str(len(body))} | headers).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def serve():
+    one = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    one.seen, one.hang, one.answer = [], None, lambda *_: (404, {}, b"")
+    one.host = f"127.0.0.1:{one.server_port}"
+    one.url = f"http://{one.host}"
+    threading.Thread(target=one.serve_forever, args=(0.01,), daemon=True).start()
+    return one
+
+
+def s3_error(code, **more):
+    fields = "".join(f"<{name}>{value}</{name}>" for name, value in ({"Code": code, "Message": "no"} | more).items())
+    return f"<Error>{fields}</Error>".encode()
