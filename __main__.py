@@ -17,7 +17,7 @@ from models.stack import Cluster
 from planning import outputs, preflight
 from planning import stack as planning
 from planning.order import Part
-from planning.stack import StackPlan
+from planning.stack import ServicePlan, StackPlan, VariantPlan
 
 _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
 """Requests a second to the API server: the client's own limit of about 50 is what a large preview waits for."""
@@ -86,28 +86,30 @@ def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:
 
 
 def _register(plan: StackPlan, components: tuple[Component, ...], provider: k8s.Provider) -> Registry:
-    services, registry = {service.key: service for service in plan.services}, Registry()
-    opts = pulumi.ResourceOptions(providers=[provider])
+    registry, opts = Registry(), pulumi.ResourceOptions(providers=[provider])
     for component in components:
         name, parts = component.name, component.objects
-        match component.type:
-            case ComponentType.NAMESPACES | ComponentType.CACHES:
-                register(name, parts, registry, pulumi.ResourceOptions(provider=provider))
-            case ComponentType.MODEL_SERVICE:
-                ModelServiceStack(name, ModelServiceArgs(services[parts[0].id.owner], parts, registry), opts)
-            case ComponentType.EPP:
-                EPPStack(name, EPPArgs(services[parts[0].id.owner], parts, registry), opts)
-            case ComponentType.ROUTING:
+        match component.of:
+            case ServicePlan() as service:
+                ModelServiceStack(name, ModelServiceArgs(service, parts, registry), opts)
+            case VariantPlan() as variant:
+                EPPStack(name, EPPArgs(variant, parts, registry), opts)
+            case None if component.type is ComponentType.ROUTING:
                 RoutingStack(name, RoutingArgs(plan, parts, registry), opts)
+            case None:
+                register(name, parts, registry, pulumi.ResourceOptions(provider=provider))
     return registry
 
 
 def _export(plan: StackPlan, registry: Registry, digest: str | None) -> None:
     """Export the contract; a service is ready once everything that is awaited for it has been."""
     contract: dict[str, Any] = outputs.stack(plan, digest)
-    for key, service in contract["services"].items():
-        awaited = [one for at, one in registry.items() if at.owner == key and at.part in _AWAITED]
-        service["ready"] = pulumi.Output.all(*[one.urn for one in awaited]).apply(bool)
+    for service in plan.services:
+        owners = {one.owner for one in service.variants}
+        awaited = [one for at, one in registry.items() if at.owner in owners and at.part in _AWAITED]
+        contract["services"][service.key]["ready"] = pulumi.Output.all(*[one.urn for one in awaited]).apply(bool)
+        for warning in service.warnings:
+            pulumi.log.warn(f"services.{service.key}.{warning}")
     for name, value in contract.items():
         pulumi.export(name, value)
 

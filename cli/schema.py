@@ -35,7 +35,7 @@ def text() -> str:
 
 
 def _layered(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
-    """Let `defaults` be a partial service, `prefill` be partial, and services be so where there are defaults."""
+    """Let `defaults`, `prefill` and `canary` be partial, and services be so where there are defaults."""
     properties = tree["properties"]
     told = {key: properties["defaults"][key] for key in _VERBATIM & properties["defaults"].keys()}
     properties["defaults"] = {"$ref": f"{_DEFINITIONS}{_PARTIAL}Service"} | dict(sorted(told.items()))
@@ -43,9 +43,14 @@ def _layered(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
     properties["services"] = _partial(whole)
     tree["if"] = {"required": ["defaults"]}
     tree["else"] = {"properties": {"services": {"patternProperties": whole["patternProperties"]}}}
-    service = definitions["Service"]["properties"]
-    if "prefill" in service:
-        service["prefill"] = _partial(service["prefill"])
+    for name, role in (("Service", "prefill"), ("Service", "canary"), ("Canary", "prefill")):
+        if role in definitions.get(name, {"properties": {}})["properties"]:
+            own = definitions[name]["properties"]
+            own[role] = _partial(own[role])
+    if f"{_PARTIAL}Canary" in definitions:
+        definitions[f"{_PARTIAL}Canary"]["required"] = ["weight"]
+        properties["defaults"]["properties"] = {"canary": False}
+        del definitions["Canary"]
 
 
 def _partials(definitions: dict[str, Any]) -> dict[str, Any]:

@@ -6,14 +6,14 @@ import pulumi
 
 from components.registration import Registry, register
 from manifests.objects import Rendered
-from planning.stack import ServicePlan
+from planning.stack import VariantPlan
 
 
 @dataclass(frozen=True, slots=True)
 class EPPArgs:
-    """A service's plan, its picker's rendered objects, and what is registered before them."""
+    """A variant's plan, its picker's rendered objects, and what is registered before them."""
 
-    plan: ServicePlan
+    plan: VariantPlan
     objects: tuple[Rendered, ...]
     registry: Registry
 

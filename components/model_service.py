@@ -19,14 +19,15 @@ class ModelServiceArgs:
 
 
 class ModelServiceStack(pulumi.ComponentResource):
-    """The serving pods of one model and the Service in front of them."""
+    """The serving pods of one service and of its canary, their weights, and the Services in front of them."""
 
     host: pulumi.Output[str]
-    """In-cluster address of the routed Service, host:port."""
+    """In-cluster address of the service's own pods, host:port."""
 
     def __init__(self, name: str, args: ModelServiceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Register the service's objects in their planned order."""
         super().__init__("inference-stacks:index:ModelServiceStack", name, args.plan.intent(), opts)
         register(name, args.objects, args.registry, pulumi.ResourceOptions(parent=self))
-        self.host = pulumi.Output.from_input(f"{args.plan.host(args.plan.names.base)}:{ROUTED_PORT}")
+        primary = args.plan.primary
+        self.host = pulumi.Output.from_input(f"{primary.host(primary.names.base)}:{ROUTED_PORT}")
         self.register_outputs({"host": self.host})

@@ -7,7 +7,7 @@ from typing import Any
 from manifests.objects import Manifest, compact, metadata
 from planning import labels
 from planning.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Passed
-from planning.stack import ServicePlan
+from planning.stack import VariantPlan
 from planning.workload import Workload
 
 REPLICAS = ("spec.replicas",)
@@ -18,7 +18,7 @@ _PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]
 _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
 
 
-def manifest(service: ServicePlan, workload: Workload, autoscaler: Autoscaler) -> Manifest:
+def manifest(service: VariantPlan, workload: Workload, autoscaler: Autoscaler) -> Manifest:
     """Render the autoscaler of a workload."""
     own = labels.standard(service.names.base, "model-server", service.own_labels)
     about = metadata(workload.name, service.names.namespace, own, service.own_annotations)

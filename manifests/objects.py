@@ -20,6 +20,8 @@ class Rendered:
     wait: int | None = None
     """Seconds that a deployment run waits for it to be ready; absent: the provider's own limit."""
     after: tuple[Id, ...] = ()
+    with_parts_of: tuple[str, ...] = ()
+    """Whose objects exist before this one besides its own owner's."""
     replace: bool = False
     """Whether a changed spec means another object: Kubernetes lets nobody change it."""
     ignore: tuple[str, ...] = ()

@@ -9,14 +9,14 @@ from manifests.routing import SKIP_AWAIT
 from planning import labels
 from planning.order import Id, Part
 from planning.picker import CONFIG_KEY, CONFIG_MOUNT, HEALTH_PORT, METRICS_PORT, POOL_GROUP
-from planning.stack import ServicePlan
+from planning.stack import VariantPlan
 
 _READ = ["get", "list", "watch"]
 _GRACE_SECONDS = 130
 """Longer than an ext-proc stream that the gateway still drains."""
 
 
-def objects(service: ServicePlan) -> tuple[Rendered, ...]:
+def objects(service: VariantPlan) -> tuple[Rendered, ...]:
     """Render every object of the picker, in the order of their registration."""
     return (
         _service_account(service),
@@ -31,18 +31,18 @@ def objects(service: ServicePlan) -> tuple[Rendered, ...]:
     )
 
 
-def _about(service: ServicePlan, **more: Any) -> dict[str, Any]:  # noqa: ANN401, passed through
+def _about(service: VariantPlan, **more: Any) -> dict[str, Any]:  # noqa: ANN401, passed through
     own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
     annotations = {**service.own_annotations, **more.get("annotations", {})}
     return metadata(service.names.picker, service.names.namespace, own, annotations)
 
 
-def _service_account(service: ServicePlan) -> Rendered:
+def _service_account(service: VariantPlan) -> Rendered:
     manifest = rbac.service_account(_about(service))
-    return Rendered(Id(service.key, Part.PICKER_SERVICE_ACCOUNT), manifest, "service-account")
+    return Rendered(Id(service.owner, Part.PICKER_SERVICE_ACCOUNT), manifest, "service-account")
 
 
-def _role(service: ServicePlan) -> Rendered:
+def _role(service: VariantPlan) -> Rendered:
     """Read this pool by name, and what it selects from; the picker asks for objectives and rewrites by namespace."""
     objectives = ["inferenceobjectives", "inferencemodelrewrites"]
     rules = [
@@ -50,42 +50,42 @@ def _role(service: ServicePlan) -> Rendered:
         {
             "apiGroups": [POOL_GROUP],
             "resources": ["inferencepools"],
-            "resourceNames": [service.names.base],
+            "resourceNames": [service.names.pool],
             "verbs": _READ,
         },
         {"apiGroups": [service.picker.objectives_group], "resources": objectives, "verbs": _READ},
     ]
-    return Rendered(Id(service.key, Part.PICKER_ROLE), rbac.role(_about(service), rules), "role")
+    return Rendered(Id(service.owner, Part.PICKER_ROLE), rbac.role(_about(service), rules), "role")
 
 
-def _subjects(service: ServicePlan) -> list[dict[str, str]]:
+def _subjects(service: VariantPlan) -> list[dict[str, str]]:
     return [rbac.subject(service.names.picker, service.names.namespace)]
 
 
-def _role_binding(service: ServicePlan) -> Rendered:
+def _role_binding(service: VariantPlan) -> Rendered:
     manifest = rbac.role_binding(_about(service), service.names.picker, _subjects(service))
-    return Rendered(Id(service.key, Part.PICKER_ROLE_BINDING), manifest, "role-binding")
+    return Rendered(Id(service.owner, Part.PICKER_ROLE_BINDING), manifest, "role-binding")
 
 
-def _metrics_auth(service: ServicePlan) -> Rendered:
+def _metrics_auth(service: VariantPlan) -> Rendered:
     """Let the picker ask who scrapes it, through the role that Kubernetes ships for that."""
     own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
     about = metadata(service.names.picker_cluster_scoped, None, own, service.own_annotations)
     manifest = rbac.cluster_role_binding(about, "system:auth-delegator", _subjects(service))
-    return Rendered(Id(service.key, Part.PICKER_METRICS_AUTH), manifest, "metrics-auth")
+    return Rendered(Id(service.owner, Part.PICKER_METRICS_AUTH), manifest, "metrics-auth")
 
 
-def _config(service: ServicePlan) -> Rendered:
+def _config(service: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": _about(service),
         "data": {CONFIG_KEY: service.picker.config},
     }
-    return Rendered(Id(service.key, Part.PICKER_CONFIG), manifest, "config")
+    return Rendered(Id(service.owner, Part.PICKER_CONFIG), manifest, "config")
 
 
-def _service(service: ServicePlan) -> Rendered:
+def _service(service: VariantPlan) -> Rendered:
     port = service.picker.port
     ports = [
         {
@@ -101,19 +101,19 @@ def _service(service: ServicePlan) -> Rendered:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": _about(service, annotations=SKIP_AWAIT),
-        "spec": {"type": "ClusterIP", "selector": labels.picker_selector(service.names.base), "ports": ports},
+        "spec": {"type": "ClusterIP", "selector": labels.picker_selector(service.names), "ports": ports},
     }
-    return Rendered(Id(service.key, Part.PICKER_SERVICE), manifest, "service")
+    return Rendered(Id(service.owner, Part.PICKER_SERVICE), manifest, "service")
 
 
-def _pool(service: ServicePlan) -> Rendered:
+def _pool(service: VariantPlan) -> Rendered:
     own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
     manifest = {
         "apiVersion": f"{POOL_GROUP}/v1",
         "kind": "InferencePool",
-        "metadata": metadata(service.names.base, service.names.namespace, own, service.own_annotations),
+        "metadata": metadata(service.names.pool, service.names.namespace, own, service.own_annotations),
         "spec": {
-            "selector": {"matchLabels": labels.pool_selector(service.names.base)},
+            "selector": {"matchLabels": labels.pool_selector(service.names)},
             "targetPorts": [{"number": service.port}],
             "endpointPickerRef": {
                 "group": "",
@@ -124,12 +124,12 @@ def _pool(service: ServicePlan) -> Rendered:
             },
         },
     }
-    return Rendered(Id(service.key, Part.POOL), manifest, "pool")
+    return Rendered(Id(service.owner, Part.POOL), manifest, "pool")
 
 
-def _deployment(service: ServicePlan) -> Rendered:
+def _deployment(service: VariantPlan) -> Rendered:
     own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
-    selector = labels.picker_selector(service.names.base)
+    selector = labels.picker_selector(service.names)
     template = {
         "metadata": {
             "labels": {**own, **selector},
@@ -150,10 +150,10 @@ def _deployment(service: ServicePlan) -> Rendered:
         "metadata": _about(service),
         "spec": {"replicas": 1, "selector": {"matchLabels": selector}, "template": template},
     }
-    return Rendered(Id(service.key, Part.PICKER), manifest, "deployment")
+    return Rendered(Id(service.owner, Part.PICKER), manifest, "deployment")
 
 
-def _container(service: ServicePlan) -> Manifest:
+def _container(service: VariantPlan) -> Manifest:
     picker = service.picker
 
     def health(name: str, period: int) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def _container(service: ServicePlan) -> Manifest:
     }
 
 
-def _destination_rule(service: ServicePlan) -> Rendered:
+def _destination_rule(service: VariantPlan) -> Rendered:
     """Make Istio speak TLS to the ext-proc port, and to that port only: metrics are plain HTTP.
 
     The picker makes its own certificate at start, so there is nothing yet to verify it against.
@@ -190,4 +190,4 @@ def _destination_rule(service: ServicePlan) -> Rendered:
         "metadata": _about(service),
         "spec": {"host": service.host(service.names.picker), "trafficPolicy": {"portLevelSettings": settings}},
     }
-    return Rendered(Id(service.key, Part.DESTINATION_RULE), manifest, "destination-rule")
+    return Rendered(Id(service.owner, Part.DESTINATION_RULE), manifest, "destination-rule")

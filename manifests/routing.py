@@ -1,6 +1,7 @@
 """How requests reach a service: the routed Service, the HTTPRoute, and the grant that lets the interceptor look."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from manifests import rbac
 from manifests.objects import Rendered, compact, metadata
@@ -8,20 +9,23 @@ from planning import labels
 from planning.names import LONGEST, shortened
 from planning.order import Id, Part
 from planning.picker import POOL_GROUP
-from planning.stack import GATEWAY_GROUP, ROUTED_PORT, InterceptorGrant, Route, ServicePlan
+from planning.stack import GATEWAY_GROUP, ROUTED_PORT, InterceptorGrant, Route, ServicePlan, VariantPlan
 
 SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}
 """A Service's wait is for endpoints, which come with the pods that are waited for anyway."""
 
 
-def routed_service(service: ServicePlan) -> Rendered:
-    """Render the one Service that carries the routing contract; its port's *name* is what the interceptor reads."""
-    contract = {} if service.resource_id is None else labels.routing_contract(service.resource_id)
-    own = labels.standard(service.names.base, "model-server", service.own_labels)
+def routed_service(variant: VariantPlan) -> Rendered:
+    """Render the Service of a variant; the service's own carries the routing contract.
+
+    The *name* of its port is what the interceptor reads.
+    """
+    contract = {} if variant.resource_id is None else labels.routing_contract(variant.resource_id)
+    own = labels.standard(variant.names.base, "model-server", variant.own_labels)
     port = {
         "name": str(ROUTED_PORT),
         "port": ROUTED_PORT,
-        "targetPort": service.port,
+        "targetPort": variant.port,
         "protocol": "TCP",
         "appProtocol": "http",
     }
@@ -29,30 +33,20 @@ def routed_service(service: ServicePlan) -> Rendered:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": metadata(
-            service.names.base,
-            service.names.namespace,
+            variant.names.base,
+            variant.names.namespace,
             {**own, **contract},
-            {**service.own_annotations, **SKIP_AWAIT},
+            {**variant.own_annotations, **SKIP_AWAIT},
         ),
-        "spec": {
-            "type": "ClusterIP",
-            "selector": labels.role_selector(service.names.base, labels.DECODE),
-            "ports": [port],
-        },
+        "spec": {"type": "ClusterIP", "selector": labels.routed_selector(variant.names), "ports": [port]},
     }
-    return Rendered(Id(service.key, Part.SERVICE), manifest, "service")
+    return Rendered(Id(variant.owner, Part.SERVICE), manifest, "service")
 
 
 def route(service: ServicePlan, wanted: Route) -> Rendered:
-    """Render the HTTPRoute to the service's pool, its prefix rewritten to `/`."""
-    parent, names = wanted.parent, service.names
-    own = labels.standard(names.base, "route", service.own_labels)
-    rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
-    rule = {
-        "matches": [{"path": {"type": "PathPrefix", "value": wanted.path}}],
-        "filters": [{"type": "URLRewrite", "urlRewrite": rewrite}],
-        "backendRefs": [{"group": POOL_GROUP, "kind": "InferencePool", "name": names.base, "weight": 1}],
-    }
+    """Render the HTTPRoute to the service's pools, its prefix rewritten to `/`."""
+    parent, primary = wanted.parent, service.primary
+    names, own = primary.names, labels.standard(primary.names.base, "route", primary.own_labels)
     parent_ref = {
         "group": GATEWAY_GROUP,
         "kind": "Gateway",
@@ -61,14 +55,39 @@ def route(service: ServicePlan, wanted: Route) -> Rendered:
         "sectionName": parent.section_name,
         "port": parent.port,
     }
-    spec = {"parentRefs": [compact(parent_ref)], "hostnames": list(wanted.hostnames), "rules": [rule]}
+    rules = [_rule(wanted.path, headers, backends) for headers, backends in _shares(service)]
+    spec = {"parentRefs": [compact(parent_ref)], "hostnames": list(wanted.hostnames), "rules": rules}
     manifest = {
         "apiVersion": f"{GATEWAY_GROUP}/v1",
         "kind": "HTTPRoute",
-        "metadata": metadata(names.base, names.namespace, own, service.own_annotations),
+        "metadata": metadata(names.base, names.namespace, own, primary.own_annotations),
         "spec": compact(spec),
     }
-    return Rendered(Id(service.key, Part.ROUTE), manifest, f"{service.key}-route")
+    others = tuple(one.owner for one in service.variants[1:])
+    return Rendered(Id(primary.owner, Part.ROUTE), manifest, f"{service.key}-route", with_parts_of=others)
+
+
+def _shares(service: ServicePlan) -> Iterator[tuple[Mapping[str, str], Mapping[str, int]]]:
+    """Yield which requests, by their headers, go to which pools, by weight; the more exact match comes first."""
+    primary, canary = service.primary.names.pool, service.canary
+    if canary is None:
+        yield {}, {primary: 1}
+        return
+    if service.share.headers:
+        yield service.share.headers, {canary.names.pool: 1}
+    # A weight that is absent means 1, so that 0 is written out, too.
+    yield {}, {primary: service.share.primary, canary.names.pool: service.share.canary}
+
+
+def _rule(path: str, headers: Mapping[str, str], backends: Mapping[str, int]) -> dict[str, Any]:
+    rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
+    matched = [{"type": "Exact", "name": name, "value": value} for name, value in headers.items()]
+    pool = {"group": POOL_GROUP, "kind": "InferencePool"}
+    return {
+        "matches": [compact({"path": {"type": "PathPrefix", "value": path}, "headers": matched})],
+        "filters": [{"type": "URLRewrite", "urlRewrite": rewrite}],
+        "backendRefs": [{**pool, "name": name, "weight": weight} for name, weight in backends.items()],
+    }
 
 
 def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Rendered, Rendered]:

@@ -11,7 +11,7 @@ from manifests.objects import Manifest, Rendered, compact, metadata
 from planning import labels, patch
 from planning.order import Id, Part
 from planning.picker import POOL_GROUP
-from planning.stack import ServicePlan
+from planning.stack import VariantPlan
 from planning.workload import Workload
 
 _PARTS = {
@@ -27,26 +27,26 @@ _PASSED = ("affinity", "topologySpreadConstraints")
 """Fields of a pod that a user passes through as they are."""
 
 
-def objects(service: ServicePlan) -> Iterator[Rendered]:
+def objects(service: VariantPlan) -> Iterator[Rendered]:
     """Render everything that serves one model, role by role."""
     if service.decode.sidecar is not None:
         yield from _pool_reader(service)
     for workload in service.roles:
         _, claim, budget, _ = _PARTS[workload.role]
         if workload.claim is not None:
-            yield Rendered(Id(service.key, claim), _claim(service, workload), f"{workload.role}-claim", replace=True)
+            yield Rendered(Id(service.owner, claim), _claim(service, workload), f"{workload.role}-claim", replace=True)
         if workload.disruptions is not None:
-            yield Rendered(Id(service.key, budget), _budget(service, workload), f"{workload.role}-budget")
+            yield Rendered(Id(service.owner, budget), _budget(service, workload), f"{workload.role}-budget")
         yield from _scaled(service, workload)
 
 
-def _scaled(service: ServicePlan, workload: Workload) -> Iterator[Rendered]:
+def _scaled(service: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     """Render the workload, and what owns the number of its replicas where that is not fixed."""
     part, _, _, scaler = _PARTS[workload.role]
     render = _deployment if workload.kind == "Deployment" else _group
     manifest = patch.apply(render(service, workload), workload.patch)
     own = Rendered(
-        Id(service.key, part), manifest, workload.role, wait=workload.wait, origins=_origins(workload, manifest)
+        Id(service.owner, part), manifest, workload.role, wait=workload.wait, origins=_origins(workload, manifest)
     )
     if workload.autoscaler is None:
         yield own
@@ -54,16 +54,16 @@ def _scaled(service: ServicePlan, workload: Workload) -> Iterator[Rendered]:
     yield replace(own, ignore=autoscaling.REPLICAS)
     scales = autoscaling.manifest(service, workload, workload.autoscaler)
     passed = autoscaling.origins(workload.autoscaler)
-    yield Rendered(Id(service.key, scaler), scales, f"{workload.role}-autoscaler", origins=passed)
+    yield Rendered(Id(service.owner, scaler), scales, f"{workload.role}-autoscaler", origins=passed)
 
 
-def _about(service: ServicePlan, name: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
+def _about(service: VariantPlan, name: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
     own = labels.standard(service.names.base, "model-server", service.own_labels)
     return metadata(name, service.names.namespace, own, {**service.own_annotations, **(more or {})})
 
 
-def _deployment(service: ServicePlan, workload: Workload) -> dict[str, Any]:
-    selector = labels.role_selector(service.names.base, workload.role)
+def _deployment(service: VariantPlan, workload: Workload) -> dict[str, Any]:
+    selector = labels.role_selector(service.names, workload.role)
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -90,11 +90,11 @@ def _strategy(workload: Workload) -> dict[str, Any]:
     return {"type": "RollingUpdate", "rollingUpdate": steps}
 
 
-def _group(service: ServicePlan, workload: Workload) -> dict[str, Any]:
+def _group(service: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render a LeaderWorkerSet: the pods of one replica start, fail and end together, and the first of them serves."""
-    base, role = service.names.base, workload.role
-    leads = _template(service, workload, labels.role_selector(base, role), pods.leader(workload))
-    works = _template(service, workload, labels.worker(base, role), pods.worker(workload))
+    own, role = service.names, workload.role
+    leads = _template(service, workload, labels.role_selector(own, role), pods.leader(workload))
+    works = _template(service, workload, labels.worker(own, role), pods.worker(workload))
     strategy = _strategy(workload)
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
@@ -119,7 +119,7 @@ def _group(service: ServicePlan, workload: Workload) -> dict[str, Any]:
 
 
 def _template(
-    service: ServicePlan, workload: Workload, identity: Mapping[str, str], pod: Mapping[str, Any]
+    service: VariantPlan, workload: Workload, identity: Mapping[str, str], pod: Mapping[str, Any]
 ) -> dict[str, Any]:
     own = labels.standard(service.names.base, "model-server", {**service.own_labels, **workload.identity.labels})
     return {
@@ -133,10 +133,10 @@ def _template(
     }
 
 
-def _budget(service: ServicePlan, workload: Workload) -> dict[str, Any]:
+def _budget(service: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render the disruption budget. Of a group, every pod counts: one that goes takes the others with it."""
     selector = (
-        labels.role_selector(service.names.base, workload.role)
+        labels.role_selector(service.names, workload.role)
         if workload.kind == "Deployment"
         else {labels.GROUP: workload.name}
     )
@@ -153,7 +153,7 @@ def _budget(service: ServicePlan, workload: Workload) -> dict[str, Any]:
     }
 
 
-def _claim(service: ServicePlan, workload: Workload) -> dict[str, Any]:
+def _claim(service: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render the template of the claim that each pod makes on devices of a class."""
     return {
         "apiVersion": "resource.k8s.io/v1",
@@ -185,9 +185,9 @@ def _checksum(workload: Workload) -> dict[str, str]:
     return {"checksum/claim": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def _pool_reader(service: ServicePlan) -> Iterator[Rendered]:
+def _pool_reader(service: VariantPlan) -> Iterator[Rendered]:
     """Let the sidecar see which pods are the pool's, so that no client's header sends it anywhere else."""
-    name, key = service.names.decode, service.key
+    name, key = service.names.decode, service.owner
     account = service.decode.identity.service_account or name
     if account == name:
         own = rbac.service_account(_about(service, name))
@@ -197,7 +197,7 @@ def _pool_reader(service: ServicePlan) -> Iterator[Rendered]:
         {
             "apiGroups": [POOL_GROUP],
             "resources": ["inferencepools"],
-            "resourceNames": [service.names.base],
+            "resourceNames": [service.names.pool],
             "verbs": ["list", "watch"],
         },
     ]

@@ -8,7 +8,7 @@ from manifests import picker, routing, serving, storage
 from manifests.objects import Rendered, metadata
 from planning import labels
 from planning.order import AFTER, Id, Part
-from planning.stack import ServicePlan, StackPlan
+from planning.stack import ServicePlan, StackPlan, VariantPlan
 
 
 class ComponentType(StrEnum):
@@ -29,14 +29,17 @@ class Component:
     name: str
     """The component's logical name; its children's begin with it."""
     objects: tuple[Rendered, ...]
+    of: ServicePlan | VariantPlan | None = None
+    """The plan that they are rendered from, where they are one service's or one variant's."""
 
 
 def render(plan: StackPlan) -> tuple[Component, ...]:
     """Render a stack."""
     components = tuple(component for component in _components(plan) if component.objects)
     by_id = {rendered.id: rendered for rendered in objects(components)}
+    fillers = {one.owner: one.weights_of for service in plan.services for one in service.variants}
     return tuple(
-        replace(component, objects=tuple(replace(one, after=_after(one, by_id)) for one in component.objects))
+        replace(component, objects=tuple(replace(one, after=_after(one, by_id, fillers)) for one in component.objects))
         for component in components
     )
 
@@ -49,27 +52,27 @@ def objects(components: Iterable[Component]) -> Iterator[Rendered]:
 
 def _components(plan: StackPlan) -> Iterator[Component]:
     yield Component(ComponentType.NAMESPACES, "namespace", tuple(_namespace(plan, name) for name in plan.namespaces))
-    cached = tuple(one for cache in plan.caches for one in storage.of_cache(cache, plan.labels))
+    cached = tuple(one for cache in plan.caches for one in storage.objects(cache, plan.labels, {}))
     yield Component(ComponentType.CACHES, "caches", cached)
     for service in plan.services:
-        own = (*_weights(service), *_serving(service), routing.routed_service(service))
-        yield Component(ComponentType.MODEL_SERVICE, service.key, own)
-        yield Component(ComponentType.EPP, f"{service.key}-epp", picker.objects(service))
+        own = tuple(one for variant in service.variants for one in _serving(variant))
+        yield Component(ComponentType.MODEL_SERVICE, service.key, own, service)
+        for variant in service.variants:
+            picked = tuple(_marked(picker.objects(variant), variant.generation_mark))
+            yield Component(ComponentType.EPP, f"{service.key}-{variant.mark}epp", picked, variant)
     yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan)))
 
 
-def _weights(service: ServicePlan) -> Iterator[Rendered]:
-    if service.storage is not None:
-        yield from storage.of_service(service.storage, service.own_labels, service.own_annotations)
+def _serving(variant: VariantPlan) -> Iterator[Rendered]:
+    if variant.storage is not None:
+        yield from storage.objects(variant.storage, variant.own_labels, variant.own_annotations)
+    yield from _marked(serving.objects(variant), f"{variant.mark}{variant.generation_mark}")
+    yield from _marked([routing.routed_service(variant)], variant.mark)
 
 
-def _serving(service: ServicePlan) -> Iterator[Rendered]:
-    """Render what serves; the pods of a cache's weights come after those are there."""
-    for one in serving.objects(service):
-        if service.cache is not None and Part.FILL in AFTER[one.id.part]:
-            yield replace(one, after=(Id(storage.cache_owner(service.cache), Part.FILL),))
-        else:
-            yield one
+def _marked(rendered: Iterable[Rendered], mark: str) -> Iterator[Rendered]:
+    """Tell the logical names of a variant's or a generation's objects from others'."""
+    return (replace(one, suffix=f"{mark}{one.suffix}") for one in rendered)
 
 
 def _namespace(plan: StackPlan, name: str) -> Rendered:
@@ -89,19 +92,20 @@ def _routing(plan: StackPlan) -> Iterator[Rendered]:
             yield routing.route(service, service.route)
 
 
-def _after(one: Rendered, existing: Mapping[Id, Rendered]) -> tuple[Id, ...]:
+def _after(one: Rendered, existing: Mapping[Id, Rendered], fillers: Mapping[str, str]) -> tuple[Id, ...]:
     """Return the objects that exist before this one; for a part that is not made, its own predecessors."""
     namespace = one.manifest["metadata"].get("namespace") or _only_namespace(one)
 
-    def before(part: Part) -> Iterator[Id]:
+    def before(owner: str, part: Part) -> Iterator[Id]:
         for earlier in AFTER[part]:
-            wanted = Id(namespace if earlier is Part.NAMESPACE else one.id.owner, earlier)
-            if wanted in existing:
-                yield wanted
+            whose = {Part.NAMESPACE: namespace, Part.FILL: fillers.get(owner, owner)}.get(earlier, owner)
+            if Id(whose, earlier) in existing:
+                yield Id(whose, earlier)
             else:
-                yield from before(earlier)
+                yield from before(whose if earlier is not Part.NAMESPACE else owner, earlier)
 
-    return tuple(dict.fromkeys((*before(one.id.part), *one.after)))
+    own = (each for owner in (one.id.owner, *one.with_parts_of) for each in before(owner, one.id.part))
+    return tuple(dict.fromkeys(own))
 
 
 def _only_namespace(one: Rendered) -> str:

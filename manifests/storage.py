@@ -14,26 +14,8 @@ _UNCHANGED = ("spec",)
 """A Job that is done stays as it was: nobody can change it, and a new one would bring the same weights again."""
 
 
-def cache_owner(key: str) -> str:
-    """Return the owner of a cache's objects, which no service's key is like."""
-    return f"caches.{key}"
-
-
-def of_service(
-    storage: StoragePlan, own_labels: Mapping[str, str], annotations: Mapping[str, str]
-) -> Iterator[Rendered]:
-    """Render what a service needs before its first pod."""
-    yield from _objects(storage, storage.key, "", own_labels, annotations)
-
-
-def of_cache(storage: StoragePlan, own_labels: Mapping[str, str]) -> Iterator[Rendered]:
-    """Render a cache."""
-    yield from _objects(storage, cache_owner(storage.key), f"{storage.key}-", own_labels, {})
-
-
-def _objects(
-    storage: StoragePlan, owner: str, prefix: str, own_labels: Mapping[str, str], annotations: Mapping[str, str]
-) -> Iterator[Rendered]:
+def objects(storage: StoragePlan, own_labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Rendered]:
+    """Render what is needed before the first pod that has the weights."""
     own = labels.standard(storage.name, _COMPONENT, own_labels)
     claim, fill = storage.claim, storage.fill
 
@@ -43,11 +25,12 @@ def _objects(
     if claim is not None:
         # The Job waits for the claim to be bound; of some classes it is bound only when a pod wants it.
         manifest = _claim(claim, about(claim.name, {"pulumi.com/skipAwait": "true"}))
-        identity = Id(owner, Part.WEIGHTS_CLAIM)
-        yield Rendered(identity, manifest, f"{prefix}weights", retain=claim.retain, protect=claim.protect)
+        identity, suffix = Id(storage.owner, Part.WEIGHTS_CLAIM), f"{storage.prefix}weights-{storage.holds}"
+        yield Rendered(identity, manifest, suffix, retain=claim.retain, protect=claim.protect)
     # A Job that failed, or was interrupted, is replaced by the next run instead of being waited for in vain.
     manifest = _job(fill, about(fill.name, {"pulumi.com/replaceUnready": "true"}), own)
-    yield Rendered(Id(owner, Part.FILL), manifest, f"{prefix}fill", wait=fill.wait, ignore=_UNCHANGED)
+    suffix = f"{storage.prefix}fill-{storage.holds}"
+    yield Rendered(Id(storage.owner, Part.FILL), manifest, suffix, wait=fill.wait, ignore=_UNCHANGED)
 
 
 def _claim(claim: ClaimPlan, about: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,13 +5,14 @@ merges by flag name, references are replaced whole, and a group whose `type` cha
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeGuard, TypeVar, cast
 
 from models import flags
 from models.problems import Problem, dotted, echo
+from models.service import Variant
 
 Path = tuple[str | int, ...]
 Value = TypeVar("Value")
@@ -27,6 +28,12 @@ INHERITED_BY_PREFILL = (
     "disruptionBudget",
 )
 """What prefill takes over from its service; replicas, autoscaling and patch are each role's own."""
+INHERITED_BY_CANARY = tuple(
+    field.alias or name
+    for name, field in Variant.model_fields.items()
+    if name not in {"prefill", "replicas", "autoscaling"}
+)
+"""What a canary takes over from its service; the number of its replicas is its own, and prefill inherits in turn."""
 _WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
 _WHOLE_PAIRS = frozenset({("endpointPicker", "tls"), ("env", "*")})
 _TYPED = frozenset({"storage", "rollout", "autoscaling"})
@@ -62,9 +69,9 @@ class Layer:
     origin: Origin
     problems: tuple[Problem, ...] = ()
 
-    def without(self, key: str) -> "Layer":
-        """Return the layer without one of its keys."""
-        return Layer({name: value for name, value in self.tree.items() if name != key}, self.origin)
+    def without(self, *keys: str) -> "Layer":
+        """Return the layer without some of its keys, and without its problems."""
+        return Layer({name: value for name, value in self.tree.items() if name not in keys}, self.origin)
 
     def child(self, key: str) -> "Layer":
         """Return what stands below a key, as a layer."""
@@ -102,7 +109,7 @@ def merge(low: Layer, high: Layer) -> Layer:
 
 
 def effective(tree: Mapping[str, Any]) -> Layer:
-    """Return the tree of a stack with every service over `defaults`, and every `prefill` over its service.
+    """Return the tree of a stack with every service over `defaults`, every `prefill` and `canary` over its service.
 
     `defaults` stays as it was written.
     """
@@ -129,10 +136,14 @@ def _defaults(written: object) -> Layer:
         what = f"is not a mapping{echo(origin.at, written)}"
         return Layer({}, origin, (Problem(dotted(origin.at), what, "write keys with values below it"),))
     own = Layer(cast("dict[str, Any]", written), origin)
-    if own.tree.get("prefill") is None:
-        return merge(nothing, own)
-    merged = merge(nothing, own.without("prefill"))
-    return Layer({**merged.tree, "prefill": own.tree["prefill"]}, merged.origin, merged.problems)
+    apart = {} if own.tree.get("prefill") is None else _only(own.tree, "prefill")
+    merged = merge(nothing, own.without("canary", *apart))
+    problems = (*merged.problems, *(_canary_of_all() if "canary" in own.tree else ()))
+    return Layer({**merged.tree, **apart}, merged.origin, problems)
+
+
+def _canary_of_all() -> Iterator[Problem]:
+    yield Problem("defaults.canary", "would be a canary of every service", "write it in the service that has one")
 
 
 def _services(defaults: Layer, written: object) -> Layer:
@@ -150,35 +161,93 @@ def _service(defaults: Layer, own: Layer) -> Layer:
     """Return a service over the defaults; what is no mapping stays for the specs to refuse, null is taken away."""
     if own.tree is None:
         return Layer(None, own.origin, (_nothing_to_remove(own.origin.at),))
-    if not isinstance(own.tree, dict):
-        return Layer(_copied(cast("object", own.tree)), own.origin)
-    service = merge(defaults.without("prefill"), own.without("prefill"))
-    layers = [layer.child("prefill") for layer in (defaults, own) if "prefill" in layer.tree]
+    if not _is_mapping(own.tree):
+        return Layer(_copied(own.tree), own.origin)
+    every, its = defaults.without("prefill"), own.without("prefill", "canary")
+    service = _numbered(merge(every, its), own)
+    prefills = [layer.child("prefill") for layer in (defaults, own) if "prefill" in layer.tree]
+    whole = _with_prefill(service, prefills)
+    if "canary" not in own.tree:
+        return whole
+    if own.tree["canary"] is None:
+        return Layer(whole.tree, whole.origin, (*whole.problems, _nothing_to_remove((*own.origin.at, "canary"))))
+    return _with(whole, "canary", _canary(whole, prefills, own.child("canary")))
+
+
+def _with(service: Layer, key: str, role: Layer) -> Layer:
+    """Return a service with one of its roles."""
+    origin = Origin(service.origin.at, {**service.origin.below, key: role.origin})
+    return Layer({**service.tree, key: role.tree}, origin, (*service.problems, *role.problems))
+
+
+def _with_prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
+    """Return a service with the prefill that layers make of it; null in the highest takes it away."""
     if not layers:
         return service
     if layers[-1].tree is None:
         problems = () if len(layers) > 1 else (_nothing_to_remove(layers[0].origin.at),)
         return Layer(service.tree, service.origin, (*service.problems, *problems))
-    prefill = _prefill(service, layers)
-    tree = {**service.tree, "prefill": prefill.tree}
-    origin = Origin(service.origin.at, {**service.origin.below, "prefill": prefill.origin})
-    return Layer(tree, origin, (*service.problems, *prefill.problems))
+    return _with(service, "prefill", _prefill(service, layers))
 
 
-def _prefill(service: Layer, layers: list[Layer]) -> Layer:
+def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
     """Return prefill over what it inherits; a null that `defaults` writes may find nothing to remove."""
     highest: object = layers[-1].tree
     if not isinstance(highest, dict):
         return Layer(_copied(highest), layers[-1].origin)
     at = service.origin.child("prefill").at
-    inherited = {key: service.origin.child(key) for key in INHERITED_BY_PREFILL}
-    tree = {key: service.tree[key] for key in INHERITED_BY_PREFILL if key in service.tree}
-    merged = Layer(tree, Origin(at, inherited))
-    for layer in (layer for layer in layers if isinstance(layer.tree, dict)):
+    own = layers[-1] if layers[-1].origin.at == at else Layer({}, Origin(at))
+    merged = _inheriting(service, INHERITED_BY_PREFILL, at, [one for one in layers if isinstance(one.tree, dict)])
+    return _numbered(Layer(merged.tree, merged.origin, merged.problems if own is layers[-1] else ()), own)
+
+
+def _canary(service: Layer, prefills: Sequence[Layer], own: Layer) -> Layer:
+    """Return a canary over its service, and its prefill over the layers of the service's."""
+    if not _is_mapping(own.tree):
+        return Layer(_copied(own.tree), own.origin)
+    beneath = service
+    if "source" in _mapping(own.tree.get("model")) and "model" in service.tree:
+        # Another source is of another size.
+        beneath = Layer({**service.tree, "model": _without(service.tree["model"], "size")}, service.origin)
+    canary = _numbered(_inheriting(beneath, INHERITED_BY_CANARY, own.origin.at, [own.without("prefill")]), own)
+    apart = [one.without("replicas", "autoscaling") for one in prefills if _is_mapping(one.tree)]
+    layers = [*(apart if "prefill" in service.tree else ()), *([own.child("prefill")] if "prefill" in own.tree else ())]
+    whole = _with_prefill(canary, layers)
+    routes = "prefill" in whole.tree or "sidecar" in own.tree
+    return whole if routes else Layer(_without(whole.tree, "sidecar"), whole.origin, whole.problems)
+
+
+def _inheriting(service: Layer, keys: Sequence[str], at: Path, layers: Sequence[Layer]) -> Layer:
+    """Return layers over some keys of a service; what is in neither lacks in the service."""
+    inherited = {key: service.origin.child(key) for key in keys}
+    merged = Layer(_only(service.tree, *keys), Origin(at, inherited))
+    for layer in layers:
         merged = merge(Layer(merged.tree, merged.origin), layer)
-    absent = {key: origin for key, origin in inherited.items() if key not in tree and key not in merged.tree}
-    problems = merged.problems if at == layers[-1].origin.at else ()
-    return Layer(merged.tree, Origin(merged.origin.at, {**absent, **merged.origin.below}), problems)
+    absent = {key: origin for key, origin in inherited.items() if key not in service.tree and key not in merged.tree}
+    return Layer(merged.tree, Origin(merged.origin.at, {**absent, **merged.origin.below}), merged.problems)
+
+
+def _numbered(merged: Layer, own: Layer) -> Layer:
+    """Take away an inherited number of replicas where autoscaling owns it."""
+    inherited = merged.tree.get("autoscaling") is not None and own.tree.get("replicas") is None
+    return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if inherited else merged
+
+
+def _only(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: tree[key] for key in keys if key in tree}
+
+
+def _without(value: object, key: str) -> object:
+    """Return a mapping without a key; anything else is left for the specs to refuse."""
+    return {name: inner for name, inner in _mapping(value).items() if name != key} if _mapping(value) else value
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _over(low: Layer, high: Layer, path: Path, found: list[Problem]) -> Layer:

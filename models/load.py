@@ -57,15 +57,18 @@ class Loaded:
             for problem in further
             if not any(_within(path, self.repaired) for path in (problem.path, *problem.depends_on))
         ]
-        if self.problems or sound:
-            raise ConfigError(_once((*self.problems, *(self._as_written(problem) for problem in sound))))
+        written = [one for one in map(self._as_written, sound) if one is not None]
+        if self.problems or written:
+            raise ConfigError(_once((*self.problems, *written)))
         return self.stack
 
-    def _as_written(self, problem: Problem) -> Problem:
+    def _as_written(self, problem: Problem) -> Problem | None:
+        """Return the problem where its value was written; nothing where it is none there."""
         path, present = self.merged.path_of(problem.path)
         if dotted(path) != problem.path:
             return problem
-        return replace(problem, path=dotted(self.merged.written(path, absent=not present)))
+        written = dotted(self.merged.written(path, absent=not present))
+        return None if problem.said and written != problem.path else replace(problem, path=written)
 
 
 def load(tree: object) -> Loaded:

@@ -22,6 +22,8 @@ class Problem:
     remedy: str
     depends_on: tuple[str, ...] = ()
     """Paths that the verdict read; it is void where one of them is itself mistaken."""
+    said: bool = False
+    """Whether only a value that is written right there is a mistake: what is inherited may be without effect."""
 
     def __str__(self) -> str:
         line = f"{self.path}: {self.what}; {self.remedy}"

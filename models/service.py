@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from models.base import Spec
 from models.role import Resources, Role
@@ -15,6 +15,8 @@ from models.vocabulary import (
     DnsSubdomain,
     Duration,
     Entries,
+    HeaderName,
+    HeaderValue,
     Hostname,
     ImageRef,
     Items,
@@ -26,6 +28,7 @@ from models.vocabulary import (
     Text,
     Url,
     Within,
+    refuse,
 )
 
 _MERGED = "merge them into one: one of type kubernetes.io/dockerconfigjson holds several registries, under auths"
@@ -194,13 +197,9 @@ class ServiceInterceptor(Spec):
     """The id that requests are billed by, unique in the stack; absent: the service's key."""
 
 
-class Service(Role):
-    """One model service; its own keys are those of the decode, or only, role."""
+class Variant(Role):
+    """What a service and its canary have in common; the keys of the role are those of the decode, or only, role."""
 
-    name: Dns1035Label | None = Field(default=None, examples=["chat"])
-    """Base of the object names; absent: the service's key."""
-    namespace: DnsLabel | None = Field(default=None, examples=["search"])
-    """Namespace of the objects; absent: the stack's."""
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"team": "search"}])
     """Labels on the service's objects; never in selectors."""
     annotations: dict[LabelKey, str] = Field(default={}, examples=[{"owner": "search@example.com"}])
@@ -227,9 +226,36 @@ class Service(Role):
     """Read prompts in pods of their own; the service is then the decode role. {} for the service's own settings."""
     sidecar: Sidecar | None = Field(default=None, examples=[{"logLevel": "debug"}])
     """The routing sidecar; only beside prefill, where it is there without being asked for."""
-    route: Route = Route()
-    """The HTTPRoute."""
     endpoint_picker: EndpointPicker = EndpointPicker()
     """The endpoint picker."""
+
+
+class Canary(Variant):
+    """A second variant with pods, pool and picker of its own; one replica, and what is absent is as in the service."""
+
+    weight: Annotated[int, Within(0, 100, "write the percentage of requests for the canary"), Field(examples=[10])]
+    """Percentage of the requests that the canary gets; 0 keeps it running without any."""
+    headers: dict[HeaderName, HeaderValue] = Field(default={}, max_length=16, examples=[{"x-canary": "always"}])
+    """Requests with all of these headers always reach the canary."""
+
+    @field_validator("headers")
+    @classmethod
+    def _names_are_told_apart(cls, headers: dict[str, str]) -> dict[str, str]:
+        if len({name.lower() for name in headers}) < len(headers):
+            raise refuse("names one header twice (capitals make no difference)", "keep one of them", echoed=False)
+        return headers
+
+
+class Service(Variant):
+    """One model service; its own keys are those of the decode, or only, role."""
+
+    name: Dns1035Label | None = Field(default=None, examples=["chat"])
+    """Base of the object names; absent: the service's key."""
+    namespace: DnsLabel | None = Field(default=None, examples=["search"])
+    """Namespace of the objects; absent: the stack's."""
+    canary: Canary | None = Field(default=None, examples=[{"weight": 10}])
+    """A second variant, which gets a share of the requests; absent: none."""
+    route: Route = Route()
+    """The HTTPRoute."""
     interceptor: ServiceInterceptor = ServiceInterceptor()
     """Token metering; meaningful only where the stack has an interceptor."""

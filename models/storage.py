@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from models.base import Spec
 from models.env import EnvName, EnvValue
 from models.role import Resources
-from models.source import ModelSource
+from models.source import ModelSource, served_name
 from models.vocabulary import Dns1035Label, DnsSubdomain, Entries, Items, Quantity, Shape, Text, Url, Within
 
 _FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
@@ -138,26 +138,39 @@ _SOURCE = "hf://Qwen/Qwen3-0.6B"
 
 
 def lend(tree: object) -> object:
-    """Return the tree of a stack in which every service of a shared cache has its source and size; nothing is changed.
+    """Return the tree of a stack in which every variant has what only others say of its model; nothing is changed.
 
-    What a service says itself stays.
+    Services of a shared cache have the cache's source and size, and a canary is asked by its service's model name.
+    What one says itself stays.
     """
     stack, services = _mapping(tree), _mapping(tree).get("services")
     if not isinstance(services, dict):
         return tree
     caches = _mapping(stack.get("caches"))
-    return {**stack, "services": {key: _lent(one, caches) for key, one in cast("dict[str, Any]", services).items()}}
+    return {**stack, "services": {key: _service(one, caches) for key, one in cast("dict[str, Any]", services).items()}}
 
 
-def _lent(service: object, caches: dict[str, Any]) -> object:
-    storage = _mapping(_mapping(service).get("storage"))
-    if storage.get("type") != "shared" or not isinstance(_mapping(service).get("model"), dict):
+def _service(tree: object, caches: dict[str, Any]) -> object:
+    service = _lent(tree, caches)
+    if not _mapping(_mapping(service).get("canary")):
         return service
-    cache, model = _mapping(caches.get(str(storage.get("cache")))), _mapping(_mapping(service)["model"])
+    canary, model = _mapping(_lent(_mapping(service)["canary"], caches)), _mapping(_mapping(service).get("model"))
+    source = model.get("source")
+    name = served_name(model.get("name"), source) if isinstance(source, str) else None
+    if name is not None and isinstance(canary.get("model"), dict):
+        canary = {**canary, "model": {"name": name, **_mapping(canary["model"])}}
+    return {**_mapping(service), "canary": canary}
+
+
+def _lent(tree: object, caches: dict[str, Any]) -> object:
+    storage = _mapping(_mapping(tree).get("storage"))
+    if storage.get("type") != "shared" or not isinstance(_mapping(tree).get("model"), dict):
+        return tree
+    cache, model = _mapping(caches.get(str(storage.get("cache")))), _mapping(_mapping(tree)["model"])
     known = {name: cache[name] for name, valid in _KNOWN.items() if name in cache and _is(valid, cache[name])}
     if model.get("source", known.get("source")) != known.get("source"):
-        return service
-    return {**_mapping(service), "model": {"source": _SOURCE, **known, **model}}
+        return tree
+    return {**_mapping(tree), "model": {"source": _SOURCE, **known, **model}}
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -178,6 +178,13 @@ Url = Annotated[
         "is not a URL", r"https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~/-]*)?", "write http(s)://host:port/path", 512
     ),
 ]
+HeaderName = Annotated[
+    str,
+    Shape("is not a header name", r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "use letters, digits and '-', such as x-canary", 256),
+]
+HeaderValue = Annotated[
+    str, Shape("is not a header value", r"[!-~]([ -~]*[!-~])?", "write printable ASCII without outer blanks", 4096)
+]
 Text = Annotated[str, Shape("is empty", r"\S(.*\S)?", "write some text")]
 Port = Annotated[int, Within(1, 65535, "write a port number, such as 8000")]
 Count = Annotated[int, Within(1, _LARGEST, "write 1 or more")]

@@ -1,37 +1,45 @@
 """Mistakes that only a whole service, or the whole stack, shows."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from models.problems import Problem
 from models.role import Resources
 from models.service import Service
 from models.stack import Stack
 from models.vocabulary import amount
-from planning import accelerators, labels, roles, sources, storage
+from planning import accelerators, canary, context, labels, roles, sources, storage_checks
 from planning.accelerators import AcceleratorClass
-from planning.names import names
-from planning.releases import channel, channels
+from planning.context import Subject, VariantContext
+from planning.releases import Release, channel, channels
 
 
 def problems(stack: Stack) -> list[Problem]:
     """Return every mistake that spans more than one field."""
-    found = [*_release(stack), *_interceptor(stack), *_twins(stack)]
-    found += [*accelerators.problems(stack.accelerators), *_labels(stack)]
+    found = [*_release(stack), *_interceptor(stack), *accelerators.problems(stack.accelerators), *_labels(stack)]
     classes = accelerators.classes(stack.accelerators)
-    if stack.release in channels():
-        found += storage.problems(stack, channel(stack.release), classes)
-    for at, fill in storage.fills(stack):
+    for at, fill in storage_checks.fills(stack):
         found += _container(f"{at}.resources", fill.resources, classes, remedy="remove it")
     for key, service in stack.services.items():
         path = f"services.{key}"
-        found += [*sources.problems(path, service), *_route(path, service, stack), *_metering(path, service, stack)]
-        found += _beside(path, service, classes)
-        if stack.release in channels():
-            found += roles.problems(path, service, stack, channel(stack.release), classes)
-        for at, role in roles.each(path, service):
+        found += [*_route(path, service, stack), *_metering(path, service, stack)]
+        found += canary.problems(path, service, stack)
+    for subject in context.subjects(stack):
+        found += [*sources.problems(subject), *_beside(subject, classes)]
+        for _, at, role in subject.roles:
             found += _container(f"{at}.resources", role.resources, classes)
+    if stack.release in channels():
+        found += _planned(stack, channel(stack.release), classes)
     return found
+
+
+def _planned(stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> Iterator[Problem]:
+    """Check what needs to know the release channel."""
+    variants = [context.of_variant(one, release, classes) for one in context.subjects(stack)]
+    yield from _twins(variants)
+    yield from storage_checks.problems(stack, variants, release)
+    for one in variants:
+        yield from roles.problems(one)
 
 
 def resource_id(stack: Stack, key: str) -> str | None:
@@ -40,13 +48,14 @@ def resource_id(stack: Stack, key: str) -> str | None:
     return (wish.resource_id or key) if stack.interceptor is not None and wish.enabled else None
 
 
-def _beside(path: str, service: Service, classes: Mapping[str, AcceleratorClass]) -> Iterator[Problem]:
+def _beside(subject: Subject, classes: Mapping[str, AcceleratorClass]) -> Iterator[Problem]:
     """Check the containers beside the engine, which take no devices."""
+    path, spec = subject.path, subject.spec
     yield from _container(
-        f"{path}.endpointPicker.resources", service.endpoint_picker.resources, classes, remedy="remove it"
+        f"{path}.endpointPicker.resources", spec.endpoint_picker.resources, classes, remedy="remove it"
     )
-    if service.sidecar is not None:
-        yield from _container(f"{path}.sidecar.resources", service.sidecar.resources, classes, remedy="remove it")
+    if spec.sidecar is not None:
+        yield from _container(f"{path}.sidecar.resources", spec.sidecar.resources, classes, remedy="remove it")
 
 
 def _container(
@@ -80,22 +89,26 @@ def _route(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
 
 
 def _labels(stack: Stack) -> Iterator[Problem]:
-    for key in filter(labels.decided, stack.labels):
-        yield Problem(f"labels.{key}", f"is decided by this program ({key})", "remove it, or use another key")
+    """Refuse labels that are decided here: a user's value could not stand."""
+    written = [("labels", stack.labels)]
+    for subject in context.subjects(stack):
+        written.append((f"{subject.path}.labels", subject.spec.labels))
+        written += [(f"{at}.pod.labels", role.pod.labels) for _, at, role in subject.roles]
+    for at, own in written:
+        for key in filter(labels.decided, own):
+            yield Problem(f"{at}.{key}", f"is decided by this program ({key})", "remove it, or use another key")
 
 
-def _twins(stack: Stack) -> Iterator[Problem]:
+def _twins(variants: Iterable[VariantContext]) -> Iterator[Problem]:
     """Two services must not make one and the same object: the later would take it from the earlier."""
     holders = dict[tuple[str, str, str], str]()
-    for key in sorted(stack.services):
-        service = stack.services[key]
-        own = names(service.namespace or stack.namespace, service.name or key)
-        for kind, name in own.claims:
-            holder = holders.setdefault((own.namespace, kind, name), key)
-            if holder != key:
-                what = f"would make an object of services.{holder} ({kind} {own.namespace}/{name})"
+    for one in sorted(variants, key=lambda one: one.path):
+        for kind, name in one.names.claims:
+            holder = holders.setdefault((one.namespace, kind, name), one.path)
+            if holder != one.path:
+                what = f"would make an object of {holder} ({kind} {one.namespace}/{name})"
                 remedy = "choose another name or namespace for one of them"
-                yield Problem(f"services.{key}", what, remedy, (f"services.{key}", f"services.{holder}"))
+                yield Problem(one.path, what, remedy, (one.path, holder))
                 break
 
 

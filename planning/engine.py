@@ -9,22 +9,20 @@ from models.accelerators import ExtendedResource
 from models.flags import Flag
 from models.problems import Problem
 from models.role import Role
-from models.service import KvCache, Service
-from models.source import scheme, served_name
+from models.service import KvCache, Lora, Variant
+from models.source import served_name
 from models.stack import Tracing
 from models.vocabulary import amount
-from planning import environment, labels, lifecycle, resources, tracing
-from planning.accelerators import AcceleratorClass
+from planning import environment, generation, images, labels, lifecycle, resources, tracing
+from planning.context import RoleContext
 from planning.devices import Layout
 from planning.environment import EnvValue, Variable
-from planning.lifecycle import Drain, Probes
+from planning.lifecycle import Probes
 from planning.releases import Release
 from planning.sidecar import CERTIFICATES
 from planning.sources import ADAPTERS_MOUNT
 
 HOME = "/home/engine"
-BLOCK_SIZE = 64
-"""Tokens in one KV cache block where prefill and decode have to agree, as llm-d's guides have it."""
 _KEEP_ALIVE_SECONDS = 120
 """Longer than the routing sidecar keeps an idle connection to prefill (90 s)."""
 _GROUP = {
@@ -106,66 +104,39 @@ class EnginePlan:
     """The Secret with the certificate that it serves with; absent: it serves plain HTTP."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What was decided about a role before its engine."""
-
-    role: Role
-    name: str
-    workload: str
-    accelerator: AcceleratorClass
-    layout: Layout
-    drain: Drain
-    listens: int
-
-
-def custom(service: Service, role: Role) -> bool:
-    """Say whether the image's own entrypoint runs, without anything generated."""
-    return role.engine.type == "custom" or (role.engine.type is None and scheme(service.model.source) == "image")
-
-
-def image(service: Service, role: Role, vendor: str, release: Release) -> str | None:
-    """Return the engine's image: the written one, the one that holds the weights, or the channel's."""
-    if scheme(service.model.source) == "image":
-        return service.model.source.removeprefix("image://")
-    if role.engine.image is not None:
-        return role.engine.image
-    own = release.images.engine.get(vendor)
-    return None if own is None else own.ref
-
-
-def plan(wanted: Wanted, service: Service, release: Release, traces: Tracing | None) -> EnginePlan:
+def plan(context: RoleContext) -> EnginePlan:
     """Decide the engine of one role."""
-    role, layout = wanted.role, wanted.layout
-    is_custom = custom(service, role)
-    ref = image(service, role, wanted.accelerator.vendor, release)
+    spec, role, layout = context.of.spec, context.role, context.layout
+    ref = images.engine(spec, role, context.accelerator.vendor, context.of.release)
     if ref is None:
         raise ValueError("this class has no engine image")
-    requests, limits = resources.engine(role.resources, layout.devices_per_pod, service.kv_cache.cpu_offload)
-    allocation, count = wanted.accelerator.allocation, layout.devices_per_pod
+    requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
+    allocation, count = context.accelerator.allocation, layout.devices_per_pod
     counted = {allocation.resource_name: str(count)} if isinstance(allocation, ExtendedResource) else {}
-    own = () if is_custom else tuple(_arguments(wanted, service, release, traces))
+    own = () if context.is_custom else tuple(_arguments(context))
+    traces = context.of.stack.observability.tracing
     return EnginePlan(
-        name="engine" if is_custom else "vllm",
+        name="engine" if context.is_custom else "vllm",
         image=ref,
         pull_policy=role.engine.image_pull_policy,
-        command=() if is_custom else ("vllm", "serve"),
+        command=() if context.is_custom else ("vllm", "serve"),
         arguments=_joined((*own, *_spanning(layout, leads=True)), role),
         worker_arguments=_joined((*own, *_spanning(layout, leads=False)), role),
-        env=environment.ordered(generated_env(wanted, service, traces), environment.values(role.engine.env)),
-        port=wanted.listens,
-        probes=lifecycle.probes(role.health, service.model.size),
+        env=environment.ordered(generated_env(context, traces), environment.values(role.engine.env)),
+        port=context.listens,
+        probes=lifecycle.probes(role.health, spec.model.size),
         requests={**requests, **counted},
         limits={**limits, **counted},
-        certificate=_certificate(wanted, service),
+        certificate=_certificate(context),
     )
 
 
-def _certificate(wanted: Wanted, service: Service) -> str | None:
+def _certificate(context: RoleContext) -> str | None:
     """Return the Secret with the certificate that a role serves with: prefill alone, where it is asked over TLS."""
-    if wanted.name != labels.PREFILL or service.sidecar is None or not service.sidecar.tls.prefill:
+    sidecar = context.of.spec.sidecar
+    if context.name != labels.PREFILL or sidecar is None or not sidecar.tls.prefill:
         return None
-    return service.sidecar.tls.certificate
+    return sidecar.tls.certificate
 
 
 def _joined(generated: tuple[str, ...], role: Role) -> tuple[str, ...]:
@@ -173,62 +144,63 @@ def _joined(generated: tuple[str, ...], role: Role) -> tuple[str, ...]:
     return tuple(flags.merge(generated, role.engine.args)) if generated else role.engine.args
 
 
-def generated_env(wanted: Wanted, service: Service, traces: Tracing | None) -> dict[str, EnvValue]:
+def generated_env(context: RoleContext, traces: Tracing | None) -> dict[str, EnvValue]:
     """Return the environment that the engine gets without being asked."""
-    env: dict[str, EnvValue] = {"HOME": HOME}
-    if custom(service, wanted.role):
+    spec, env = context.of.spec, dict[str, EnvValue]({"HOME": HOME})
+    if context.is_custom:
         return env
     # A user id without an entry in the image's passwd has no name, and torch asks for one.
     env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup(wanted.role.health, service.model.size))
-    if service.prefill is not None or service.kv_cache.events or wanted.layout.pods_per_replica > 1:
+    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup(context.role.health, spec.model.size))
+    if spec.prefill is not None or spec.kv_cache.events or context.layout.pods_per_replica > 1:
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
-    if service.prefill is not None and "nixl" in service.kv_cache.connector:
+    if spec.prefill is not None and "nixl" in spec.kv_cache.connector:
         env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
-    if wanted.name == labels.PREFILL:
+    if context.name == labels.PREFILL:
         env["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"] = str(_KEEP_ALIVE_SECONDS)
-    return env | tracing.environment(traces, wanted.workload)
+    return env | tracing.environment(traces, context.workload)
 
 
-def _arguments(wanted: Wanted, service: Service, release: Release, traces: Tracing | None) -> Iterator[str]:
+def _arguments(context: RoleContext) -> Iterator[str]:
     """Yield vLLM's arguments: the model's folder, then one `--flag=value` token for each field."""
-    yield service.storage.mount_path
-    for flag, value in _valued(wanted, service, traces).items():
+    spec, release = context.of.spec, context.of.release
+    yield spec.storage.mount_path
+    for flag, value in _valued(context).items():
         if value is not None:
             yield f"--{flag}={value}"
     yield "--enable-prompt-tokens-details"
-    if wanted.layout.expert:
+    if context.layout.expert:
         yield "--enable-expert-parallel"
-    if wanted.drain.engine is not None:
-        yield f"{release.engine.shutdown_timeout}={wanted.drain.engine}"
-    if service.prefill is not None:
-        yield from _peers(wanted, service, release)
-    if service.kv_cache.events:
-        yield f"--kv-events-config={_json(_events(service, release))}"
-    if service.model.lora is not None:
-        yield from _lora(service)
+    if context.drain.engine is not None:
+        yield f"{release.engine.shutdown_timeout}={context.drain.engine}"
+    if spec.prefill is not None:
+        yield from _peers(context)
+    if spec.kv_cache.events:
+        yield f"--kv-events-config={_json(_events(spec, release))}"
+    if spec.model.lora is not None:
+        yield from _lora(spec.model.lora)
 
 
-def _valued(wanted: Wanted, service: Service, traces: Tracing | None) -> dict[str, object]:
-    role, layout = wanted.role, wanted.layout
-    devices = layout.devices_per_pod > 0
+def _valued(context: RoleContext) -> dict[str, object]:
+    spec, role, layout = context.of.spec, context.role, context.layout
+    devices, traces = layout.devices_per_pod > 0, context.of.stack.observability.tracing
     return {
-        "port": wanted.listens,
-        "served-model-name": served_name(service.model.name, service.model.source),
+        "port": context.listens,
+        "served-model-name": served_name(spec.model.name, spec.model.source),
         "tensor-parallel-size": layout.tensor if layout.tensor > 1 else None,
         "pipeline-parallel-size": layout.pipeline if layout.pipeline > 1 else None,
         "data-parallel-size": layout.data if layout.data > 1 else None,
-        "max-model-len": service.model.max_model_len,
+        "max-model-len": spec.model.max_model_len,
         "max-num-seqs": role.engine.max_num_seqs,
         "gpu-memory-utilization": f"{role.engine.gpu_memory_utilization:g}" if devices else None,
-        "block-size": _block_size(service),
-        "kv-offloading-size": _offload(service.kv_cache),
+        "block-size": _block_size(spec),
+        "kv-offloading-size": _offload(spec.kv_cache),
         "otlp-traces-endpoint": None if traces is None else traces.endpoint,
     }
 
 
-def _block_size(service: Service) -> int | None:
-    return service.kv_cache.block_size or (BLOCK_SIZE if service.prefill is not None else None)
+def _block_size(spec: Variant) -> int | None:
+    return spec.kv_cache.block_size or (generation.BLOCK_SIZE if spec.prefill is not None else None)
 
 
 def _offload(cache: KvCache) -> str | None:
@@ -236,18 +208,18 @@ def _offload(cache: KvCache) -> str | None:
     return None if cache.cpu_offload is None else f"{float(amount(cache.cpu_offload) / 2**30):g}"
 
 
-def _peers(wanted: Wanted, service: Service, release: Release) -> Iterator[str]:
+def _peers(context: RoleContext) -> Iterator[str]:
     """Yield how the roles exchange their cache, and how prefill serves where it is asked over TLS."""
-    transfer = release.engine.kv_transfer[service.kv_cache.connector]
+    transfer = context.of.release.engine.kv_transfer[context.of.spec.kv_cache.connector]
     yield f"--kv-transfer-config={_json(transfer)}"
-    if _certificate(wanted, service) is not None:
+    if _certificate(context) is not None:
         yield f"--ssl-certfile={CERTIFICATES}/tls.crt"
         yield f"--ssl-keyfile={CERTIFICATES}/tls.key"
 
 
-def _events(service: Service, release: Release) -> dict[str, object]:
+def _events(spec: Variant, release: Release) -> dict[str, object]:
     """Return how the engine tells what it holds; the topic names the pod as the picker knows it."""
-    values = {"port": service.engine.port, "model": served_name(service.model.name, service.model.source)}
+    values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
     return {
         key: value.format_map(values) if isinstance(value, str) else value
         for key, value in release.engine.kv_events.items()
@@ -258,10 +230,7 @@ def _json(value: Mapping[str, object]) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _lora(service: Service) -> Iterator[str]:
-    lora = service.model.lora
-    if lora is None:
-        return
+def _lora(lora: Lora) -> Iterator[str]:
     yield "--enable-lora"
     yield f"--max-lora-rank={lora.max_rank}"
     yield f"--max-loras={lora.max_adapters or len(lora.adapters)}"
@@ -282,26 +251,25 @@ def _spanning(layout: Layout, *, leads: bool) -> Iterator[str]:
         yield "--headless"
 
 
-def problems(path: str, wanted: Wanted, service: Service, release: Release) -> list[Problem]:
+def problems(context: RoleContext) -> list[Problem]:
     """Refuse arguments and variables that repeat a field or each other, or that name something that is not there.
 
     Values are not echoed: an argument may hold a credential.
     """
-    role = wanted.role
-    at = f"{path}.engine.args"
+    role, at = context.role, f"{context.path}.engine.args"
     found = list[Problem]()
-    if not custom(service, role):
-        found += flags.problems(at, role.engine.args, release.engine.json_flags)
+    if not context.is_custom:
+        found += flags.problems(at, role.engine.args, context.of.release.engine.json_flags)
         found += [
             Problem(f"{at}[{flag.index}]", f"repeats a field ({_called(flag)})", _instead(_FIELD_OF[flag.switch]))
             for flag in flags.parse(role.engine.args)
             if flag.switch in _FIELD_OF
         ]
-    generated = generated_env(wanted, service, None)
+    generated = generated_env(context, None)
     own = environment.values(role.engine.env)
-    given = {**generated, **(_GROUP if wanted.layout.pods_per_replica > 1 else {})}
+    given = {**generated, **(_GROUP if context.layout.pods_per_replica > 1 else {})}
     reserved = {name: instead for name, instead in _RESERVED.items() if name in generated}
-    found += environment.problems(f"{path}.engine.env", given, own, reserved)
+    found += environment.problems(f"{context.path}.engine.env", given, own, reserved)
     found += environment.dangling_in(at, role.engine.args, given.keys() | own.keys())
     return found
 

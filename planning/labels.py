@@ -6,11 +6,15 @@ Everything that may change (model, version, the llm-d spellings) is a plain labe
 
 from collections.abc import Mapping
 
+from planning.names import Names
+
 _OURS = "inference-stacks.io"
 SERVICE, ROLE, VARIANT = f"{_OURS}/service", f"{_OURS}/role", f"{_OURS}/variant"
+GENERATION = f"{_OURS}/generation"
+"""On pods that exchange their cache: those that do are of one generation."""
 PICKER = f"{_OURS}/endpoint-picker"
 """Instead of `SERVICE` on a picker's pods, so that no pool ever selects a picker."""
-DECODE, PREFILL, PRIMARY = "decode", "prefill", "primary"
+DECODE, PREFILL = "decode", "prefill"
 WORKER_OF = f"{_OURS}/worker-of"
 """Instead of `SERVICE` on the further pods of a replica that spans nodes: they serve nobody directly."""
 GROUP = "leaderworkerset.sigs.k8s.io/name"
@@ -19,19 +23,28 @@ RESOURCE_ID, SERVICE_TYPE = "saturncloud.io/resource-id", "saturncloud.io/servic
 """The routing contract of the token-metering interceptor; both on exactly one Service for each id."""
 
 
-def pool_selector(base: str) -> dict[str, str]:
+def pool_selector(own: Names) -> dict[str, str]:
     """Select the serving pods of every role."""
-    return {SERVICE: base, VARIANT: PRIMARY}
+    return {SERVICE: own.service, **_variant(own)}
 
 
-def role_selector(base: str, role: str) -> dict[str, str]:
+def role_selector(own: Names, role: str) -> dict[str, str]:
     """Select the serving pods of one role."""
-    return {**pool_selector(base), ROLE: role}
+    return {**pool_selector(own), ROLE: role}
 
 
-def picker_selector(base: str) -> dict[str, str]:
+def routed_selector(own: Names) -> dict[str, str]:
+    """Select the decode pods of every generation: who comes past the pool needs no other pod's cache."""
+    return {SERVICE: own.service, VARIANT: own.variant, ROLE: DECODE}
+
+
+def picker_selector(own: Names) -> dict[str, str]:
     """Select the endpoint picker's pods."""
-    return {PICKER: base, VARIANT: PRIMARY}
+    return {PICKER: own.service, **_variant(own)}
+
+
+def _variant(own: Names) -> dict[str, str]:
+    return {VARIANT: own.variant, **({} if own.generation is None else {GENERATION: own.generation})}
 
 
 def standard(base: str, component: str, own: Mapping[str, str]) -> dict[str, str]:
@@ -55,9 +68,9 @@ def serving(base: str, role: str) -> dict[str, str]:
     }
 
 
-def worker(base: str, role: str) -> dict[str, str]:
+def worker(own: Names, role: str) -> dict[str, str]:
     """Mark the further pods of a replica that spans nodes; no pool and no Service selects them."""
-    return {WORKER_OF: base, VARIANT: PRIMARY, ROLE: role}
+    return {WORKER_OF: own.service, **_variant(own), ROLE: role}
 
 
 def decided(key: str) -> bool:

@@ -15,8 +15,8 @@ _ENDPOINT_REMOVAL = 15
 """Until gateway and picker no longer send requests to a pod that ends."""
 _MARGIN = 15
 """From the engine's own deadline to the kill."""
-_WAIT_MARGIN = 60
-"""The wait outlives the workload's own deadline, so that Kubernetes' reason is the one that is reported."""
+WAIT_MARGIN = 60
+"""The wait outlives an object's own deadline, so that Kubernetes' reason is the one that is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +84,4 @@ def wait(rollout: RollingUpdate | Recreate, replicas: int, deadline: int, draine
     """Return how long a deployment run waits: for as many steps as the rollout takes, each with its drain."""
     at_once = replicas if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
     steps = max(1, -(-replicas // max(1, at_once)))
-    return steps * (deadline + drained.grace) + _WAIT_MARGIN
+    return steps * (deadline + drained.grace) + WAIT_MARGIN

@@ -8,9 +8,11 @@ longest derived name would not fit. Two services can still meet where one is *ca
 import hashlib
 from dataclasses import dataclass
 
+PRIMARY, CANARY = "primary", "canary"
+"""The variants of a service."""
 LONGEST = 63
 """Characters of a DNS label, and of a label's value."""
-_LONGEST_SUFFIX = len("-canary-prefill-999-4294967295")
+_LONGEST_SUFFIX = len("-canary-0fe1d-prefill-999-4294967295")
 """The longest value derived from a service's name: the revision label that Kubernetes puts on the further pods of the
 thousandth replica, where replicas span pods (`<workload>-<replica>-<revision>`). Istio's shadow Service of a pool is
 shorter (`<pool>-ip-<8 hex>`).
@@ -23,11 +25,18 @@ _LONGEST_CLAIM = LONGEST - _HASH - 1
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The object names of one service."""
+    """The object names of a service, or of its canary."""
 
     namespace: str
+    service: str
+    """The service, as selectors and routes have it."""
+    variant: str
+    generation: str | None
+    """Of pods that exchange their cache (`planning.generation`); their pool and picker have it, too."""
     base: str
-    """The routed Service, the InferencePool and the HTTPRoute."""
+    """The variant's Service, and the service's HTTPRoute."""
+    pool: str
+    """The InferencePool."""
     decode: str
     """The decode, or only, workload and everything that is its own."""
     prefill: str
@@ -35,7 +44,7 @@ class Names:
     picker: str
     """Every object of the endpoint picker in the namespace."""
     weights: str
-    """The claim of the service's own weights; the name of the Job that fills it begins so, too."""
+    """The claims of the service's own weights, and the Jobs that fill them, before what they hold."""
     picker_cluster_scoped: str
     """The picker's cluster-scoped objects; a colon cannot occur in a namespace, so no two are alike."""
 
@@ -53,20 +62,27 @@ class Names:
             ("workload", self.picker),
             ("Service", self.decode),
             ("Service", self.prefill),
+            ("InferencePool", self.pool),
         )
 
 
-def names(namespace: str, service: str) -> Names:
-    """Return the names of the objects of a service called `service`."""
-    base = shortened(service, _LONGEST_BASE)
+def names(namespace: str, service: str, variant: str = PRIMARY, generation: str | None = None) -> Names:
+    """Return the names of the objects of a variant of a service called `service`."""
+    whole = shortened(service, _LONGEST_BASE)
+    base = whole if variant == PRIMARY else f"{whole}-{variant}"
+    own = base if generation is None else f"{base}-{generation}"
     return Names(
         namespace=namespace,
+        service=whole,
+        variant=variant,
+        generation=generation,
         base=base,
-        decode=f"{base}-decode",
-        prefill=f"{base}-prefill",
-        picker=f"{base}-epp",
-        weights=f"{base}-weights",
-        picker_cluster_scoped=f"inference-stacks:{namespace}:{base}-epp",
+        pool=own,
+        decode=f"{own}-decode",
+        prefill=f"{own}-prefill",
+        picker=f"{own}-epp",
+        weights=f"{whole}-weights",
+        picker_cluster_scoped=f"inference-stacks:{namespace}:{own}-epp",
     )
 
 

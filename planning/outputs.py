@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from planning.stack import ROUTED_PORT, Route, ServicePlan, StackPlan
+from planning.stack import ROUTED_PORT, Route, ServicePlan, StackPlan, VariantPlan
 from planning.workload import Workload
 
 CONTRACT_VERSION = 1
@@ -21,24 +21,32 @@ def stack(plan: StackPlan, facts_digest: str | None) -> dict[str, Any]:
 
 
 def _service(service: ServicePlan) -> dict[str, Any]:
-    route = service.route
+    route, primary = service.route, service.primary
     return {
-        "name": service.names.base,
-        "namespace": service.names.namespace,
-        "model": {"name": service.model, "source": service.source, "digest": _digest(service.source)},
+        "name": primary.names.base,
+        "namespace": primary.names.namespace,
+        "model": _model(primary),
         "urls": _urls(route),
         "paths": [] if route is None else [route.path],
         "hostnames": [] if route is None else sorted(route.hostnames),
         "gateway": _gateway(route),
-        "weight": 100,
-        "primary": _variant(service),
-        "canary": None,
+        "weight": service.share.primary,
+        "primary": _variant(primary),
+        "canary": None if service.canary is None else _canary(service.canary, service.share.canary),
         "profile": None,
-        "interceptor": _interceptor(service),
+        "interceptor": _interceptor(primary),
         "awaited": ["endpointPicker", "workload"],
         "message": "",
-        "warnings": [],
+        "warnings": sorted(service.warnings),
     }
+
+
+def _canary(variant: VariantPlan, weight: int) -> dict[str, Any]:
+    return {**_variant(variant), "weight": weight, "model": _model(variant)}
+
+
+def _model(variant: VariantPlan) -> dict[str, Any]:
+    return {"name": variant.model, "source": variant.source, "digest": _digest(variant.source)}
 
 
 def _digest(source: str) -> str | None:
@@ -59,24 +67,23 @@ def _gateway(route: Route | None) -> dict[str, Any] | None:
     return {"name": parent.name, "namespace": route.parent_namespace, "sectionName": parent.section_name}
 
 
-def _interceptor(service: ServicePlan) -> dict[str, Any] | None:
-    if service.resource_id is None:
+def _interceptor(variant: VariantPlan) -> dict[str, Any] | None:
+    if variant.resource_id is None:
         return None
-    return {"mode": "label", "layout": "service", "resourceId": service.resource_id}
+    return {"mode": "label", "layout": "service", "resourceId": variant.resource_id}
 
 
-def _variant(service: ServicePlan) -> dict[str, Any]:
-    names = service.names
-    classes = {"decode": service.accelerator, "prefill": service.prefill_accelerator}
+def _variant(variant: VariantPlan) -> dict[str, Any]:
+    names = variant.names
     return {
-        "pool": {"group": "inference.networking.k8s.io", "name": names.base},
-        "serviceHost": f"{service.host(names.base)}:{ROUTED_PORT}",
-        "endpointPickerHost": f"{service.host(names.picker)}:{service.picker.port}",
-        "roles": {one.role: _role(one, classes[one.role]) for one in service.roles},
+        "pool": {"group": "inference.networking.k8s.io", "name": names.pool},
+        "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}",
+        "endpointPickerHost": f"{variant.host(names.picker)}:{variant.picker.port}",
+        "roles": {one.role: _role(one, variant.accelerators[one.role]) for one in variant.roles},
     }
 
 
-def _role(workload: Workload, accelerator: str | None) -> dict[str, Any]:
+def _role(workload: Workload, accelerator: str) -> dict[str, Any]:
     return {
         "workload": {"kind": workload.kind, "name": workload.name},
         "scaling": _scaling(workload),
@@ -91,7 +98,7 @@ def _scaling(workload: Workload) -> dict[str, Any]:
     return {"type": autoscaler.type, "minReplicas": autoscaler.least, "maxReplicas": autoscaler.most}
 
 
-def _gpus(workload: Workload, accelerator: str | None) -> dict[str, Any] | None:
+def _gpus(workload: Workload, accelerator: str) -> dict[str, Any] | None:
     count = workload.layout.devices_per_pod * workload.layout.pods_per_replica
     if not count:
         return None

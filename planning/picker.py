@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from models.service import Service
+from models.service import Variant
 from models.stack import Tracing
 from planning import tracing
 from planning.environment import Variable, ordered
@@ -47,7 +47,7 @@ class Picker:
         return hashlib.sha256(self.config.encode()).hexdigest()
 
 
-def plan(service: Service, names: Names, release: Release, traces: Tracing | None) -> Picker:
+def plan(service: Variant, names: Names, release: Release, traces: Tracing | None) -> Picker:
     """Decide the picker of one service."""
     facts, spec = release.picker, service.endpoint_picker
     identity = {
@@ -70,11 +70,11 @@ def plan(service: Service, names: Names, release: Release, traces: Tracing | Non
     )
 
 
-def _arguments(service: Service, names: Names, release: Release, traces: Tracing | None) -> tuple[str, ...]:
+def _arguments(service: Variant, names: Names, release: Release, traces: Tracing | None) -> tuple[str, ...]:
     """Every flag is one token: as two, a boolean's value is silently dropped."""
     spec = service.endpoint_picker
     return (
-        f"--pool-name={names.base}",
+        f"--pool-name={names.pool}",
         f"--pool-namespace={names.namespace}",
         f"--pool-group={POOL_GROUP}",
         f"--config-file={CONFIG_MOUNT}/{CONFIG_KEY}",

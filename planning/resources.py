@@ -41,6 +41,11 @@ def volume(sizes: Mapping[str, str | None], headroom_percent: int) -> str | None
     return f"{_whole(sum(known, Decimal(0)) * (100 + headroom_percent) / 100)}Gi"
 
 
+def claim_gi(size: Decimal | int, headroom_percent: int) -> int:
+    """Return the whole Gi of a claim for weights of this many bytes; at least 1."""
+    return max(1, _whole(Decimal(size) * (100 + headroom_percent) / 100))
+
+
 def _whole(size: Decimal) -> int:
     """Return bytes in Gi, rounded up."""
     return int((size / _GI).to_integral_value(ROUND_CEILING))

@@ -1,99 +1,69 @@
-"""Mistakes in one role of a service, and between its roles."""
+"""Mistakes in one role of a variant, and between its roles."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from models import flags
 from models.problems import Problem
 from models.role import Recreate, Role
-from models.service import Prefill, Service, Sidecar
+from models.service import Sidecar
 from models.source import scheme
-from models.stack import Stack
-from planning import accelerators, autoscaling, devices, engine, labels, lifecycle, patch
+from planning import accelerators, autoscaling, context, devices, engine, images, patch
 from planning.accelerators import AcceleratorClass
-from planning.devices import Layout
-from planning.names import names
-from planning.releases import Release
+from planning.context import RoleContext, VariantContext
 
 
-def each(path: str, service: Service) -> Iterator[tuple[str, Role]]:
-    """Yield every role of a service with where it is written."""
-    yield path, service
-    if service.prefill is not None:
-        yield f"{path}.prefill", service.prefill
-
-
-def problems(
-    path: str, service: Service, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]
-) -> list[Problem]:
-    """Check every role, and that the roles of one service agree."""
-    found = [*_together(path, service, stack, release), *_labels(path, service)]
-    for at, role in each(path, service):
-        accelerator = classes.get(role.accelerator)
-        found += [*accelerators.known(at, role.accelerator, classes), *autoscaling.problems(at, role, stack)]
+def problems(of: VariantContext) -> Iterator[Problem]:
+    """Check every role, and that the roles of one variant agree."""
+    yield from _together(of)
+    sound = list[RoleContext]()
+    for name, path, role in of.roles:
+        accelerator = of.classes.get(role.accelerator)
+        yield from accelerators.known(path, role.accelerator, of.classes)
+        yield from autoscaling.problems(path, role, of.stack)
         if accelerator is None:
             continue
-        layout_problems = devices.problems(at, role, accelerator)
-        found += [*layout_problems, *_image(at, service, role, accelerator, release, stack.release)]
+        layout_problems = devices.problems(path, role, accelerator)
+        yield from layout_problems
+        yield from _image(of, path, role, accelerator)
         if not layout_problems:
-            layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)
-            found += _role(at, service, role, stack, release, accelerator, layout)
-    return found
+            sound.append(context.of_role(of, name, path, role))
+            yield from _role(sound[-1])
+    if len(sound) > 1:
+        yield from _exchange(*sound)
 
 
-def _role(  # noqa: PLR0913, PLR0917, one role and all that it is judged by
-    path: str,
-    service: Service,
-    role: Role,
-    stack: Stack,
-    release: Release,
-    accelerator: AcceleratorClass,
-    layout: Layout,
-) -> Iterator[Problem]:
-    is_prefill = isinstance(role, Prefill)
-    own = names(service.namespace or stack.namespace, service.name or path.split(".")[1])
-    drains = release.engine.shutdown_timeout is not None and not engine.custom(service, role)
-    drained = lifecycle.drain(service.drain_timeout, engine_drains=drains)
-    wanted = engine.Wanted(
-        role=role,
-        name=labels.PREFILL if is_prefill else labels.DECODE,
-        workload=own.prefill if is_prefill else own.decode,
-        accelerator=accelerator,
-        layout=layout,
-        drain=drained,
-        listens=service.engine.port,
-    )
-    yield from engine.problems(path, wanted, service, release)
-    counted = accelerators.resource_names({role.accelerator: accelerator})
-    yield from patch.problems(f"{path}.patch", role.patch, drained.grace, service.drain_timeout, counted)
-    if layout.pods_per_replica > 1:
-        yield from _spanning(path, service, role, release, stack.release)
+def _role(one: RoleContext) -> Iterator[Problem]:
+    yield from engine.problems(one)
+    counted, spec = accelerators.resource_names({one.role.accelerator: one.accelerator}), one.of.spec
+    yield from patch.problems(f"{one.path}.patch", one.role.patch, one.drain.grace, spec.drain_timeout, counted)
+    if one.layout.pods_per_replica > 1:
+        yield from _spanning(one)
 
 
-def _spanning(path: str, service: Service, role: Role, release: Release, name: str) -> Iterator[Problem]:
+def _spanning(one: RoleContext) -> Iterator[Problem]:
     """Check a role whose replica is several pods."""
-    at = f"{path}.parallelism"
-    if engine.custom(service, role):
+    at = f"{one.path}.parallelism"
+    if one.is_custom:
         yield Problem(at, "spans several pods, which a custom engine cannot be told", "keep a replica in one pod")
-    elif not release.engine.nodes:
-        yield Problem(at, f"spans several pods, which the engine of {name} cannot", "keep a replica in one pod")
-    if isinstance(role.rollout, Recreate):
+    elif not one.of.release.engine.nodes:
+        what = f"spans several pods, which the engine of {one.of.stack.release} cannot"
+        yield Problem(at, what, "keep a replica in one pod")
+    if isinstance(one.role.rollout, Recreate):
         remedy = "use type: RollingUpdate; groups are replaced whole in any case"
-        yield Problem(f"{path}.rollout.type", "is not for replicas of several pods (Recreate)", remedy)
+        yield Problem(f"{one.path}.rollout.type", "is not for replicas of several pods (Recreate)", remedy)
 
 
-def _image(  # noqa: PLR0913, PLR0917, one role and all that it is judged by
-    path: str, service: Service, role: Role, accelerator: AcceleratorClass, release: Release, name: str
-) -> Iterator[Problem]:
-    held = scheme(service.model.source) == "image"
-    at = f"{path}.engine.image"
+def _image(of: VariantContext, path: str, role: Role, accelerator: AcceleratorClass) -> Iterator[Problem]:
+    held, at = scheme(of.spec.model.source) == "image", f"{path}.engine.image"
     if held and role.engine.image is not None:
         what = "is a second image beside the one that holds the weights"
         yield Problem(at, what, "remove it, or take the weights from another source")
-    elif engine.custom(service, role) and not held and role.engine.image is None:
+    elif images.is_custom(of.spec, role) and not held and role.engine.image is None:
         yield Problem(at, "is missing, and a custom engine has none of its own", "add the engine's image")
-    elif engine.image(service, role, accelerator.vendor, release) is None:
+    elif images.engine(of.spec, role, accelerator.vendor, of.release) is None:
         yield Problem(
             at,
-            f"is missing and {name} has none for {accelerator.vendor}",
+            f"is missing and {of.stack.release} has none for {accelerator.vendor}",
             "add the engine's image",
             depends_on=(f"{path}.accelerator",),
         )
@@ -102,37 +72,58 @@ def _image(  # noqa: PLR0913, PLR0917, one role and all that it is judged by
         yield Problem(f"{path}.engine.type", what, "remove it; the image's own entrypoint runs")
 
 
-def _together(path: str, service: Service, stack: Stack, release: Release) -> Iterator[Problem]:
+def _together(of: VariantContext) -> Iterator[Problem]:
     """Check prefill and decode against each other."""
-    if service.prefill is None:
-        if service.sidecar is not None:
+    spec, path = of.spec, of.path
+    if spec.prefill is None:
+        if spec.sidecar is not None:
             yield Problem(f"{path}.sidecar", "has nothing to route to (no prefill)", "add prefill or remove sidecar")
         return
-    if release.sidecar is None or release.picker.disaggregated is None:
-        what = f"is not known to {stack.release}"
+    if of.release.sidecar is None or of.release.picker.disaggregated is None:
+        what = f"is not known to {of.stack.release}"
         yield Problem(f"{path}.prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
-    if any(engine.custom(service, role) for _, role in each(path, service)):
-        held = scheme(service.model.source) == "image"
+    if any(images.is_custom(spec, role) for _, _, role in of.roles):
+        held = scheme(spec.model.source) == "image"
         remedy = "remove it, or take the weights from another source" if held else "remove it, or engine.type: custom"
         yield Problem(f"{path}.prefill", "needs vllm in both roles (a custom engine)", remedy)
-    if service.prefill.engine.port != service.engine.port:
-        ports = f"{service.prefill.engine.port}, {service.engine.port}"
+    if spec.prefill.engine.port != spec.engine.port:
+        ports = f"{spec.prefill.engine.port}, {spec.engine.port}"
         what = f"differs from the service's ({ports}), and the pool reaches all pods on one port"
         yield Problem(f"{path}.prefill.engine.port", what, "remove it")
-    yield from _connection(path, service, service.sidecar or Sidecar(), stack, release)
+    yield from _connection(of, spec.sidecar or Sidecar())
 
 
-def _connection(path: str, service: Service, sidecar: Sidecar, stack: Stack, release: Release) -> Iterator[Problem]:
-    connector = service.kv_cache.connector
+def _exchange(decode: RoleContext, prefill: RoleContext) -> Iterator[Problem]:
+    """Refuse roles that could not read each other's cache, which their engines only tell at the first request."""
+    own, other = _cache_flags(decode), _cache_flags(prefill)
+    for name in sorted(own.keys() | other.keys()):
+        if own.get(name) != other.get(name):
+            what = f"differs from the service's in {name}, and the roles exchange their cache"
+            yield Problem(f"{prefill.path}.engine.args", what, "write it in the service's engine.args alone")
+    sizes = decode.layout.tensor, prefill.layout.tensor
+    if max(sizes) % min(sizes):
+        what = f"does not fit the service's ({sizes[1]}, {sizes[0]}), and the roles exchange their cache"
+        yield Problem(f"{prefill.path}.parallelism.tensor", what, "write one that divides the other")
+
+
+def _cache_flags(one: RoleContext) -> dict[str, str | None]:
+    """Return what the arguments of a role say of the form of its cache."""
+    known = frozenset(one.of.release.engine.cache_flags)
+    return {flag.switch: flag.value for flag in flags.parse(one.role.engine.args) if flag.switch in known}
+
+
+def _connection(of: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
+    spec, path = of.spec, of.path
+    connector, release = spec.kv_cache.connector, of.release
     if connector not in release.engine.kv_transfer:
         known = ", ".join(release.engine.kv_transfer)
-        what = f"is not known to the engine of {stack.release} ({connector})"
+        what = f"is not known to the engine of {of.stack.release} ({connector})"
         yield Problem(f"{path}.kvCache.connector", what, f"use one of {known}")
-    if service.kv_cache.cpu_offload is not None:
+    if spec.kv_cache.cpu_offload is not None:
         what = "takes the connector that prefill needs (--kv-offloading-size)"
         yield Problem(f"{path}.kvCache.cpuOffload", what, "remove it, or prefill")
-    if sidecar.engine_port == service.engine.port:
+    if sidecar.engine_port == spec.engine.port:
         what = f"is the service's own port ({sidecar.engine_port}), which the sidecar listens on"
         yield Problem(f"{path}.sidecar.enginePort", what, "choose another, such as 8200")
     if sidecar.tls.prefill and sidecar.tls.certificate is None:
@@ -141,13 +132,3 @@ def _connection(path: str, service: Service, sidecar: Sidecar, stack: Stack, rel
     if sidecar.tls.certificate is not None and not sidecar.tls.prefill:
         what = f"has no effect while nothing is served over TLS ({sidecar.tls.certificate})"
         yield Problem(f"{path}.sidecar.tls.certificate", what, "set sidecar.tls.prefill, or remove it")
-
-
-def _labels(path: str, service: Service) -> Iterator[Problem]:
-    """Refuse labels that are decided here: a user's value could not stand."""
-    written = [(f"{path}.labels", service.labels)]
-    written += [(f"{at}.pod.labels", role.pod.labels) for at, role in each(path, service)]
-    for at, own in written:
-        for key in own:
-            if labels.decided(key):
-                yield Problem(f"{at}.{key}", f"is decided by this program ({key})", "remove it, or use another key")

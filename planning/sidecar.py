@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 
-from models.service import Service, Sidecar
-from models.stack import Tracing
+from models.service import Sidecar
 from planning import tracing
+from planning.context import VariantContext
 from planning.environment import Variable, ordered
-from planning.names import Names
 from planning.picker import POOL_GROUP
-from planning.releases import Release
 
 CERTIFICATES = "/certificates"
 """Folder of the certificate, in the engine that serves it."""
@@ -28,32 +26,34 @@ class SidecarPlan:
     limits: dict[str, str]
 
 
-def plan(service: Service, names: Names, release: Release, traces: Tracing | None) -> SidecarPlan:
-    """Decide the sidecar of a service. The release is known to have one (`planning.checks`)."""
-    facts, image, spec = release.sidecar, release.images.sidecar, service.sidecar or Sidecar()
+def plan(context: VariantContext) -> SidecarPlan:
+    """Decide the sidecar of a variant. The release is known to have one (`planning.checks`)."""
+    spec, release = context.spec, context.release
+    traces, own = context.stack.observability.tracing, spec.sidecar or Sidecar()
+    facts, image = release.sidecar, release.images.sidecar
     if facts is None or image is None:
         raise ValueError("this release has no routing sidecar")
     values = {
-        "port": service.engine.port,
-        "engine_port": spec.engine_port,
-        "connector": service.kv_cache.connector,
-        "namespace": names.namespace,
-        "pool": names.base,
+        "port": spec.engine.port,
+        "engine_port": own.engine_port,
+        "connector": spec.kv_cache.connector,
+        "namespace": context.names.namespace,
+        "pool": context.names.pool,
         "pool_group": POOL_GROUP,
-        "log_level": spec.log_level,
+        "log_level": own.log_level,
     }
     templates = [
         *facts.flags,
-        *(facts.tls if spec.tls.prefill else ()),
+        *(facts.tls if own.tls.prefill else ()),
         *(facts.tracing if traces is not None else ()),
-        *(facts.log_level if spec.log_level is not None else ()),
+        *(facts.log_level if own.log_level is not None else ()),
     ]
     return SidecarPlan(
-        image=spec.image or image.ref,
+        image=own.image or image.ref,
         arguments=tuple(template.format_map(values) for template in templates),
-        env=ordered(tracing.environment(traces, f"{names.base}-sidecar"), {}),
-        port=service.engine.port,
-        engine_port=spec.engine_port,
-        requests=spec.resources.requests,
-        limits=spec.resources.limits,
+        env=ordered(tracing.environment(traces, f"{context.names.base}-sidecar"), {}),
+        port=spec.engine.port,
+        engine_port=own.engine_port,
+        requests=own.resources.requests,
+        limits=own.resources.limits,
     )

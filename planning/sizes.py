@@ -6,15 +6,17 @@ Readers in `facts/` do the asking; a failed read is `Unknown`, never "0 bytes".
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from models.load import Loaded
 from models.problems import Problem
-from models.service import Service
+from models.service import Canary, Model, Service, Variant
 from models.source import scheme
 from models.stack import Stack
 from models.storage import Cache, Dedicated
+from planning.context import subjects
 from planning.facts import Unknown
+from planning.names import CANARY
 from planning.storage import cache_of
 
 _ASKED = ("s3", "kit")
@@ -61,6 +63,8 @@ class Unusable:
 
 
 Answer = Size | Unusable | Unknown
+AnyVariant = TypeVar("AnyVariant", Service, Canary)
+Sized = TypeVar("Sized", Model, Cache)
 
 
 def questions(stack: Stack) -> dict[str, Wanted]:
@@ -70,25 +74,36 @@ def questions(stack: Stack) -> dict[str, Wanted]:
 
 def _questions(stack: Stack) -> Iterator[tuple[str, Wanted]]:
     for key, cache in stack.caches.items():
-        if cache.size is None and scheme(cache.source) in _ASKED:
-            fill = cache.fill
-            yield f"caches.{key}", Wanted(cache.source, fill.endpoint, fill.region, private=bool(fill.secrets))
-    for key, service in stack.services.items():
-        model, storage = service.model, service.storage
-        if isinstance(storage, Dedicated) and storage.size is None and _unknown(service):
-            wanted = Wanted(
-                model.source,
-                model.endpoint or storage.fill.endpoint,
-                model.region or storage.fill.region,
-                model.insecure,
-                model.filter,
-                private=bool(model.secrets or storage.fill.secrets),
-            )
-            yield f"services.{key}.model", wanted
+        wanted = _of_cache(cache)
+        if wanted is not None:
+            yield f"caches.{key}", wanted
+    for subject in subjects(stack):
+        wanted = _of_variant(subject.spec)
+        same = subject.variant == CANARY and wanted == _of_variant(stack.services[subject.key])
+        if wanted is not None and not same:
+            yield f"{subject.path}.model", wanted
 
 
-def _unknown(service: Service) -> bool:
-    return service.model.size is None and scheme(service.model.source) in _ASKED
+def _of_cache(cache: Cache) -> Wanted | None:
+    if cache.size is not None or scheme(cache.source) not in _ASKED:
+        return None
+    return Wanted(cache.source, cache.fill.endpoint, cache.fill.region, private=bool(cache.fill.secrets))
+
+
+def _of_variant(spec: Variant) -> Wanted | None:
+    model, storage = spec.model, spec.storage
+    if not isinstance(storage, Dedicated) or storage.size is not None:
+        return None
+    if model.size is not None or scheme(model.source) not in _ASKED:
+        return None
+    return Wanted(
+        model.source,
+        model.endpoint or storage.fill.endpoint,
+        model.region or storage.fill.region,
+        model.insecure,
+        model.filter,
+        private=bool(model.secrets or storage.fill.secrets),
+    )
 
 
 def answered(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, list[str]]:
@@ -96,11 +111,11 @@ def answered(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, 
 
     A source that no pod could be filled from is a problem of its path.
     """
-    told, found, warnings = dict[str, str](), list[Problem](), list[str]()
+    told, found, warnings = dict[Wanted, str](), list[Problem](), list[str]()
     for path, wanted in questions(loaded.stack).items():
         match answers.get(wanted):
             case Size(bytes=size, packed=False):
-                told[path] = str(size)
+                told[wanted] = str(size)
             case Size(bytes=size):
                 warnings.append(f"{path}: holds {size} compressed bytes, which says too little for the size of a claim")
             case Unusable(field=field, what=what, remedy=remedy):
@@ -113,16 +128,23 @@ def answered(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, 
     return replace(loaded, stack=stack, problems=(*loaded.problems, *found)), warnings
 
 
-def _with_sizes(stack: Stack, told: Mapping[str, str]) -> Stack:
-    caches = {key: _sized(cache, told.get(f"caches.{key}")) for key, cache in stack.caches.items()}
-    services = dict[str, Service]()
-    for key, service in stack.services.items():
-        cache = cache_of(service)
-        size = told.get(f"services.{key}.model") if cache is None else told.get(f"caches.{cache}")
-        model = service.model if size is None else service.model.model_copy(update={"size": size})
-        services[key] = service.model_copy(update={"model": model})
+def _with_sizes(stack: Stack, told: Mapping[Wanted, str]) -> Stack:
+    caches = {key: _told(cache, _of_cache(cache), told) for key, cache in stack.caches.items()}
+    services = {key: _service(one, stack, told) for key, one in stack.services.items()}
     return stack.model_copy(update={"caches": caches, "services": services})
 
 
-def _sized(cache: Cache, size: str | None) -> Cache:
-    return cache if size is None else cache.model_copy(update={"size": size})
+def _service(service: Service, stack: Stack, told: Mapping[Wanted, str]) -> Service:
+    canary = None if service.canary is None else _variant(service.canary, stack, told)
+    return _variant(service, stack, told).model_copy(update={"canary": canary})
+
+
+def _variant(spec: AnyVariant, stack: Stack, told: Mapping[Wanted, str]) -> AnyVariant:
+    cache = stack.caches.get(cache_of(spec) or "")
+    wanted = _of_variant(spec) if cache is None else _of_cache(cache)
+    return spec.model_copy(update={"model": _told(spec.model, wanted, told)})
+
+
+def _told(one: Sized, wanted: Wanted | None, told: Mapping[Wanted, str]) -> Sized:
+    size = None if wanted is None else told.get(wanted)
+    return one if size is None else one.model_copy(update={"size": size})

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from models.problems import Problem
-from models.service import KeyVerification, Model, Service, Verification
+from models.service import KeyVerification, Model, Verification
 from models.source import hub, place, scheme, served_name
 from models.stack import Images
 from planning import resources
+from planning.context import Subject
 from planning.environment import EnvValue, Variable, ordered
-from planning.names import LONGEST, shortened
+from planning.names import LONGEST, PRIMARY, shortened
 from planning.releases import Release
 
 ADAPTERS_MOUNT = "/adapters"
@@ -84,6 +85,18 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """Where a model and its adapters come from, and what brings them."""
+
+    model: Model
+    images: Images
+    """The stack's, over the release's."""
+    release: Release
+    identity: bool
+    """Whether the ServiceAccount of who fetches may open the source."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Item:
     """One thing to fetch or mount: the model, or an adapter."""
 
@@ -97,13 +110,13 @@ class _Item:
     """The claim that it is on; absent: it is fetched."""
 
 
-def plan(model: Model, kept: Kept, images: Images, release: Release, *, identity: bool) -> Weights:
-    """Decide how the model and its adapters come into a pod; `identity`: its ServiceAccount may open the source."""
-    items = tuple(item for item in _items(model, kept) if scheme(item.source) != "image")
+def plan(source: Source, kept: Kept) -> Weights:
+    """Decide how the model and its adapters come into a pod."""
+    items = tuple(item for item in _items(source.model, kept) if scheme(item.source) != "image")
     fetched = [item for item in items if item.claim is None]
     sizes = {item.container: item.size for item in fetched if item.size is not None}
     return Weights(
-        fetches=tuple(_fetch(item, item.path, model, images, release, identity=identity) for item in fetched),
+        fetches=tuple(_fetch(source, item, item.path, {}) for item in fetched),
         mounts=tuple(Mount(item.volume, item.path, item.sub_path) for item in items),
         volumes={item.volume: _limit(fetched, item.volume, kept) for item in fetched},
         claims={item.volume: item.claim for item in items if item.claim is not None},
@@ -111,20 +124,11 @@ def plan(model: Model, kept: Kept, images: Images, release: Release, *, identity
     )
 
 
-def fill(  # noqa: PLR0913, one source and all that brings it to its place
-    model: Model,
-    folder: str,
-    sub_path: str | None,
-    images: Images,
-    release: Release,
-    *,
-    identity: bool,
-    env: Mapping[str, EnvValue],
-) -> Fetch:
+def fill(source: Source, folder: str, sub_path: str | None, env: Mapping[str, EnvValue]) -> Fetch:
     """Decide how the model comes into a folder of a claim, of which `sub_path` is used."""
-    path = f"{CLAIM_MOUNT}/{folder}"
+    model, path = source.model, f"{CLAIM_MOUNT}/{folder}"
     item = _Item(model.source, model.size, _container(model), "model", path, sub_path)
-    return _fetch(item, CLAIM_MOUNT, model, images, release, identity=identity, own=env)
+    return _fetch(source, item, CLAIM_MOUNT, env)
 
 
 def _container(model: Model) -> str:
@@ -160,26 +164,17 @@ def _claim(source: str) -> tuple[str, str | None]:
     return name, path or None
 
 
-def _fetch(  # noqa: PLR0913, as `fill`
-    item: _Item,
-    mount: str,
-    model: Model,
-    images: Images,
-    release: Release,
-    *,
-    identity: bool,
-    own: Mapping[str, EnvValue] | None = None,
-) -> Fetch:
-    kit = scheme(item.source) == "kit"
+def _fetch(source: Source, item: _Item, mount: str, own: Mapping[str, EnvValue]) -> Fetch:
+    model, kit = source.model, scheme(item.source) == "kit"
     secret = next(iter(model.secrets), None) if scheme(item.source) == scheme(model.source) else None
     verify = model.verify if kit else None
-    env = _kit_env(item, model, secret) if kit else _download_env(item.source, model, secret, identity=identity)
+    env = _kit_env(item, model, secret) if kit else _download_env(source, item.source, secret)
     return Fetch(
         name=item.container,
-        image=_image(images, release, kit=kit, verify=verify),
+        image=_image(source, kit=kit, verify=verify),
         command=_command(item, model, verify),
         arguments=() if kit else (_address(item.source), item.path),
-        env=ordered({"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}, own or {}),
+        env=ordered({"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}, own),
         volume=item.volume,
         mount=mount,
         sub_path=item.sub_path,
@@ -189,12 +184,11 @@ def _fetch(  # noqa: PLR0913, as `fill`
     )
 
 
-def _image(images: Images, release: Release, *, kit: bool, verify: Verification | None) -> str:
+def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:
+    own, channels = source.images, source.release.images
     if not kit:
-        return images.downloader or release.images.downloader.ref
-    if verify is not None:
-        return images.kit or release.images.kit_verify.ref
-    return images.kit or release.images.kit.ref
+        return own.downloader or channels.downloader.ref
+    return own.kit or (channels.kit if verify is None else channels.kit_verify).ref
 
 
 def _command(item: _Item, model: Model, verify: Verification | None) -> tuple[str, ...]:
@@ -234,13 +228,14 @@ def _address(source: str) -> str:
     return f"hf://{name}" if revision is None else f"hf://{name}:{revision}"
 
 
-def _download_env(source: str, model: Model, secret: str | None, *, identity: bool) -> dict[str, EnvValue]:
-    if scheme(source) == "hf":
+def _download_env(source: Source, address: str, secret: str | None) -> dict[str, EnvValue]:
+    model = source.model
+    if scheme(address) == "hf":
         token = {} if secret is None else {"HF_TOKEN": _key(secret, "HF_TOKEN")}
         endpoint = {} if model.endpoint is None else {"HF_ENDPOINT": model.endpoint}
         return {"HF_HUB_DISABLE_TELEMETRY": "1", **endpoint, **token}
     return {
-        **({"awsAnonymousCredential": "true"} if secret is None and not identity else {}),
+        **({"awsAnonymousCredential": "true"} if secret is None and not source.identity else {}),
         **({} if model.endpoint is None else {"AWS_ENDPOINT_URL": model.endpoint}),
         **({} if model.region is None else {"AWS_DEFAULT_REGION": model.region}),
         **({} if secret is None else {key: _key(secret, key) for key in _AWS_KEYS}),
@@ -251,11 +246,11 @@ def _key(secret: str, key: str) -> EnvValue:
     return {"secretKeyRef": {"name": secret, "key": key}}
 
 
-def problems(path: str, service: Service) -> list[Problem]:
+def problems(subject: Subject) -> list[Problem]:
     """Refuse what the source cannot use, and a model without a name."""
-    model, found = service.model, list[Problem]()
-    at, kind = f"{path}.model", scheme(service.model.source)
-    if served_name(model.name, model.source) is None:
+    model, found = subject.spec.model, list[Problem]()
+    at, kind = f"{subject.path}.model", scheme(model.source)
+    if subject.variant == PRIMARY and served_name(model.name, model.source) is None:
         what = f"is missing and this source carries none ({model.source})"
         remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
         found.append(Problem(f"{at}.name", what, remedy, (f"{at}.name", f"{at}.source")))
@@ -272,7 +267,8 @@ def problems(path: str, service: Service) -> list[Problem]:
         if given and not kinds & useful:
             wanted = " or ".join(f"{name}://" for name in sorted(useful))
             remedy = f"remove it, or use a source of {wanted}"
-            found.append(Problem(f"{at}.{field}", f"has no effect with this source ({kind}://)", remedy))
+            what = f"has no effect with this source ({kind}://)"
+            found.append(Problem(f"{at}.{field}", what, remedy, said=True))
     if model.insecure and model.verify is not None:
         what = "cannot be asked of a registry that speaks plain HTTP"
         found.append(Problem(f"{at}.verify", what, "remove it, or insecure"))
@@ -281,6 +277,6 @@ def problems(path: str, service: Service) -> list[Problem]:
             what = "cannot be taken out of an image (image://)"
             remedy = "use kit://, hf://, s3:// or pvc://"
             found.append(Problem(f"{at}.lora.adapters.{name}.source", what, remedy))
-    if model.lora is not None and (kind == "image" or service.engine.type == "custom"):
+    if model.lora is not None and (kind == "image" or subject.spec.engine.type == "custom"):
         found.append(Problem(f"{at}.lora", "needs vllm (a custom engine)", "remove it"))
     return found

@@ -1,20 +1,21 @@
 """The plan of a whole stack."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from models.load import Loaded
 from models.service import Service
 from models.source import served_name
 from models.stack import Gateway, Stack
-from planning import accelerators, checks, picker, storage, workload
-from planning.accelerators import AcceleratorClass
-from planning.names import Names, names
+from planning import accelerators, canary, checks, context, labels, picker, storage, workload
+from planning.canary import Share
+from planning.context import VariantContext
+from planning.names import CANARY, PRIMARY, Names
 from planning.picker import Picker
-from planning.releases import Release, channel
+from planning.releases import channel
 from planning.storage import StoragePlan
-from planning.workload import Context, Workload
+from planning.workload import Workload
 
 ROUTED_PORT = 8000
 """Port of the routed Service, in number and name: the interceptor looks for the name first."""
@@ -32,34 +33,44 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class ServicePlan:
-    """Everything that the objects of one service agree about."""
+class VariantPlan:
+    """Everything that the objects of a service, or of its canary, agree about."""
 
-    key: str
+    owner: str
+    """Whose the objects are; the service's key, or one that no service has."""
     names: Names
     own_labels: Mapping[str, str]
     """The users' labels, the service's over the stack's."""
     own_annotations: Mapping[str, str]
     model: str
     source: str
-    accelerator: str
-    prefill_accelerator: str | None
+    accelerators: Mapping[str, str]
+    """The class of each role."""
     decode: Workload
     """The decode, or only, role."""
     prefill: Workload | None
     storage: StoragePlan | None
-    """The claim of the weights; absent: the pods, a cache or the image have them."""
-    cache: str | None
-    """Key of the cache that has the weights."""
+    """The claim of the weights; absent: the pods, a cache, the image or another variant's claim have them."""
+    weights_of: str
+    """Whose Job fills the claim that the pods mount, where one does."""
     port: int
     """The port that pool and Service reach the serving pods on."""
     picker: Picker
-    route: Route | None
     istio: bool
     """Whether the gateway is Istio's, which has to be told to speak TLS to the picker."""
     resource_id: str | None
     """The id that the interceptor bills by, on the routed Service alone."""
     domain: str
+
+    @property
+    def mark(self) -> str:
+        """Return what tells the logical names of the variant's objects from the service's."""
+        return "" if self.names.variant == PRIMARY else f"{self.names.variant}-"
+
+    @property
+    def generation_mark(self) -> str:
+        """Return what tells the logical names of one generation from another's: each is made beside the one before."""
+        return "" if self.names.generation is None else f"{self.names.generation}-"
 
     @property
     def roles(self) -> tuple[Workload, ...]:
@@ -68,10 +79,10 @@ class ServicePlan:
 
     def intent(self) -> dict[str, Any]:
         """Return what a reader of a diff wants to see first."""
-        return {
+        told = {
             "model": self.model,
             "source": self.source,
-            "accelerator": self.accelerator,
+            "accelerator": self.accelerators[labels.DECODE],
             "roles": {
                 one.role: {
                     "replicas": one.replicas,
@@ -81,10 +92,34 @@ class ServicePlan:
                 for one in self.roles
             },
         }
+        return told if self.names.generation is None else {**told, "generation": self.names.generation}
 
     def host(self, name: str) -> str:
         """Return the DNS name of a Service in the service's namespace."""
         return f"{name}.{self.names.namespace}.svc.{self.domain}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePlan:
+    """A service, and how requests reach it."""
+
+    key: str
+    primary: VariantPlan
+    canary: VariantPlan | None
+    share: Share
+    """Of the requests, between the two."""
+    route: Route | None
+    warnings: tuple[str, ...]
+
+    @property
+    def variants(self) -> tuple[VariantPlan, ...]:
+        """Return the service, and its canary where it has one."""
+        return (self.primary,) if self.canary is None else (self.primary, self.canary)
+
+    def intent(self) -> dict[str, Any]:
+        """Return what a reader of a diff wants to see first; the canary's weight is the route's."""
+        told = self.primary.intent()
+        return told if self.canary is None else {**told, "canary": self.canary.intent()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,45 +152,66 @@ def plan(loaded: Loaded) -> StackPlan:
     Raises `ConfigError` with every mistake: those found while reading, and those that only the whole stack shows.
     """
     stack = loaded.finish(checks.problems(loaded.stack))
-    release = channel(stack.release)
-    classes = accelerators.classes(stack.accelerators)
-    services = tuple(_service(stack, release, classes, key) for key in sorted(stack.services))
+    release, classes = channel(stack.release), accelerators.classes(stack.accelerators)
+    contexts = {(one.key, one.variant): context.of_variant(one, release, classes) for one in context.subjects(stack)}
+    services = tuple(
+        _service(key, stack, contexts[key, PRIMARY], contexts.get((key, CANARY))) for key in sorted(stack.services)
+    )
     caches = tuple(storage.of_cache(key, stack, release) for key in sorted(stack.caches))
-    used = tuple(sorted({service.names.namespace for service in services} | {one.namespace for one in caches}))
+    used = {one.primary.names.namespace for one in services} | {one.namespace for one in caches}
     return StackPlan(
         release=stack.release,
         labels=stack.labels,
-        namespaces=used if stack.namespace_options.create else (),
+        namespaces=tuple(sorted(used)) if stack.namespace_options.create else (),
         services=services,
         grants=tuple(_grants(stack, services)),
         caches=caches,
     )
 
 
-def _service(stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass], key: str) -> ServicePlan:
-    spec = stack.services[key]
-    own = names(spec.namespace or stack.namespace, spec.name or key)
-    context = Context(f"services.{key}", own, spec, stack, release, classes)
+def _service(key: str, stack: Stack, own: VariantContext, other: VariantContext | None) -> ServicePlan:
+    spec, primary = stack.services[key], _variant(own, checks.resource_id(stack, key))
+    tried = None if other is None else _beside(primary, _variant(other, None))
     return ServicePlan(
         key=key,
-        names=own,
+        primary=primary,
+        canary=tried,
+        share=canary.share(spec.canary),
+        route=_route(stack, spec, own.names),
+        warnings=tuple(canary.warnings(spec)),
+    )
+
+
+def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
+    spec, stack = of.spec, of.stack
+    roles = {name: workload.plan(context.of_role(of, name, path, role)) for name, path, role in of.roles}
+    cache = storage.cache_of(spec)
+    return VariantPlan(
+        owner=of.owner,
+        names=of.names,
         own_labels={**stack.labels, **spec.labels},
         own_annotations=spec.annotations,
-        model=served_name(spec.model.name, spec.model.source) or key,
+        model=served_name(spec.model.name, spec.model.source) or of.key,
         source=spec.model.source,
-        accelerator=spec.accelerator,
-        prefill_accelerator=None if spec.prefill is None else spec.prefill.accelerator,
-        decode=workload.decode(context),
-        prefill=None if spec.prefill is None else workload.prefill(context, spec.prefill),
-        storage=storage.of_service(key, spec, stack, own, release),
-        cache=storage.cache_of(spec),
+        accelerators={name: role.accelerator for name, _, role in of.roles},
+        decode=roles[labels.DECODE],
+        prefill=roles.get(labels.PREFILL),
+        storage=storage.of_variant(of),
+        weights_of=of.owner if cache is None else storage.cache_owner(cache),
         port=spec.engine.port,
-        picker=picker.plan(spec, own, release, stack.observability.tracing),
-        route=_route(stack, spec, own),
+        picker=picker.plan(spec, of.names, of.release, stack.observability.tracing),
         istio=stack.gateway is not None and stack.gateway.provider == "istio",
-        resource_id=checks.resource_id(stack, key),
+        resource_id=resource_id,
         domain=stack.cluster.domain,
     )
+
+
+def _beside(primary: VariantPlan, tried: VariantPlan) -> VariantPlan:
+    """Return a canary beside its service: where both want one source in one claim, the service's Job brings it."""
+    own, other = tried.storage, primary.storage
+    if own is None or other is None or (own.fill.claim, own.fill.name) != (other.fill.claim, other.fill.name):
+        return tried
+    return replace(tried, storage=None, weights_of=primary.owner)
 
 
 def _route(stack: Stack, spec: Service, own: Names) -> Route | None:
@@ -172,7 +228,8 @@ def _route(stack: Stack, spec: Service, own: Names) -> Route | None:
 def _grants(stack: Stack, services: tuple[ServicePlan, ...]) -> list[InterceptorGrant]:
     if stack.interceptor is None:
         return []
-    metered = sorted({service.names.namespace for service in services if service.resource_id is not None})
+    variants = [service.primary for service in services]
+    metered = sorted({one.names.namespace for one in variants if one.resource_id is not None})
     return [
         InterceptorGrant(namespace, stack.interceptor.namespace, stack.interceptor.service_account_name)
         for namespace in metered

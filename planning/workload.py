@@ -6,17 +6,14 @@ from typing import Any
 
 from models.accelerators import ResourceClaim
 from models.role import Recreate, Role, RollingUpdate
-from models.service import Prefill, Service
-from models.stack import Stack
-from planning import autoscaling, devices, engine, labels, lifecycle, placement, resources, sidecar, sources, storage
+from planning import autoscaling, engine, labels, lifecycle, placement, resources, sidecar, sources, storage
 from planning.accelerators import AcceleratorClass
 from planning.autoscaling import Autoscaler
+from planning.context import RoleContext
 from planning.devices import Layout
 from planning.engine import EnginePlan
 from planning.lifecycle import Drain
-from planning.names import Names
 from planning.placement import Placement
-from planning.releases import Release
 from planning.sidecar import SidecarPlan
 from planning.sources import Weights
 
@@ -80,78 +77,35 @@ class Workload:
         return "LeaderWorkerSet" if self.layout.pods_per_replica > 1 else "Deployment"
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What the roles of one service share."""
-
-    path: str
-    names: Names
-    service: Service
-    stack: Stack
-    release: Release
-    classes: Mapping[str, AcceleratorClass]
-
-
-def decode(context: Context) -> Workload:
-    """Decide the decode, or only, role. Class, image and layout are known to be sound (`planning.checks`)."""
-    service, proxy = context.service, None
-    if service.prefill is not None:
-        proxy = sidecar.plan(service, context.names, context.release, context.stack.observability.tracing)
-    return _plan(context, service, labels.DECODE, proxy)
-
-
-def prefill(context: Context, role: Prefill) -> Workload:
-    """Decide the prefill role."""
-    return _plan(context, role, labels.PREFILL, None)
-
-
-def _plan(context: Context, role: Role, name: str, proxy: SidecarPlan | None) -> Workload:
-    service, own = context.service, context.names
-    accelerator = context.classes[role.accelerator]
-    layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)
-    drains = context.release.engine.shutdown_timeout is not None and not engine.custom(service, role)
-    drained = lifecycle.drain(service.drain_timeout, engine_drains=drains)
-    deadline = lifecycle.fetch(service.model.size) + lifecycle.startup(role.health, service.model.size)
-    workload_name = own.decode if name == labels.DECODE else own.prefill
-    selector = labels.role_selector(own.base, name)
-    budget = role.disruption_budget
-    path = context.path if name == labels.DECODE else f"{context.path}.prefill"
-    autoscaler = autoscaling.plan(path, role, context.stack, context.release)
+def plan(context: RoleContext) -> Workload:
+    """Decide one role. Class, image and layout are known to be sound (`planning.checks`)."""
+    of, role, stack = context.of, context.role, context.of.stack
+    deadline = lifecycle.fetch(of.spec.model.size) + lifecycle.startup(role.health, of.spec.model.size)
+    autoscaler = autoscaling.plan(context.path, role, stack, of.release)
     most = role.replicas if autoscaler is None else autoscaler.most
-    wanted = engine.Wanted(
-        role=role,
-        name=name,
-        workload=workload_name,
-        accelerator=accelerator,
-        layout=layout,
-        drain=drained,
-        listens=service.engine.port if proxy is None else proxy.engine_port,
-    )
+    budget, proxy = role.disruption_budget, sidecar.plan(of) if context.is_proxied else None
     return Workload(
-        role=name,
-        name=workload_name,
-        path=path,
+        role=context.name,
+        name=context.workload,
+        path=context.path,
         replicas=role.replicas if autoscaler is None else None,
         autoscaler=autoscaler,
-        accelerator=accelerator,
-        layout=layout,
-        engine=engine.plan(wanted, service, context.release, context.stack.observability.tracing),
+        accelerator=context.accelerator,
+        layout=context.layout,
+        engine=engine.plan(context),
         weights=sources.plan(
-            service.model,
-            storage.kept(service, context.stack, own),
-            context.stack.images,
-            context.release,
-            identity=role.pod.service_account_name is not None,
+            sources.Source(of.spec.model, stack.images, of.release, identity=role.pod.service_account_name is not None),
+            storage.kept(of),
         ),
         sidecar=proxy,
-        placement=placement.plan(role.pod, accelerator, selector),
-        identity=_identity(role, workload_name if proxy is not None else None),
-        shared_memory=resources.shared_memory(role.pod.shared_memory, layout.devices_per_pod),
-        drain=drained,
+        placement=placement.plan(role.pod, context.accelerator, labels.role_selector(of.names, context.name)),
+        identity=_identity(role, context.workload if proxy is not None else None),
+        shared_memory=resources.shared_memory(role.pod.shared_memory, context.layout.devices_per_pod),
+        drain=context.drain,
         rollout=role.rollout,
         disruptions=budget.max_unavailable if budget.enabled and most > 1 else None,
         progress_deadline=deadline,
-        wait=lifecycle.wait(role.rollout, most, deadline, drained),
+        wait=lifecycle.wait(role.rollout, most, deadline, context.drain),
         patch=role.patch,
     )
 

@@ -1,6 +1,7 @@
 """Stack trees for tests: a valid one, and copies with named deviations."""
 
 import copy
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -220,9 +221,15 @@ def shipped(path: Path) -> dict[str, Any]:
 
 
 def find(everything: list[Manifest], kind: str, name: str) -> Any:
-    """Return the object of a kind and name; exactly one."""
-    (one,) = [one for one in everything if one["kind"] == kind and one["metadata"]["name"] == name]
+    """Return the object of a kind and name, whatever its generation; exactly one."""
+    (one,) = [one for one in everything if one["kind"] == kind and plain(one["metadata"]["name"]) == name]
     return one
+
+
+def plain(name: str) -> str:
+    """Return a name without its generation, and a claim's or Job's without what it holds."""
+    held = re.fullmatch(r"(.+-weights|cache-.+)-[0-9a-f]{8}", name)
+    return held[1] if held else re.sub(r"-[0-9a-f]{5}(?=$|-decode$|-prefill$|-epp$)", "", name)
 
 
 def as_rendered(manifest: Manifest, origins: Mapping[tuple[str | int, ...], str] | None = None) -> Rendered:

@@ -101,7 +101,10 @@ def outcome(stack: dict[str, Any]) -> str | None:
 def leaves(node: dict[str, Any], definitions: dict[str, Any], at: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Walk the schema to its leaves."""
     if "$ref" in node:
+        refused = {name for name, one in node.get("properties", {}).items() if one is False}
         node = definitions[node["$ref"].rpartition("/")[2]]
+        if refused:
+            node = node | {"properties": {key: one for key, one in node["properties"].items() if key not in refused}}
     variants = [one for one in node.get("oneOf", node.get("anyOf", ())) if one.get("type") != "null"]
     if variants:
         for one in variants:

@@ -11,7 +11,7 @@ from components import registration
 from manifests.stack import objects, render
 from planning.names import cache
 from planning.order import Id, Part
-from planning.storage import claim_gi
+from planning.resources import claim_gi
 from tests.shapes import containers, engine, fetching, model_servers, told, volumes
 from tests.stacks import VARIED, find, plan, rendered, tree
 from tests.test_program import run

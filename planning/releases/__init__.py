@@ -61,6 +61,12 @@ class EngineFacts(Sourced):
     """`--kv-events-config`, its texts being templates over the pod's `port` and the `model`'s served name."""
     json_flags: list[str] = Field(default=[])
     """Flags whose value is JSON."""
+    cache_flags: list[str] = Field(default=[])
+    """Flags that must say the same in all roles, because they give the KV cache its form."""
+    neutral_flags: list[str] = Field(default=[])
+    """Flags that change nothing about the KV cache as prefill hands it to decode."""
+    neutral_variables: list[str] = Field(default=[])
+    """Beginnings of the names of environment variables that change nothing about it."""
     metrics: dict[Literal["queue-size", "running-requests", "kv-cache-utilization"], EngineMetric]
     """What autoscaling can follow, by the words of the configuration."""
 

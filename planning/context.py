@@ -1,0 +1,128 @@
+"""What is decided about: a service or its canary, and one role of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from models.role import Role
+from models.service import Sidecar, Variant
+from models.stack import Stack
+from planning import devices, generation, images, labels, lifecycle
+from planning.accelerators import AcceleratorClass
+from planning.devices import Layout
+from planning.lifecycle import Drain
+from planning.names import CANARY, PRIMARY, Names, names
+from planning.releases import Release
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A service or its canary, as it is configured."""
+
+    key: str
+    """Of the service."""
+    variant: str
+    path: str
+    """Where it stands in the configuration."""
+    spec: Variant
+    stack: Stack
+
+    @property
+    def roles(self) -> Iterator[tuple[str, str, Role]]:
+        """Yield name, place in the configuration and settings of every role."""
+        yield labels.DECODE, self.path, self.spec
+        if self.spec.prefill is not None:
+            yield labels.PREFILL, f"{self.path}.prefill", self.spec.prefill
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace of its objects."""
+        return self.stack.services[self.key].namespace or self.stack.namespace
+
+
+@dataclass(frozen=True, slots=True)
+class VariantContext(Subject):
+    """A service or its canary, with all that decisions about it read."""
+
+    names: Names
+    release: Release
+    classes: Mapping[str, AcceleratorClass]
+
+    @property
+    def owner(self) -> str:
+        """Return whose objects they are, which no other service's or cache's are."""
+        return owner(self.key, self.variant)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleContext:
+    """One role, with all that decisions about it read. Its class and layout are known to be sound."""
+
+    of: VariantContext
+    name: str
+    path: str
+    """Where it stands in the configuration."""
+    role: Role
+    accelerator: AcceleratorClass
+    layout: Layout
+    drain: Drain
+
+    @property
+    def workload(self) -> str:
+        """Return the name of the workload object."""
+        return self.of.names.prefill if self.name == labels.PREFILL else self.of.names.decode
+
+    @property
+    def is_custom(self) -> bool:
+        """Say whether the image's own entrypoint runs."""
+        return images.is_custom(self.of.spec, self.role)
+
+    @property
+    def is_proxied(self) -> bool:
+        """Say whether the routing sidecar stands in front of the engine."""
+        return self.name == labels.DECODE and self.of.spec.prefill is not None
+
+    @property
+    def listens(self) -> int:
+        """Return the port that the engine listens on itself."""
+        spec = self.of.spec
+        return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
+
+
+def owner(key: str, variant: str) -> str:
+    """Return whose the objects of a variant are; a dot can occur in no key."""
+    return key if variant == PRIMARY else f"{key}.{variant}"
+
+
+def subjects(stack: Stack) -> Iterator[Subject]:
+    """Yield every service as they are written, each followed by its canary."""
+    for key, service in stack.services.items():
+        yield Subject(key, PRIMARY, f"services.{key}", service, stack)
+        if service.canary is not None:
+            yield Subject(key, CANARY, f"services.{key}.canary", service.canary, stack)
+
+
+def of_variant(subject: Subject, release: Release, classes: Mapping[str, AcceleratorClass]) -> VariantContext:
+    """Return the context of a variant."""
+    stack, spec = subject.stack, subject.spec
+    own = names(
+        subject.namespace,
+        stack.services[subject.key].name or subject.key,
+        subject.variant,
+        generation.of(spec, release, classes),
+    )
+    return VariantContext(subject.key, subject.variant, subject.path, spec, stack, own, release, classes)
+
+
+def of_role(context: VariantContext, name: str, path: str, role: Role) -> RoleContext:
+    """Return the context of a role whose class is known and whose layout is sound."""
+    accelerator = context.classes[role.accelerator]
+    drains = context.release.engine.shutdown_timeout is not None and not images.is_custom(context.spec, role)
+    return RoleContext(
+        of=context,
+        name=name,
+        path=path,
+        role=role,
+        accelerator=accelerator,
+        layout=devices.layout(role.parallelism, role.accelerator_memory, accelerator),
+        drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=drains),
+    )
