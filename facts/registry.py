@@ -199,6 +199,7 @@ class _Kit:
 
     @classmethod
     def read(cls, repository: _Repository) -> Self:
+        """Read manifest and Kitfile; raises `_UnusableError` for what is no ModelKit or ModelPack."""
         body, digest = repository.manifest()
         manifest = json.loads(body)
         config = manifest.get("config", {})

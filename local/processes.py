@@ -49,9 +49,11 @@ class Process:
         return Process(pid, int(fields[19]), _boot())
 
     def alive(self) -> bool:
+        """Tell whether this very process still lives."""
         return Process.of(self.pid) == self
 
     def signal(self, number: signal.Signals) -> None:
+        """Send a signal; nothing where the process is gone."""
         if self.alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)

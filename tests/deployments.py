@@ -88,3 +88,19 @@ def in_namespace(name: str, **services: Any) -> dict[str, Any]:
     """Return a stack that makes its own namespace, metered."""
     stack = tree(**services) | {"namespace": name, "namespaceOptions": {"create": True}}
     return stack | {"interceptor": {"mode": "label", "namespace": "metering"}}
+
+
+def volume(name: str, size: str, class_name: str) -> dict[str, Any]:
+    """Return a volume that claims of a class can be bound to; nothing lies behind it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "accessModes": ["ReadWriteMany"],
+            "capacity": {"storage": size},
+            "hostPath": {"path": "/nowhere"},
+            "storageClassName": class_name,
+            "persistentVolumeReclaimPolicy": "Retain",
+        },
+    }

@@ -36,9 +36,11 @@ class Api:
             connection.close()
 
     def ready(self) -> bool:
+        """Tell whether the API server says that it is ready."""
         return self.get("/readyz")[0] == http.HTTPStatus.OK
 
     def exists(self, path: str) -> bool:
+        """Tell whether there is something under the path."""
         return self.get(path)[0] == http.HTTPStatus.OK
 
     def serves_custom_resources(self) -> bool:

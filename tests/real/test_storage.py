@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deployments import in_namespace
+from tests.deployments import in_namespace, volume
 from tests.stacks import shipped
 
 pytestmark = pytest.mark.real
@@ -22,21 +22,7 @@ def provide(plane, namespace, class_name=None):
         "provisioner": "kubernetes.io/no-provisioner",
         "allowVolumeExpansion": True,
     }
-    volumes = [
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": f"{namespace}-{index}"},
-            "spec": {
-                "accessModes": ["ReadWriteMany"],
-                "capacity": {"storage": "100Gi"},
-                "hostPath": {"path": "/nowhere"},
-                "storageClassName": class_name or namespace,
-                "persistentVolumeReclaimPolicy": "Retain",
-            },
-        }
-        for index in range(2)
-    ]
+    volumes = [volume(f"{namespace}-{index}", "100Gi", class_name or namespace) for index in range(2)]
     objects = {"apiVersion": "v1", "kind": "List", "items": [storage_class, *volumes]}
     plane.kubectl("apply", "-f", "-", input=json.dumps(objects))
 

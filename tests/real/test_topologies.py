@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.deployments import volume
 from tests.stacks import shipped
 
 pytestmark = pytest.mark.real
@@ -65,20 +66,7 @@ def existing(namespace):
         }
         for name in ("adapters", "weights")
     ]
-    volumes = [
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": f"{namespace}-{name}"},
-            "spec": {
-                "accessModes": ["ReadWriteMany"],
-                "capacity": {"storage": "1Gi"},
-                "hostPath": {"path": "/nowhere"},
-                "storageClassName": "",
-            },
-        }
-        for name in ("adapters", "weights")
-    ]
+    volumes = [volume(f"{namespace}-{name}", "1Gi", "") for name in ("adapters", "weights")]
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "models", "namespace": namespace}},
