@@ -14,7 +14,7 @@ from manifests.stack import Component, ComponentType, objects, render
 from models.load import ROOT, Loaded, load
 from models.problems import ConfigError
 from models.stack import Cluster
-from planning import outputs, preflight
+from planning import outputs, preflight, transition
 from planning import stack as planning
 from planning.order import Part
 from planning.stack import ServicePlan, StackPlan, VariantPlan
@@ -35,6 +35,7 @@ def main() -> None:
         raise _stop("The configuration is mistaken", str(error).splitlines()) from None
     access = cluster.Access(pulumi.Config().get("kubeconfig"), loaded.stack.cluster.context)
     digest = _preflight(loaded, components, access)
+    _announce(plan, loaded.stack.cluster, access)
     registry = _register(plan, components, _provider(loaded.stack.cluster, access))
     _export(plan, registry, digest)
 
@@ -69,6 +70,17 @@ def _preflight(loaded: Loaded, components: tuple[Component, ...], access: cluste
     if verdict.errors:
         raise _stop("The cluster lacks what this stack needs", list(verdict.errors))
     return facts.digest(needed)
+
+
+def _announce(plan: StackPlan, spec: Cluster, access: cluster.Access) -> None:
+    """Say what a change means that the list of operations does not tell."""
+    if transition.has_generations(plan):
+        used = {service.primary.names.namespace for service in plan.services}
+        for line in transition.announced(plan, cluster.pools(spec, access, used)):
+            pulumi.log.warn(line)
+    for service in plan.services:
+        for warning in service.warnings:
+            pulumi.log.warn(f"services.{service.key}.{warning}")
 
 
 def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:
@@ -108,8 +120,6 @@ def _export(plan: StackPlan, registry: Registry, digest: str | None) -> None:
         owners = {one.owner for one in service.variants}
         awaited = [one for at, one in registry.items() if at.owner in owners and at.part in _AWAITED]
         contract["services"][service.key]["ready"] = pulumi.Output.all(*[one.urn for one in awaited]).apply(bool)
-        for warning in service.warnings:
-            pulumi.log.warn(f"services.{service.key}.{warning}")
     for name, value in contract.items():
         pulumi.export(name, value)
 

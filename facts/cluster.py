@@ -1,4 +1,4 @@
-"""Reads a cluster's API discovery, with the kubeconfig's own credentials and a deadline."""
+"""Reads a cluster's API discovery and its pools, with the kubeconfig's own credentials and a deadline."""
 
 import http
 import importlib
@@ -6,15 +6,18 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import yaml
 
-from models.stack import Cluster, FileFacts, NoFacts
-from planning.facts import NOTHING_READ, ClusterFacts, Served, Unknown
+from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
+from planning.facts import NOTHING_READ, ClusterFacts, Pools, Served, Unknown
+from planning.picker import POOL_GROUP
+
+Read = TypeVar("Read")
 
 _DEADLINE_SECONDS = 15
 _ATTEMPTS, _PAUSE_SECONDS = 3, 0.5
@@ -23,10 +26,10 @@ _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryL
 
 
 class _RefusedError(Exception):
-    """The API server answered with something else than discovery."""
+    """The API server answered with something else than what was asked."""
 
     def __init__(self, status: int) -> None:
-        super().__init__(f"discovery answered {status}")
+        super().__init__(f"it answered {status}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +83,35 @@ def _kubernetes(part: str) -> Any:  # noqa: ANN401, the client is untyped
     return importlib.import_module(f"kubernetes.{part}")
 
 
+def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | Unknown:
+    """Read the InferencePools of some namespaces, where the configuration lets the cluster be asked."""
+    if not isinstance(spec.facts, LiveFacts):
+        return Unknown(f"cluster.facts is {spec.facts.type}")
+    wanted = tuple(sorted(set(namespaces)))
+
+    def reading() -> Pools:
+        with _client(access) as api:
+            return Pools({at: selector for namespace in wanted for at, selector in _pools(api, namespace)})
+
+    return _within_deadline(reading)
+
+
 def _live(access: Access) -> ClusterFacts:
+    found = _within_deadline(lambda: _discover(access))
+    return ClusterFacts(apis=found if isinstance(found, Unknown) else Served(found))
+
+
+def _within_deadline(reading: Callable[[], Read]) -> Read | Unknown:
     """Read within a deadline that also covers credential plugins, which have none of their own.
 
     The thread is a daemon: a plugin that hangs must not keep the program from ending.
     """
-    answer = queue.SimpleQueue[frozenset[str] | Exception]()
+    answer = queue.SimpleQueue[Read | Exception]()
 
-    def reading() -> None:
+    def trying() -> None:
         for attempt in range(_ATTEMPTS):
             try:
-                answer.put(_discover(access))
+                answer.put(reading())
             except Exception as error:  # noqa: BLE001, every way to fail is the same fact: unknown, and why
                 if isinstance(error, _RefusedError) or attempt == _ATTEMPTS - 1:
                     answer.put(error)
@@ -99,14 +120,14 @@ def _live(access: Access) -> ClusterFacts:
             else:
                 return
 
-    threading.Thread(target=reading, daemon=True).start()
+    threading.Thread(target=trying, daemon=True).start()
     try:
         found = answer.get(timeout=_DEADLINE_SECONDS)
     except queue.Empty:
-        return ClusterFacts(apis=Unknown(f"the cluster did not answer within {_DEADLINE_SECONDS} seconds"))
+        return Unknown(f"the cluster did not answer within {_DEADLINE_SECONDS} seconds")
     if isinstance(found, Exception):
-        return ClusterFacts(apis=Unknown(f"the cluster could not be read ({_reason(found)})"))
-    return ClusterFacts(apis=Served(found))
+        return Unknown(f"the cluster could not be read ({_reason(found)})")
+    return found
 
 
 def _reason(error: Exception) -> str:
@@ -114,7 +135,7 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, _RefusedError) else type(error).__name__
 
 
-def _discover(access: Access) -> frozenset[str]:
+def _client(access: Access) -> Any:  # noqa: ANN401, the client is untyped
     client, config = _kubernetes("client"), _kubernetes("config")
     settings = client.Configuration()
     settings.retries = False
@@ -123,13 +144,25 @@ def _discover(access: Access) -> frozenset[str]:
     else:
         content = yaml.safe_load(access.kubeconfig)
         config.load_kube_config_from_dict(content, context=access.context, client_configuration=settings)
-    with client.ApiClient(settings) as api:
-        return frozenset(kind for path in ("/api", "/apis") for kind in _kinds(_get(api, path)))
+    return client.ApiClient(settings)
 
 
-def _get(api: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401, the client is untyped
+def _discover(access: Access) -> frozenset[str]:
+    with _client(access) as api:
+        return frozenset(kind for path in ("/api", "/apis") for kind in _kinds(_get(api, path, _AGGREGATED)))
+
+
+def _pools(api: Any, namespace: str) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:  # noqa: ANN401, untyped
+    """Yield place and selector of each."""
+    found = _get(api, f"/apis/{POOL_GROUP}/v1/namespaces/{namespace}/inferencepools", "application/json")
+    for one in found["items"]:
+        selector = one["spec"].get("selector", {}).get("matchLabels", {})
+        yield (namespace, one["metadata"]["name"]), {str(key): str(value) for key, value in selector.items()}
+
+
+def _get(api: Any, path: str, accepted: str) -> Mapping[str, Any]:  # noqa: ANN401, the client is untyped
     response = api.call_api(
-        *api.param_serialize("GET", path, header_params={"Accept": _AGGREGATED}, auth_settings=["BearerToken"]),
+        *api.param_serialize("GET", path, header_params={"Accept": accepted}, auth_settings=["BearerToken"]),
         _request_timeout=_DEADLINE_SECONDS,
     )
     response.read()

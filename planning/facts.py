@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -35,6 +35,14 @@ class ClusterFacts:
             return None
         known = {kind: kind in self.apis.kinds for kind in sorted(set(needed))}
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """The InferencePools that are there."""
+
+    selectors: Mapping[tuple[str, str], Mapping[str, str]]
+    """The labels that each selects pods by; by namespace and name."""
 
 
 NOTHING_READ = ClusterFacts(apis=Unknown("cluster.facts is none"))

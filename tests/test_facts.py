@@ -11,7 +11,7 @@ import yaml
 from facts import cluster
 from facts.cluster import Access
 from models.stack import Cluster, FileFacts, NoFacts
-from planning.facts import NOTHING_READ, Served, Unknown
+from planning.facts import NOTHING_READ, Pools, Served, Unknown
 
 
 def discovery(*kinds):
@@ -27,7 +27,12 @@ def discovery(*kinds):
     }
 
 
+POOL = {"spec": {"selector": {"matchLabels": {"inference-stacks.io/service": "qwen"}}}}
 ANSWERS = {
+    "/apis/inference.networking.k8s.io/v1/namespaces/models/inferencepools": {
+        "items": [POOL | {"metadata": {"name": "qwen"}}, {"metadata": {"name": "bare"}, "spec": {}}]
+    },
+    "/apis/inference.networking.k8s.io/v1/namespaces/chat/inferencepools": {"items": []},
     "/api": discovery(("", "v1", "Service")),
     "/apis": discovery(("apps", "v1", "Deployment"), ("inference.networking.k8s.io", "v1", "InferencePool")),
 }
@@ -145,3 +150,21 @@ def test_the_cluster_is_called_what_the_context_calls_it(server):
     text = kubeconfig(server, {"token": "right"})
     assert cluster.name(Access(text, None)) == "one"
     assert cluster.name(Access("{}", None)) is None
+
+
+def test_the_pools_of_the_namespaces_in_use_are_read(server):
+    found = cluster.pools(Cluster(), Access(kubeconfig(server, {"token": "right"}), None), ["models", "chat", "models"])
+    assert found == Pools({("models", "qwen"): {"inference-stacks.io/service": "qwen"}, ("models", "bare"): {}})
+    assert server.seen == ["Bearer right"] * 2
+
+
+def test_pools_that_may_not_be_read_are_unknown(server):
+    found = cluster.pools(Cluster(), Access(kubeconfig(server, {"token": "wrong"}), None), ["models"])
+    assert found == Unknown("the cluster could not be read (it answered 403)")
+
+
+@pytest.mark.parametrize("facts", [NoFacts(type="none"), FileFacts(type="file", path="facts.json")])
+def test_pools_are_asked_of_a_live_cluster_alone(server, facts):
+    found = cluster.pools(Cluster(facts=facts), Access(kubeconfig(server, {"token": "right"}), None), ["models"])
+    assert found == Unknown(f"cluster.facts is {facts.type}")
+    assert server.seen == []

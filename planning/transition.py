@@ -1,0 +1,45 @@
+"""What a preview says of changes that make a second set of pods beside the first."""
+
+from collections.abc import Iterator
+
+from planning import labels
+from planning.facts import Pools, Unknown
+from planning.stack import StackPlan, VariantPlan
+
+
+def has_generations(plan: StackPlan) -> bool:
+    """Say whether any pods exchange their cache, so that it matters which pools are there."""
+    return any(one.names.generation is not None for service in plan.services for one in service.variants)
+
+
+def announced(plan: StackPlan, pools: Pools | Unknown) -> Iterator[str]:
+    """Say for every variant whose pods cannot share a cache with those that run what will happen."""
+    for service in plan.services:
+        for variant in service.variants:
+            if variant.names.generation is None:
+                continue
+            if isinstance(pools, Unknown):
+                yield f"services.{variant.owner}: whether pods of another generation run went unchecked: {pools.reason}"
+            else:
+                yield from _beside(variant, pools)
+
+
+def _beside(variant: VariantPlan, pools: Pools) -> Iterator[str]:
+    own = variant.names
+    mine = {labels.SERVICE: own.service, labels.VARIANT: own.variant}
+    found = {
+        name: selector.get(labels.GENERATION)
+        for (namespace, name), selector in sorted(pools.selectors.items())
+        if namespace == own.namespace and mine.items() <= selector.items()
+    }
+    if not found or own.generation in found.values():
+        return
+    old = ", ".join(
+        f"{name} ({'one role' if generation is None else generation})" for name, generation in found.items()
+    )
+    count = sum(one.layout.devices_per_pod * one.layout.pods_per_replica * one.most for one in variant.roles)
+    devices = f", with up to {count} more devices in use meanwhile" if count else ""
+    yield (
+        f"services.{variant.owner}: its pods cannot share a KV cache with those of {old}: pool {own.pool} comes up "
+        f"beside it{devices}, then requests move, then the old pods go"
+    )
