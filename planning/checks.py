@@ -8,7 +8,7 @@ from models.role import Resources
 from models.service import Service
 from models.stack import Stack
 from models.vocabulary import amount
-from planning import accelerators, labels, roles, sources, storage
+from planning import accelerators, labels, picker, roles, sources, storage
 from planning.accelerators import AcceleratorClass
 from planning.names import names
 from planning.releases import channel, channels
@@ -29,6 +29,7 @@ def problems(stack: Stack) -> list[Problem]:
         found += _beside(path, service, classes)
         if stack.release in channels():
             found += roles.problems(path, service, stack, channel(stack.release), classes)
+            found += picker.problems(path, service, channel(stack.release))
         for at, role in roles.each(path, service):
             found += _container(f"{at}.resources", role.resources, classes)
     return found
