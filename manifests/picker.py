@@ -3,7 +3,7 @@
 from typing import Any
 
 from manifests import rbac
-from manifests.objects import Manifest, Rendered, metadata
+from manifests.objects import Manifest, Rendered, compact, metadata
 from manifests.pods import CONTAINER_SECURITY, environment, security
 from manifests.routing import SKIP_AWAIT
 from planning import labels
@@ -112,17 +112,20 @@ def _pool(service: VariantPlan) -> Rendered:
         "apiVersion": f"{POOL_GROUP}/v1",
         "kind": "InferencePool",
         "metadata": metadata(service.names.pool, service.names.namespace, own, service.own_annotations),
-        "spec": {
-            "selector": {"matchLabels": labels.pool_selector(service.names)},
-            "targetPorts": [{"number": service.port}],
-            "endpointPickerRef": {
-                "group": "",
-                "kind": "Service",
-                "name": service.names.picker,
-                "port": {"number": service.picker.port},
-                "failureMode": "FailClose",
-            },
-        },
+        "spec": compact(
+            {
+                "selector": {"matchLabels": labels.pool_selector(service.names)},
+                "targetPorts": [{"number": service.port}],
+                "appProtocol": service.picker.pool_app_protocol,
+                "endpointPickerRef": {
+                    "group": "",
+                    "kind": "Service",
+                    "name": service.names.picker,
+                    "port": {"number": service.picker.port},
+                    "failureMode": "FailClose",
+                },
+            }
+        ),
     }
     return Rendered(Id(service.owner, Part.POOL), manifest, "pool")
 

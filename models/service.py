@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, field_validator
 
 from models.base import Spec
+from models.picker import EndpointPicker
 from models.role import Resources, Role
 from models.source import ModelSource
 from models.storage import Ephemeral, Storage
@@ -171,21 +172,6 @@ class Route(Spec):
     """Make the route; off: the service is reached inside the cluster only."""
     hostnames: Items[Hostname] = Field(default=(), examples=[["llm.example.com"]])
     """Hosts that the route answers to; absent: every host of the gateway's listener."""
-
-
-class EndpointPicker(Spec):
-    """The endpoint picker of the service's InferencePool."""
-
-    image: ImageRef | None = Field(default=None, examples=["registry.example/endpoint-picker:v0.10.0"])
-    """The picker's image; absent: the release channel's."""
-    port: Port = 9002
-    """Port of the ext-proc server."""
-    log_level: Annotated[int, Within(0, 10, "write 1 for normal, 4 for debugging")] = 1
-    """Verbosity (`--v`)."""
-    metrics_auth: bool = True
-    """Let only identities that may get /metrics read the picker's metrics."""
-    resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
-    """Requests and limits of the picker, replaced whole."""
 
 
 class ServiceInterceptor(Spec):

@@ -8,7 +8,7 @@ from models.role import Resources
 from models.service import Service
 from models.stack import Stack
 from models.vocabulary import amount
-from planning import accelerators, canary, context, labels, roles, sources, storage_checks
+from planning import accelerators, canary, context, labels, picker, roles, sources, storage_checks
 from planning.accelerators import AcceleratorClass
 from planning.context import Subject, VariantContext
 from planning.releases import Release, channel, channels
@@ -40,6 +40,7 @@ def _planned(stack: Stack, release: Release, classes: Mapping[str, AcceleratorCl
     yield from storage_checks.problems(stack, variants, release)
     for one in variants:
         yield from roles.problems(one)
+        yield from picker.problems(one)
 
 
 def resource_id(stack: Stack, key: str) -> str | None:

@@ -13,7 +13,7 @@ from models.service import KvCache, Lora, Variant
 from models.source import served_name
 from models.stack import Tracing
 from models.vocabulary import amount
-from planning import environment, generation, images, labels, lifecycle, resources, tracing
+from planning import environment, images, labels, lifecycle, picker_config, resources, tracing
 from planning.context import RoleContext
 from planning.devices import Layout
 from planning.environment import EnvValue, Variable
@@ -152,7 +152,7 @@ def generated_env(context: RoleContext, traces: Tracing | None) -> dict[str, Env
     # A user id without an entry in the image's passwd has no name, and torch asks for one.
     env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup(context.role.health, spec.model.size))
-    if spec.prefill is not None or spec.kv_cache.events or context.layout.pods_per_replica > 1:
+    if spec.prefill is not None or _publishes(spec) or context.layout.pods_per_replica > 1:
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     if spec.prefill is not None and "nixl" in spec.kv_cache.connector:
         env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
@@ -175,7 +175,7 @@ def _arguments(context: RoleContext) -> Iterator[str]:
         yield f"{release.engine.shutdown_timeout}={context.drain.engine}"
     if spec.prefill is not None:
         yield from _peers(context)
-    if spec.kv_cache.events:
+    if _publishes(spec):
         yield f"--kv-events-config={_json(_events(spec, release))}"
     if spec.model.lora is not None:
         yield from _lora(spec.model.lora)
@@ -193,14 +193,15 @@ def _valued(context: RoleContext) -> dict[str, object]:
         "max-model-len": spec.model.max_model_len,
         "max-num-seqs": role.engine.max_num_seqs,
         "gpu-memory-utilization": f"{role.engine.gpu_memory_utilization:g}" if devices else None,
-        "block-size": _block_size(spec),
+        "block-size": picker_config.block_size(spec),
         "kv-offloading-size": _offload(spec.kv_cache),
         "otlp-traces-endpoint": None if traces is None else traces.endpoint,
     }
 
 
-def _block_size(spec: Variant) -> int | None:
-    return spec.kv_cache.block_size or (generation.BLOCK_SIZE if spec.prefill is not None else None)
+def _publishes(spec: Variant) -> bool:
+    """Say whether the engine tells what it holds in its cache: where it is asked to, or the picker reads it."""
+    return spec.kv_cache.events or picker_config.needs_kv_events(spec)
 
 
 def _offload(cache: KvCache) -> str | None:

@@ -15,12 +15,10 @@ from typing import Any, cast
 from models import flags
 from models.role import Role
 from models.service import Variant
-from planning import environment, images
+from planning import environment, images, picker_config
 from planning.accelerators import AcceleratorClass
 from planning.releases import Release
 
-BLOCK_SIZE = 64
-"""Tokens in one KV cache block where prefill and decode have to agree, as llm-d's guides have it."""
 _DIGITS = 5
 
 
@@ -40,7 +38,7 @@ def identity(spec: Variant, release: Release, classes: Mapping[str, AcceleratorC
     model = spec.model
     return {
         "model": {"source": model.source, "endpoint": model.endpoint, "filter": model.filter, "lora": _lora(spec)},
-        "blockSize": spec.kv_cache.block_size or BLOCK_SIZE,
+        "blockSize": picker_config.block_size(spec),
         "connector": spec.kv_cache.connector,
         **{name: _role(spec, role, release, classes) for name, role in roles.items()},
     }

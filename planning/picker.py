@@ -1,27 +1,46 @@
 """The endpoint picker: its configuration, its arguments and its ports."""
 
 import hashlib
-import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-import yaml
-
+from models.problems import Problem
 from models.service import Variant
 from models.stack import Tracing
-from planning import tracing
-from planning.environment import Variable, ordered
+from planning import picker_config, plugins, shapes, tracing
+from planning.context import VariantContext
+from planning.environment import EnvValue, Variable, ordered
 from planning.names import Names
-from planning.releases import PickerFacts, Release
+from planning.plugins import FLOW_CONTROL, Context
+from planning.releases import PickerFacts, Release, other_line
+from planning.shapes import Reading
 
 POOL_GROUP = "inference.networking.k8s.io"
 HEALTH_PORT = 9003
 METRICS_PORT = 9090
 CONFIG_MOUNT = "/config"
 CONFIG_KEY = "config.yaml"
-_SCORERS = {"queue-scorer": 2, "kv-cache-utilization-scorer": 2, "prefix-cache-scorer": 3}
-"""Weights of the approximate prefix cache preset, as upstream's charts have them."""
+_OURS = {
+    "allow-experimental-plugins": "it follows from the plugins",
+    "cert-path": "it follows from how the gateway asks the picker",
+    "config-file": "it is where the configuration is mounted",
+    "enable-cert-reload": "it follows from how the gateway asks the picker",
+    "enable-pprof": "it is off",
+    "grpc-health-port": "the probes ask there",
+    "grpc-port": "set endpointPicker.port",
+    "ha-enable-leader-election": "it follows from the number of pickers",
+    "metrics-endpoint-auth": "set endpointPicker.metricsAuth",
+    "metrics-port": "the Service has it",
+    "pool-group": "it follows from the pool",
+    "pool-name": "it follows from the pool",
+    "pool-namespace": "it follows from the pool",
+    "secure-serving": "it follows from how the gateway asks the picker",
+    "tracing": "set observability.tracing",
+    "v": "set endpointPicker.logLevel",
+    "zap-encoder": "logs are JSON",
+    "zap-log-level": "set endpointPicker.logLevel",
+}
+"""Flags that are decided here, or that have a field, with what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +54,16 @@ class Picker:
     """The EndpointPickerConfig as YAML."""
     port: int
     app_protocol: str
+    pool_app_protocol: str | None
+    """appProtocol that the pool has to say; absent: its parsers take what a pool says by itself."""
     objectives_group: str
     readiness_service: str
     liveness_service: str
     metrics_auth: bool
     requests: dict[str, str]
     limits: dict[str, str]
+    warnings: tuple[str, ...]
+    """What works, and what whoever wrote it should know."""
 
     def checksum(self) -> str:
         """Return the SHA-256 of the configuration: the picker reads it once, so a change has to roll its pods."""
@@ -50,29 +73,45 @@ class Picker:
 def plan(service: Variant, names: Names, release: Release, traces: Tracing | None) -> Picker:
     """Decide the picker of one service."""
     facts, spec = release.picker, service.endpoint_picker
-    identity = {
+    config = picker_config.config(service, names, release)
+    identity: dict[str, EnvValue] = {
         "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
         "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
     }
+    env = {**identity, **_predictor(service, facts), **tracing.environment(traces, names.picker)}
+    experimental = plugins.is_experimental(config, facts)
     return Picker(
         image=spec.image or release.images.picker.ref,
-        arguments=_arguments(service, names, release, traces),
-        env=ordered({**identity, **tracing.environment(traces, names.picker)}, {}),
-        config=_config(facts, apart=service.prefill is not None),
+        arguments=_arguments(service, names, release, traces, experimental=experimental),
+        env=ordered(env, {}),
+        config=picker_config.text(config, facts),
         port=spec.port,
         app_protocol=facts.service_app_protocol,
+        pool_app_protocol=plugins.app_protocol(config, facts),
         objectives_group=facts.objectives_group,
         readiness_service=facts.probes.readiness,
         liveness_service=facts.probes.liveness,
         metrics_auth=spec.metrics_auth,
         requests=spec.resources.requests,
         limits=spec.resources.limits,
+        warnings=tuple(map(str, plugins.warnings("endpointPicker.config", config, facts))),
     )
 
 
-def _arguments(service: Variant, names: Names, release: Release, traces: Tracing | None) -> tuple[str, ...]:
+def _predictor(service: Variant, facts: PickerFacts) -> dict[str, EnvValue]:
+    """Return where the latency predictor is."""
+    spec = service.endpoint_picker.latency_predictor
+    if spec is None or facts.latency_predictor is None:
+        return {}
+    variables = facts.latency_predictor
+    return {variables.training: spec.training_server, variables.prediction: ",".join(spec.prediction_servers)}
+
+
+def _arguments(
+    service: Variant, names: Names, release: Release, traces: Tracing | None, *, experimental: bool
+) -> tuple[str, ...]:
     """Every flag is one token: as two, a boolean's value is silently dropped."""
-    spec = service.endpoint_picker
+    spec, flags = service.endpoint_picker, release.picker.flags
     return (
         f"--pool-name={names.pool}",
         f"--pool-namespace={names.namespace}",
@@ -84,7 +123,9 @@ def _arguments(service: Variant, names: Names, release: Release, traces: Tracing
         f"--metrics-endpoint-auth={_boolean(spec.metrics_auth)}",
         f"--tracing={_boolean(traces is not None)}",
         f"--v={spec.log_level}",
-        *release.picker.flags,
+        *flags.always,
+        *([f"{flags.experimental}=true"] if experimental and flags.experimental is not None else ()),
+        *(f"--{name}={value}" for name, value in sorted(spec.flags.items())),
     )
 
 
@@ -92,23 +133,135 @@ def _boolean(value: bool) -> str:  # noqa: FBT001, it is what is written
     return str(value).lower()
 
 
-def _config(facts: PickerFacts, *, apart: bool) -> str:
-    """Return the configuration: prefill and decode have a profile each where they are apart."""
-    config = facts.disaggregated if apart and facts.disaggregated is not None else _together()
-    about = {"apiVersion": facts.config_api_version, "kind": "EndpointPickerConfig"}
-    return _yaml(json.dumps({**about, **config}))
+def problems(of: VariantContext) -> list[Problem]:
+    """Return every mistake about the picker of a variant, as far as the release shows it."""
+    path, service, release = of.path, of.spec, of.release
+    spec, at = service.endpoint_picker, f"{path}.endpointPicker"
+    context = picker_config.context(service, release)
+    found = [*_images(path, service, release), *_flags(f"{at}.flags", spec.flags, release)]
+    found += _preset(at, service, context)
+    if spec.preset == "custom" and spec.config is not None:
+        section = spec.flow_control
+        named = [] if section is None else list(_flow_references(at, service, context.facts))
+        found += plugins.problems(f"{at}.config", spec.config, context, named)
+    return [*found, *_flow_control(at, service, context), *_latency(at, service, context)]
 
 
-@cache
-def _yaml(text: str) -> str:
-    """Write JSON as YAML; the services of a stack share few configurations, and writing one takes milliseconds."""
-    return yaml.safe_dump(json.loads(text), sort_keys=False)
+def _images(path: str, service: Variant, release: Release) -> Iterator[Problem]:
+    """Refuse images of another line: they cannot read this line's configuration and flags."""
+    sidecar = service.sidecar.image if service.sidecar is not None else None
+    for at, image in (("endpointPicker", service.endpoint_picker.image), ("sidecar", sidecar)):
+        lines = None if image is None else other_line(release, image)
+        if image is not None and lines is not None:
+            short = f"…/{image.partition('@')[0].rpartition('/')[2]}"
+            remedy = f"remove it or set release: {' or '.join(lines)}" if lines else "remove it"
+            what = f"belongs to another release line ({short}, release {release.name})"
+            yield Problem(f"{path}.{at}.image", what, remedy)
 
 
-def _together() -> dict[str, Any]:
-    plugins = [*_SCORERS, "max-score-picker"]
-    profile = [{"pluginRef": name, "weight": weight} for name, weight in _SCORERS.items()]
-    return {
-        "plugins": [{"type": name} for name in plugins],
-        "schedulingProfiles": [{"name": "default", "plugins": [*profile, {"pluginRef": "max-score-picker"}]}],
-    }
+def _flags(path: str, given: dict[str, str], release: Release) -> Iterator[Problem]:
+    """Check flags by name and, where the release tells, by the shape of the value, which is never echoed."""
+    facts = release.picker.flags
+    for name, value in given.items():
+        if name in _OURS:
+            instead = _OURS[name]
+            remedy = f"remove it and {instead}" if instead.startswith("set ") else f"remove it: {instead}"
+            yield Problem(f"{path}.{name}", f"is decided by this program ({name})", remedy)
+        elif name in facts.rejected:
+            yield Problem(f"{path}.{name}", f"cannot be set ({name})", f"remove it: {facts.rejected[name]}")
+        elif name not in facts.known:
+            remedy = shapes.suggestion(name, facts.known) or "remove it"
+            yield Problem(f"{path}.{name}", f"is no flag of {release.name}'s picker ({name})", remedy)
+        else:
+            yield from shapes.problems(Reading(f"{path}.{name}"), _read(value, facts.known[name]), facts.known[name])
+
+
+def _read(value: str, word: str) -> object:
+    """Return what a flag's text means, where its shape is no text."""
+    if shapes.kind(word) == "boolean":
+        return {"true": True, "false": False}.get(value, value)
+    return int(value) if shapes.kind(word) == "integer" and value.lstrip("-").isdecimal() else value
+
+
+def _preset(at: str, service: Variant, context: Context) -> Iterator[Problem]:
+    spec, release = service.endpoint_picker, context.release
+    if spec.preset == "custom":
+        if spec.config is None:
+            yield Problem(f"{at}.config", "is missing (preset custom)", "add it, or choose another preset")
+        if spec.scorer_weights:
+            yield Problem(f"{at}.scorerWeights", "has no effect with preset custom", "write the weights in config")
+        return
+    if spec.config is not None:
+        what = f"has no effect with preset {spec.preset}"
+        yield Problem(f"{at}.config", what, "set preset: custom, or remove it")
+    if spec.preset not in context.facts.presets:
+        known = " or ".join(sorted(context.facts.presets))
+        yield Problem(f"{at}.preset", f"is not in {release.name} ({spec.preset})", f"use {known}")
+        return
+    if "kv-events" in context.facts.presets[spec.preset].needs and not context.vllm:
+        what = f"needs vllm in every role, which says what it holds ({spec.preset})"
+        yield Problem(f"{at}.preset", what, "use another preset, or engine.type: vllm")
+    yield from _weights(f"{at}.scorerWeights", spec.scorer_weights, release)
+
+
+def _weights(path: str, given: dict[str, float], release: Release) -> Iterator[Problem]:
+    table = release.picker.plugins.table
+    scorers = {name: plugin for name, plugin in table.items() if "scorer" in plugin.groups}
+    for name in given:
+        if name not in table:
+            yield plugins.unknown(f"{path}.{name}", name, release)
+        elif name not in scorers:
+            yield Problem(f"{path}.{name}", f"is no scorer ({name})", shapes.suggestion(name, scorers) or "remove it")
+        else:
+            yield from _needs_more(f"{path}.{name}", name, release.picker)
+
+
+def _needs_more(at: str, name: str, facts: PickerFacts) -> Iterator[Problem]:
+    """Refuse a plugin that needs more than its name, which only a configuration can say."""
+    plugin = facts.plugins.table[name]
+    required = list(shapes.problems(Reading(at), {}, plugin.parameters or {}))
+    if required or plugin.requires or plugin.block_size:
+        yield Problem(at, f"needs more than its name ({name})", "use preset: custom, and declare it in config")
+
+
+def _flow_references(at: str, service: Variant, facts: PickerFacts) -> Iterator[shapes.Reference]:
+    if service.endpoint_picker.flow_control is not None:
+        yield from picker_config.flow_references(f"{at}.{FLOW_CONTROL}", service.endpoint_picker.flow_control, facts)
+
+
+def _flow_control(at: str, service: Variant, context: Context) -> Iterator[Problem]:
+    """Check the section: the release has to know its keys, and a preset has no plugins but those of the release."""
+    spec, facts = service.endpoint_picker, context.facts
+    if spec.flow_control is None:
+        return
+    if FLOW_CONTROL in (spec.config or {}) and spec.preset == "custom":
+        yield Problem(f"{at}.{FLOW_CONTROL}", "is written in config, too", "keep one of them")
+        return
+    shape = facts.config.shape.get(FLOW_CONTROL, {})
+    noun = f"key in {context.release.name}"
+    section = picker_config.flow_control(spec.flow_control, facts)
+    yield from shapes.problems(Reading(f"{at}.{FLOW_CONTROL}", noun), section, shape)
+    for one in _flow_references(at, service, facts) if spec.preset != "custom" else ():
+        plugin = facts.plugins.table.get(one.name)
+        if plugin is None:
+            yield plugins.unknown(one.path, one.name, context.release)
+        elif not set(plugin.groups) & set(one.groups):
+            yield plugins.misplaced(one, plugin, facts.plugins.table)
+        else:
+            yield from _needs_more(one.path, one.name, facts)
+
+
+def _latency(at: str, service: Variant, context: Context) -> Iterator[Problem]:
+    """Ask for the predicting servers, which are no objects of ours: without an address the picker asks its own pod."""
+    spec, facts = service.endpoint_picker, context.facts
+    if spec.preset == "custom":
+        asked = plugins.predicts_latency(spec.config or {}, facts)
+    else:
+        found = facts.presets.get(spec.preset)
+        asked = found is not None and "latency-predictor" in found.needs
+    if asked and spec.latency_predictor is None:
+        what = "is missing, and latency is predicted by servers that are not deployed here"
+        remedy = "add trainingServer and predictionServers, or use another preset"
+        yield Problem(f"{at}.latencyPredictor", what, remedy)
+    if not asked and spec.latency_predictor is not None:
+        yield Problem(f"{at}.latencyPredictor", "has no effect where nothing predicts latency", "remove it")

@@ -1,6 +1,6 @@
 """The plan of a whole stack."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -178,8 +178,14 @@ def _service(key: str, stack: Stack, own: VariantContext, other: VariantContext 
         canary=tried,
         share=canary.share(spec.canary),
         route=_route(stack, spec, own.names),
-        warnings=tuple(canary.warnings(spec)),
+        warnings=(*canary.warnings(spec), *_of_pickers(primary, tried)),
     )
+
+
+def _of_pickers(primary: VariantPlan, tried: VariantPlan | None) -> Iterator[str]:
+    yield from primary.picker.warnings
+    if tried is not None:
+        yield from (f"{tried.names.variant}.{warning}" for warning in tried.picker.warnings)
 
 
 def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:

@@ -187,6 +187,37 @@ def _driven() -> dict[str, Any]:
     return stack | {"observability": {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}}
 
 
+POLICIES = {"fairnessPolicyRef": "global-strict-fairness-policy", "orderingPolicyRef": "fcfs-ordering-policy"}
+FLOW_CONTROL = {
+    "maxRequests": "1k",
+    "defaultPriorityBand": {"maxRequests": "500"},
+    "defaultNegativePriorityBand": {"maxRequests": "50"},
+    "priorityBands": [{"priority": 100, "maxRequests": "500", **POLICIES}],
+    "saturationDetector": {"pluginRef": "utilization-detector"},
+}
+
+
+def _picked() -> dict[str, Any]:
+    """Return a picker that holds requests back, with flags and weights of the user's own."""
+    weights = {"queue-scorer": 1, "lora-affinity-scorer": 1}
+    picker = {"scorerWeights": weights, "flowControl": FLOW_CONTROL, "flags": {"drain-timeout": "5s"}}
+    return tree(qwen={"endpointPicker": picker})
+
+
+def _predicted() -> dict[str, Any]:
+    """Return two roles whose picker predicts latency."""
+    predictor = {"trainingServer": "http://training:8000", "predictionServers": ["http://prediction:8001"]}
+    return tree(qwen={"prefill": {}, "endpointPicker": {"preset": "predicted-latency", "latencyPredictor": predictor}})
+
+
+def _configured() -> dict[str, Any]:
+    """Return a picker with a configuration of the user's own, beside a precise one."""
+    profile = {"name": "default", "plugins": [{"pluginRef": "random-picker"}]}
+    config = {"plugins": [{"type": "random-picker"}], "schedulingProfiles": [profile]}
+    precise = {"kvCache": {"events": True, "blockSize": 64}, "endpointPicker": {"preset": "precise-prefix-cache"}}
+    return tree(qwen={"endpointPicker": {"preset": "custom", "config": config}}, bert=precise)
+
+
 VARIED = {
     "plain": _plain(),
     "apart": _apart(),
@@ -199,6 +230,9 @@ VARIED = {
     "existing": _existing(),
     "scaled": _scaled(),
     "driven": _driven(),
+    "picked": _picked(),
+    "predicted": _predicted(),
+    "configured": _configured(),
 }
 """Valid stacks that between them reach every field."""
 

@@ -35,11 +35,13 @@ TEXTS = [
     "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3", "tests/facts/complete.json",
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
     "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited",
+    "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
 OBJECTS = {
     "affinity": {"podAffinity": {}},
     "behavior": {"scaleUp": {"stabilizationWindowSeconds": 7}},
+    "config": {"plugins": [{"type": "queue-scorer"}, {"type": "max-score-picker"}]},
     "spec": {"type": "edited"},
     "patch": {"spec": {"minReadySeconds": 7}},
     "topologySpreadConstraints": {"maxSkew": 7},

@@ -42,7 +42,7 @@ def test_quantities_are_kubernetes_own(text, expected):
 
 
 def test_every_entry_of_a_channel_has_a_source_and_the_default_channel_a_proof():
-    assert channels() == ("gie-1.3", "llm-d-0.10")
+    assert channels() == ("gie-1.3", "llm-d-0.10", "llm-d-0.6", "llm-d-0.9")
     facts = json.loads(channel("llm-d-0.10").model_dump_json())
     proofs = [facts["picker"]["proof"], facts["images"]["picker"]["proof"], facts["images"]["kit"]["proof"]]
     proofs += [image["proof"] for image in facts["images"]["engine"].values()]

@@ -1,7 +1,9 @@
 """Release channels as data: what belongs together in one release line. Adding a channel is adding a file."""
 
+from collections.abc import Collection, Iterator
 from datetime import date
-from typing import Any, Literal
+from functools import cache
+from typing import Any, Literal, cast
 
 from pydantic import Field
 
@@ -81,35 +83,227 @@ class SidecarFacts(Sourced):
     log_level: list[str]
 
 
-class PickerProbes(Spec):
+class PickerProbes(Sourced):
     """The gRPC health services that probes ask for."""
 
     readiness: str
     liveness: str
 
 
+class PickerFlags(Sourced):
+    """What the picker's command line takes, by names without the dashes before them."""
+
+    always: list[str]
+    """What every picker gets, as single tokens."""
+    known: dict[str, str]
+    """What users may set, with the shape of its value (`planning.shapes`)."""
+    rejected: dict[str, str]
+    """What exists and stops or misleads the picker, with the reason."""
+    experimental: str | None = None
+    """Switch without which alpha plugins are refused; absent: the release knows no stability."""
+
+
+class ConfigFacts(Sourced):
+    """What an EndpointPickerConfig of a release is."""
+
+    api_version: str
+    gates: list[str]
+    """Feature gates."""
+    shape: dict[str, Any]
+    """The keys, as `planning.shapes` reads them, without apiVersion and kind."""
+    deprecated: dict[str, str] = Field(default={})
+    """Keys that are still read, and what takes their place."""
+    gate_values: bool = False
+    """Whether `name=false` switches a gate off."""
+    gated: dict[str, str] = Field(default={})
+    """Sections that are refused while a gate is off."""
+    ordered: bool = False
+    """Whether a plugin has to stand behind those that its parameters name."""
+
+
+class Deprecation(Spec):
+    """What takes a plugin's place, and the version that removes it."""
+
+    by: str
+    removed: str | None = None
+
+
+class Handler(Spec):
+    """How a profile handler chooses among profiles."""
+
+    single: bool = False
+    """It takes one profile only."""
+    deciders: list[str] = Field(default=[])
+    """Parameters of which one names who decides that prefill is asked; none: the handler never asks prefill."""
+    decider: str | None = None
+    """The plugin that decides where no parameter names one."""
+    undecided: dict[str, str] = Field(default={})
+    """Parameters with which prefill is asked without a decider."""
+    profiles: dict[Literal["decode", "prefill"], list[str]] = Field(default={})
+    """Parameters that name the profile of a role, which is otherwise called like the role."""
+
+
+class Plugin(Spec):
+    """One type of plugin."""
+
+    groups: list[str]
+    """What it can be used as; the first is what it is called."""
+    stability: Literal["beta", "alpha"] = "beta"
+    deprecated: Deprecation | None = None
+    parameters: dict[str, Any] | None = None
+    """Its parameters, as `planning.shapes` reads them; absent: they are not checked."""
+    implicit: bool = False
+    """The picker adds it by itself, under the name of its type, where it is needed."""
+    requires: dict[str, list[str]] = Field(default={})
+    """Types that have to be declared beside it, each with the parameters that it has to have."""
+    gates: list[str] = Field(default=[])
+    """Feature gates without which it does nothing."""
+    role: Literal["decode", "prefill", "encode"] | None = None
+    """The role whose pods a filter leaves."""
+    protocols: list[str] = Field(default=[])
+    """Values of the pool's appProtocol that a parser takes; none: any."""
+    block_size: list[str] = Field(default=[])
+    """Parameters that hold the engine's block size, of which one has to be written: it hashes what engines publish."""
+    predicts_latency: bool = False
+    """It needs a latency predictor."""
+    handler: Handler | None = None
+
+
+class PluginFacts(Sourced):
+    """Every plugin that a release registers."""
+
+    table: dict[str, Plugin]
+
+
+class Preset(Sourced):
+    """One way to score endpoints, as a configuration without apiVersion and kind."""
+
+    together: dict[str, Any]
+    """For one role."""
+    apart: dict[str, Any] | None = None
+    """For prefill and decode apart; absent: the picker cannot."""
+    needs: list[Literal["kv-events", "latency-predictor"]] = Field(default=[])
+
+
+class PredictorFacts(Sourced):
+    """Variables that say where the latency predictor is."""
+
+    training: str
+    prediction: str
+
+
+class Rule(Spec):
+    """One rule of the picker's Role."""
+
+    api_groups: list[str]
+    resources: list[str]
+    verbs: list[str]
+    pool_only: bool = False
+    """Narrowed to the picker's own pool by name."""
+
+
+class RbacFacts(Sourced):
+    """What the picker reads and writes through the API server."""
+
+    rules: list[Rule]
+    leader_election: list[Rule]
+    """Further rules where several pickers elect a leader."""
+
+
+class Headers(Sourced):
+    """Names of HTTP headers; what is absent is not known to the release."""
+
+    objective: str
+    fairness_id: str
+    model_rewrite: str
+    ttft_slo: str
+    tpot_slo: str
+    destination: str
+    prefill: str | None = None
+
+
+class PickerMetrics(Sourced):
+    """Series at the picker's /metrics; what is absent does not exist."""
+
+    requests: str
+    request_errors: str
+    ready_endpoints: str
+    running_requests: str
+    average_queue_size: str
+    average_kv_cache_utilization: str
+    flow_control_queue_size: str
+    pool_saturation: str | None = None
+
+
+DEFAULT_PRESET = "approximate-prefix-cache"
+"""The preset that every channel has."""
+
+
 class PickerFacts(Sourced):
     """What the endpoint picker of a release understands."""
 
-    config_api_version: str
+    service_app_protocol: str
+    """appProtocol of the ext-proc port."""
     objectives_group: str
     """API group of InferenceObjective and InferenceModelRewrite."""
     probes: PickerProbes
-    flags: list[str]
-    """Flags that every picker gets, as single tokens."""
-    service_app_protocol: str
-    """appProtocol of the ext-proc port."""
-    disaggregated: dict[str, Any] | None = None
-    """The configuration for prefill and decode apart, without apiVersion and kind; absent: the picker cannot."""
+    flags: PickerFlags
+    config: ConfigFacts
+    plugins: PluginFacts
+    presets: dict[str, Preset]
+    """By the words of the configuration; a preset that is absent is not known."""
+    latency_predictor: PredictorFacts | None = None
+    rbac: RbacFacts
+    headers: Headers
+    metrics: PickerMetrics
+
+    @property
+    def disaggregated(self) -> dict[str, Any] | None:
+        """The default configuration for prefill and decode apart; nothing where the picker cannot."""
+        return self.presets[DEFAULT_PRESET].apart
+
+
+class LineImage(Spec):
+    """Images of one repository, by the last part of its name, whose tags begin alike."""
+
+    repository: str
+    tag: str
+
+
+class Line(Sourced):
+    """The images that belong to a release line: a picker of one line cannot read the configuration of another."""
+
+    images: list[LineImage]
+
+
+class Requirement(Sourced):
+    """What a cluster has to have, and since which version of it."""
+
+    group: str
+    """API group of its kinds."""
+    version: str
+
+
+class Requirements(Spec):
+    """What has to be installed before."""
+
+    gateway_api: Requirement
+    inference_pool: Requirement
+    objectives: Requirement
+    istio: Requirement
+    """Only where the gateway is Istio's."""
 
 
 class Release(Spec):
     """One release channel."""
 
+    name: str = ""
     images: Images
     engine: EngineFacts
     sidecar: SidecarFacts | None = None
     picker: PickerFacts
+    line: Line
+    requirements: Requirements
 
 
 def channels() -> tuple[str, ...]:
@@ -117,6 +311,55 @@ def channels() -> tuple[str, ...]:
     return tables.names("releases")
 
 
+@cache
 def channel(name: str) -> Release:
     """Return a channel's facts. The name is one of `channels()`."""
-    return tables.read(Release, f"releases/{name}.yaml")
+    return tables.read(Release, f"releases/{name}.yaml").model_copy(update={"name": name})
+
+
+def other_line(release: Release, image: str) -> tuple[str, ...] | None:
+    """Return the channels whose line an image belongs to where that is not the release's own; else nothing.
+
+    An image that no line knows, or that says no version, may be anybody's.
+    """
+    repository, tag = _parts(image)
+    lines = {name: channel(name).line.images for name in channels()}
+    if not any(one.repository == repository for images in lines.values() for one in images):
+        return None
+    if not tag.startswith("v") or any(_belongs(one, repository, tag) for one in release.line.images):
+        return None
+    return tuple(name for name, images in lines.items() if any(_belongs(one, repository, tag) for one in images))
+
+
+def _parts(image: str) -> tuple[str, str]:
+    """Return the last part of an image's name, and its tag."""
+    repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
+    return repository, tag
+
+
+def _belongs(line: LineImage, repository: str, tag: str) -> bool:
+    return line.repository == repository and (tag == line.tag or tag.startswith((f"{line.tag}.", f"{line.tag}-")))
+
+
+def unproven(release: Release, vendors: Collection[str]) -> tuple[tuple[str, Sourced], ...]:
+    """Return the entries that nobody has proven, with where they stand, of all that engines of these vendors use."""
+    found = _entries("", release)
+    unused = {f"images.engine.{vendor}" for vendor in release.images.engine.keys() - set(vendors)}
+    return tuple((at, entry) for at, entry in found if entry.proof == "none" and at not in unused)
+
+
+def entries(release: Release) -> tuple[tuple[str, Sourced], ...]:
+    """Return every entry that has a source, with where it stands."""
+    return tuple(_entries("", release))
+
+
+def _entries(path: str, node: object) -> Iterator[tuple[str, Sourced]]:
+    if isinstance(node, Sourced):
+        yield path, node
+    if isinstance(node, Spec):
+        below = {field.alias or name: getattr(node, name) for name, field in type(node).model_fields.items()}
+    else:
+        below = cast("dict[str, object]", node) if isinstance(node, dict) else {}
+    for key, inside in below.items():
+        if isinstance(inside, Spec | dict):
+            yield from _entries(f"{path}.{key}" if path else key, cast("object", inside))

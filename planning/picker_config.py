@@ -1,0 +1,196 @@
+"""The EndpointPickerConfig of a service: a preset's or the user's own, with weights and flow control put in."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+import yaml
+
+from models.picker import FlowControl
+from models.service import Variant
+from models.source import scheme, served_name
+from models.vocabulary import amount
+from planning import plugins, shapes
+from planning.names import Names
+from planning.plugins import FLOW_CONTROL, Context
+from planning.releases import PickerFacts, Release
+from planning.shapes import Reference
+
+BLOCK_SIZE = 64
+"""Tokens in one KV cache block where several parts have to agree, as llm-d's guides have it."""
+SERVICE_PORT = 8000
+"""Port of the service's own Service, which answers what the tokens of a prompt are."""
+_READS_EVENTS = frozenset({"precise-prefix-cache-producer", "precise-prefix-cache-scorer"})
+
+
+def needs_kv_events(service: Variant) -> bool:
+    """Say whether the picker reads what engines publish about their cache, so that they have to."""
+    spec = service.endpoint_picker
+    if spec.preset != "custom":
+        return spec.preset == "precise-prefix-cache"
+    return any(_READS_EVENTS & set(_types(one)) for one in _items((spec.config or {}).get("plugins")))
+
+
+def block_size(service: Variant) -> int | None:
+    """Return the tokens in one block where roles or picker have to agree about it; nothing where they need not."""
+    agreed = service.prefill is not None or needs_kv_events(service)
+    return service.kv_cache.block_size or (BLOCK_SIZE if agreed else None)
+
+
+def context(service: Variant, release: Release) -> Context:
+    """Return what a service's configuration has to fit."""
+    roles = [service] if service.prefill is None else [service, service.prefill]
+    image = scheme(service.model.source) == "image"
+    custom = any(one.engine.type == "custom" or (one.engine.type is None and image) for one in roles)
+    return Context(release, service.prefill is not None, block_size(service), vllm=not custom)
+
+
+def config(service: Variant, names: Names, release: Release) -> dict[str, Any]:
+    """Return a service's configuration without apiVersion and kind. The service is without mistakes."""
+    spec, facts = service.endpoint_picker, release.picker
+    if spec.preset == "custom":
+        own: dict[str, Any] = dict(spec.config or {})
+    else:
+        template = preset(spec.preset, facts, apart=service.prefill is not None)
+        if template is None:
+            raise ValueError("this release has no such preset")
+        own = cast("dict[str, Any]", _filled(template, _values(service, names, release)))
+    weighted = _weighted(own, spec.scorer_weights)
+    return _flow_controlled(weighted, spec.flow_control, facts, declare=spec.preset != "custom")
+
+
+def preset(name: str, facts: PickerFacts, *, apart: bool) -> dict[str, Any] | None:
+    """Return a preset's template; nothing where the release has none, or none for two roles."""
+    found = facts.presets.get(name)
+    if found is None:
+        return None
+    return found.apart if apart else found.together
+
+
+def text(own: Mapping[str, Any], facts: PickerFacts) -> str:
+    """Write a configuration as the picker reads it."""
+    about = {"apiVersion": facts.config.api_version, "kind": "EndpointPickerConfig"}
+    return _yaml(json.dumps({**about, **own}))
+
+
+@cache
+def _yaml(written: str) -> str:
+    """Write JSON as YAML; the services of a stack share few configurations, and writing one takes milliseconds."""
+    return yaml.safe_dump(json.loads(written), sort_keys=False)
+
+
+def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
+    """Return the section as the release reads it; what the release knows not is left as it was written."""
+    written = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return cast("dict[str, Any]", _sized(written, facts.config.shape.get(FLOW_CONTROL)))
+
+
+def flow_references(path: str, spec: FlowControl, facts: PickerFacts) -> Iterator[Reference]:
+    """Yield every plugin that the section names."""
+    yield from shapes.references(path, flow_control(spec, facts), facts.config.shape.get(FLOW_CONTROL, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """What templates may ask for, by name."""
+
+    block_size: int | None
+    events_port: int
+    model: str
+    render_url: str
+
+
+def _values(service: Variant, names: Names, release: Release) -> _Values:
+    endpoint = str(release.engine.kv_events["endpoint"])
+    return _Values(
+        block_size=block_size(service),
+        events_port=int(endpoint.rpartition(":")[2]),
+        model=served_name(service.model.name, service.model.source) or names.base,
+        render_url=f"http://{names.base}.{names.namespace}.svc:{SERVICE_PORT}",
+    )
+
+
+def _filled(template: object, values: _Values) -> object:
+    """Put values where a text is a name in braces; an integer stays one."""
+    if isinstance(template, dict):
+        return {key: _filled(inner, values) for key, inner in cast("dict[str, object]", template).items()}
+    if isinstance(template, list):
+        return [_filled(inner, values) for inner in cast("list[object]", template)]
+    if isinstance(template, str) and template.startswith("{") and template.endswith("}"):
+        return getattr(values, template[1:-1])
+    return template
+
+
+def _weighted(own: dict[str, Any], weights: Mapping[str, float]) -> dict[str, Any]:
+    """Put weights over a preset's; a scorer that it has not is declared, and stands in every profile."""
+    if not weights:
+        return own
+    declared = {one.get("name", one["type"]): one["type"] for one in own["plugins"]}
+    new = [name for name in weights if name not in declared.values()]
+    profiles = [
+        {**profile, "plugins": list(_entries(profile["plugins"], declared, weights, new))}
+        for profile in own["schedulingProfiles"]
+    ]
+    return {**own, "plugins": [*own["plugins"], *({"type": name} for name in new)], "schedulingProfiles": profiles}
+
+
+def _entries(
+    entries: Sequence[Mapping[str, Any]], declared: Mapping[str, str], weights: Mapping[str, float], new: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the entries of one profile; new scorers come behind the last one that has a weight."""
+    last = max((index for index, one in enumerate(entries) if "weight" in one), default=len(entries) - 1)
+    for index, one in enumerate(entries):
+        weight = weights.get(declared[one["pluginRef"]])
+        yield {**one} if weight is None else {**one, "weight": _plain(weight)}
+        if index == last:
+            yield from ({"pluginRef": name, "weight": _plain(weights[name])} for name in new)
+
+
+def _plain(number: float) -> float:
+    return int(number) if float(number).is_integer() else number
+
+
+def _flow_controlled(
+    own: dict[str, Any], spec: FlowControl | None, facts: PickerFacts, *, declare: bool
+) -> dict[str, Any]:
+    """Add the section and open its gate; of a preset, declare the plugins that the section names."""
+    if spec is None and FLOW_CONTROL not in own:
+        return own
+    section = own.get(FLOW_CONTROL, {}) if spec is None else flow_control(spec, facts)
+    gates = list(own.get("featureGates", []))
+    if FLOW_CONTROL not in plugins.gate_names(own):
+        gates.append(FLOW_CONTROL)
+    rest = {key: value for key, value in own.items() if key not in {"featureGates", FLOW_CONTROL}}
+    if declare and spec is not None:
+        present = {one.get("name", one["type"]) for one in rest["plugins"]}
+        named = dict.fromkeys(one.name for one in flow_references("", spec, facts))
+        wanted = [{"type": name} for name in named if name not in present and not _implicit(name, facts)]
+        rest["plugins"] = [*rest["plugins"], *wanted]
+    return {"featureGates": gates, **rest, **({FLOW_CONTROL: section} if section else {})}
+
+
+def _implicit(name: str, facts: PickerFacts) -> bool:
+    found = facts.plugins.table.get(name)
+    return found is not None and found.implicit
+
+
+def _sized(value: object, shape: object) -> object:
+    """Write quantities as whole numbers where the release takes nothing else."""
+    if isinstance(value, dict):
+        keys = cast("dict[str, object]", shape) if isinstance(shape, dict) else {}
+        return {key: _sized(inner, keys.get(key)) for key, inner in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        inside = cast("list[object]", shape)[0] if isinstance(shape, list) else None
+        return [_sized(inner, inside) for inner in cast("list[object]", value)]
+    return int(amount(value)) if shape == "integer" and isinstance(value, str) else value
+
+
+def _items(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _types(plugin: object) -> list[str]:
+    kind = cast("dict[str, object]", plugin).get("type") if isinstance(plugin, dict) else None
+    return [kind] if isinstance(kind, str) else []

@@ -1,0 +1,131 @@
+"""Shapes of configuration as data: which keys a mapping has, and what stands at each leaf.
+
+A shape is a mapping of keys to shapes (`"*"`: any key), a list of one shape (a list of such), or a word for a leaf:
+any, boolean, duration, integer, number, quantity, text, or `plugin:GROUP,GROUP` for the name of a plugin of one of the
+groups. A `!` behind a word: it has to be there. No value is ever echoed, but names of keys and of plugins.
+"""
+
+import difflib
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from models.problems import Problem
+
+PLUGIN = "plugin:"
+REQUIRED = "!"
+_DURATION = re.compile(r"([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+|0")
+_QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|[MGTPE]i?)?")
+_LEAVES = {
+    "any": ("", ""),
+    "boolean": ("true or false", "write true or false"),
+    "duration": ("a duration", "write a number with h, m, s or ms, such as 10s"),
+    "integer": ("a whole number", "write a number without a fraction"),
+    "number": ("a number", "write a number, such as 2"),
+    "plugin": ("the name of a plugin", "write a plugin's name"),
+    "quantity": ("a Kubernetes quantity", "write a number with an optional unit, such as 500 or 1Gi"),
+    "text": ("text", "write text"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The name of a plugin, where it stands, and the groups that it may be of."""
+
+    path: str
+    name: str
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a value at a path is judged by, and what its keys are called."""
+
+    path: str
+    noun: str = "key"
+
+    def at(self, part: str | int) -> "Reading":
+        """Return the reading of what stands below."""
+        return Reading(f"{self.path}[{part}]" if isinstance(part, int) else f"{self.path}.{part}", self.noun)
+
+
+def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem]:
+    """Yield what is wrong with a value."""
+    if isinstance(shape, dict):
+        yield from _mapping(reading, value, cast("dict[str, Any]", shape))
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            yield Problem(reading.path, "is not a list", "write a list: [a, b]")
+            return
+        for index, item in enumerate(cast("list[object]", value)):
+            yield from problems(reading.at(index), item, cast("list[object]", shape)[0])
+    elif not fits(value, cast("str", shape)):
+        what, remedy = _LEAVES[kind(cast("str", shape))]
+        yield Problem(reading.path, f"is not {what}", remedy)
+
+
+def references(path: str, value: object, shape: object) -> Iterator[Reference]:
+    """Yield every plugin that a value names."""
+    for at, leaf, word in leaves(path, value, shape):
+        if word.startswith(PLUGIN) and isinstance(leaf, str):
+            yield Reference(at, leaf, tuple(word.removeprefix(PLUGIN).removesuffix(REQUIRED).split(",")))
+
+
+def leaves(path: str, value: object, shape: object) -> Iterator[tuple[str, object, str]]:
+    """Yield every leaf that a shape has a word for: where it stands, what it is, and the word."""
+    reading = Reading(path)
+    if isinstance(shape, str):
+        yield path, value, shape
+    elif isinstance(shape, list) and isinstance(value, list):
+        for index, item in enumerate(cast("list[object]", value)):
+            yield from leaves(reading.at(index).path, item, cast("list[object]", shape)[0])
+    elif isinstance(shape, dict) and isinstance(value, dict):
+        keys = cast("dict[str, object]", shape)
+        for key, inner in cast("dict[str, object]", value).items():
+            if key in keys or "*" in keys:
+                yield from leaves(reading.at(key).path, inner, keys.get(key, keys.get("*")))
+
+
+def kind(word: str) -> str:
+    """Return what a leaf's word asks for."""
+    return "plugin" if word.startswith(PLUGIN) else word.removesuffix(REQUIRED)
+
+
+def fits(value: object, word: str) -> bool:
+    """Say whether a value is what a leaf's word asks for."""
+    text = value if isinstance(value, str) else ""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    fitting = {
+        "any": True,
+        "boolean": isinstance(value, bool),
+        "integer": is_number and isinstance(value, int),
+        "number": is_number,
+        "quantity": is_number or _QUANTITY.fullmatch(text) is not None,
+        "duration": _DURATION.fullmatch(text) is not None,
+    }
+    return fitting.get(kind(word), isinstance(value, str))
+
+
+def suggestion(name: str, known: Collection[str]) -> str | None:
+    """Return the question whether the likeliest of the known names is meant; nothing where none is like it."""
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"did you mean {close[0]}?" if close else None
+
+
+def _mapping(reading: Reading, value: object, shape: Mapping[str, Any]) -> Iterator[Problem]:
+    if not isinstance(value, dict):
+        yield Problem(reading.path, "is not a mapping", "write keys with values below it")
+        return
+    keys = cast("dict[str, object]", value)
+    for key, inner in keys.items():
+        if key in shape or "*" in shape:
+            yield from problems(reading.at(key), inner, shape.get(key, shape.get("*")))
+        else:
+            known = ", ".join(sorted(shape))
+            remedy = suggestion(key, shape.keys()) or (f"known here: {known}" if known else "remove it; it takes none")
+            yield Problem(reading.at(key).path, f"unknown {reading.noun} ({key})", remedy)
+    for key, inner in shape.items():
+        if isinstance(inner, str) and inner.endswith(REQUIRED) and key not in keys:
+            yield Problem(reading.at(key).path, "is missing", "add it")
