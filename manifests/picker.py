@@ -1,19 +1,25 @@
 """The endpoint picker of one service and its InferencePool: names, ports, identity and configuration have to agree."""
 
+import json
 from typing import Any
 
 from manifests import rbac
 from manifests.objects import Manifest, Rendered, compact, metadata
-from manifests.pods import CONTAINER_SECURITY, environment, security
+from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security
 from manifests.routing import SKIP_AWAIT
 from planning import labels
+from planning.lifecycle import WAIT_MARGIN
 from planning.order import Id, Part
-from planning.picker import CONFIG_KEY, CONFIG_MOUNT, HEALTH_PORT, METRICS_PORT, POOL_GROUP
+from planning.picker import (
+    CERTIFICATE_MOUNT,
+    CONFIG_KEY,
+    CONFIG_MOUNT,
+    HEALTH_PORT,
+    METRICS_PORT,
+    POOL_GROUP,
+    Picker,
+)
 from planning.stack import VariantPlan
-
-_READ = ["get", "list", "watch"]
-_GRACE_SECONDS = 130
-"""Longer than an ext-proc stream that the gateway still drains."""
 
 
 def objects(service: VariantPlan) -> tuple[Rendered, ...]:
@@ -27,7 +33,7 @@ def objects(service: VariantPlan) -> tuple[Rendered, ...]:
         _service(service),
         _pool(service),
         _deployment(service),
-        *([_destination_rule(service)] if service.istio else []),
+        *([_destination_rule(service)] if service.istio and service.picker.tls.encrypted else []),
     )
 
 
@@ -43,19 +49,8 @@ def _service_account(service: VariantPlan) -> Rendered:
 
 
 def _role(service: VariantPlan) -> Rendered:
-    """Read this pool by name, and what it selects from; the picker asks for objectives and rewrites by namespace."""
-    objectives = ["inferenceobjectives", "inferencemodelrewrites"]
-    rules = [
-        {"apiGroups": [""], "resources": ["pods"], "verbs": _READ},
-        {
-            "apiGroups": [POOL_GROUP],
-            "resources": ["inferencepools"],
-            "resourceNames": [service.names.pool],
-            "verbs": _READ,
-        },
-        {"apiGroups": [service.picker.objectives_group], "resources": objectives, "verbs": _READ},
-    ]
-    return Rendered(Id(service.owner, Part.PICKER_ROLE), rbac.role(_about(service), rules), "role")
+    """Render what the picker may do; it asks for objectives and rewrites by namespace, and for its pool by name."""
+    return Rendered(Id(service.owner, Part.PICKER_ROLE), rbac.role(_about(service), service.picker.rules), "role")
 
 
 def _subjects(service: VariantPlan) -> list[dict[str, str]]:
@@ -108,10 +103,12 @@ def _service(service: VariantPlan) -> Rendered:
 
 def _pool(service: VariantPlan) -> Rendered:
     own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
+    reason = service.picker.fail_open_reason
+    annotations = {**service.own_annotations, **({} if reason is None else {labels.FAIL_OPEN_REASON: reason})}
     manifest = {
         "apiVersion": f"{POOL_GROUP}/v1",
         "kind": "InferencePool",
-        "metadata": metadata(service.names.pool, service.names.namespace, own, service.own_annotations),
+        "metadata": metadata(service.names.pool, service.names.namespace, own, annotations),
         "spec": compact(
             {
                 "selector": {"matchLabels": labels.pool_selector(service.names)},
@@ -122,7 +119,7 @@ def _pool(service: VariantPlan) -> Rendered:
                     "kind": "Service",
                     "name": service.names.picker,
                     "port": {"number": service.picker.port},
-                    "failureMode": "FailClose",
+                    "failureMode": service.picker.failure_mode,
                 },
             }
         ),
@@ -131,33 +128,70 @@ def _pool(service: VariantPlan) -> Rendered:
 
 
 def _deployment(service: VariantPlan) -> Rendered:
-    own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
-    selector = labels.picker_selector(service.names)
+    picker, selector = service.picker, labels.picker_selector(service.names)
+    own = labels.standard(service.names.base, "endpoint-picker", {**service.own_labels, **picker.pod_labels})
     template = {
         "metadata": {
             "labels": {**own, **selector},
-            "annotations": {"checksum/config": service.picker.checksum()},
+            "annotations": {**picker.pod_annotations, "checksum/config": picker.checksum()},
         },
-        "spec": {
-            "serviceAccountName": service.names.picker,
-            "enableServiceLinks": False,
-            "terminationGracePeriodSeconds": _GRACE_SECONDS,
-            "securityContext": security(),
-            "containers": [_container(service)],
-            "volumes": [{"name": "config", "configMap": {"name": service.names.picker}}],
-        },
+        "spec": _pod(service),
     }
+    spec = {
+        "replicas": picker.replicas,
+        "selector": {"matchLabels": selector},
+        "strategy": _strategy(picker),
+        "progressDeadlineSeconds": picker.start,
+        "template": template,
+    }
+    waits = {"pulumi.com/waitFor": json.dumps(_elected(picker))} if picker.elects else {}
     manifest = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _about(service),
-        "spec": {"replicas": 1, "selector": {"matchLabels": selector}, "template": template},
+        "metadata": _about(service, annotations=waits),
+        "spec": compact(spec),
     }
-    return Rendered(Id(service.owner, Part.PICKER), manifest, "deployment")
+    passed: dict[tuple[str | int, ...], str] = {
+        ("spec", "template", "spec", field): f"services.{service.owner}.endpointPicker.pod.{field}" for field in PASSED
+    }
+    identity, wait = Id(service.owner, Part.PICKER), picker.start + WAIT_MARGIN
+    return Rendered(identity, manifest, "deployment", wait=wait, origins=passed)
+
+
+def _strategy(picker: Picker) -> dict[str, Any]:
+    """Return how pickers are replaced. Of several, those that wait for the lease are never ready: all go at once."""
+    if not picker.elects:
+        return {}
+    return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": picker.replicas}}
+
+
+def _elected(picker: Picker) -> list[str]:
+    """Return when several pickers are up: all are of this generation, no other is left, and one of them leads."""
+    wanted = {"updatedReplicas": picker.replicas, "replicas": picker.replicas, "readyReplicas": 1}
+    return [f"jsonpath={{.status.{field}}}={number}" for field, number in wanted.items()]
+
+
+def _pod(service: VariantPlan) -> dict[str, Any]:
+    picker = service.picker
+    secret = picker.tls.certificate
+    certificate = [] if secret is None else [{"name": "certificate", "secret": {"secretName": secret}}]
+    return compact(
+        {
+            "serviceAccountName": service.names.picker,
+            "enableServiceLinks": False,
+            "imagePullSecrets": [{"name": name} for name in picker.image_pull_secrets],
+            "terminationGracePeriodSeconds": picker.grace,
+            **scheduling(picker.placement),
+            "securityContext": security(),
+            "containers": [_container(service)],
+            "volumes": [{"name": "config", "configMap": {"name": service.names.picker}}, *certificate],
+        }
+    )
 
 
 def _container(service: VariantPlan) -> Manifest:
     picker = service.picker
+    certificate = {"name": "certificate", "mountPath": CERTIFICATE_MOUNT}
 
     def health(name: str, period: int) -> dict[str, Any]:
         return {"grpc": {"port": HEALTH_PORT, "service": name}, "periodSeconds": period}
@@ -176,21 +210,25 @@ def _container(service: VariantPlan) -> Manifest:
         "livenessProbe": {**health(picker.liveness_service, 10), "initialDelaySeconds": 5},
         "resources": {"requests": picker.requests, "limits": picker.limits},
         "securityContext": {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True},
-        "volumeMounts": [{"name": "config", "mountPath": CONFIG_MOUNT, "readOnly": True}],
+        "volumeMounts": [
+            {"name": "config", "mountPath": CONFIG_MOUNT, "readOnly": True},
+            *([{**certificate, "readOnly": True}] if picker.tls.certificate is not None else []),
+        ],
     }
 
 
 def _destination_rule(service: VariantPlan) -> Rendered:
-    """Make Istio speak TLS to the ext-proc port, and to that port only: metrics are plain HTTP.
-
-    The picker makes its own certificate at start, so there is nothing yet to verify it against.
-    """
-    tls = {"mode": "SIMPLE", "insecureSkipVerify": True}
-    settings = [{"port": {"number": service.picker.port}, "tls": tls}]
+    """Make Istio speak TLS to the ext-proc port, and to that port only: metrics are plain HTTP."""
+    host, authority = service.host(service.names.picker), service.picker.tls.authority
+    # A certificate that the picker makes at start cannot be known to anybody.
+    trust = {"insecureSkipVerify": True}
+    if authority is not None:
+        trust = {"credentialName": authority, "subjectAltNames": [host]}
+    settings = [{"port": {"number": service.picker.port}, "tls": {"mode": "SIMPLE", **trust}}]
     manifest = {
         "apiVersion": "networking.istio.io/v1",
         "kind": "DestinationRule",
         "metadata": _about(service),
-        "spec": {"host": service.host(service.names.picker), "trafficPolicy": {"portLevelSettings": settings}},
+        "spec": {"host": host, "trafficPolicy": {"portLevelSettings": settings}},
     }
     return Rendered(Id(service.owner, Part.DESTINATION_RULE), manifest, "destination-rule")

@@ -4,17 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from manifests.objects import Manifest, compact, field_ref
+from planning.engine import HOME as ENGINE_HOME
 from planning.environment import Variable
+from planning.placement import Placement
 from planning.sidecar import CERTIFICATES, SidecarPlan
 from planning.sources import DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY, Fetch, Weights
 from planning.workload import Workload
 
-ENGINE_HOME = "/home/engine"
 _NO_UPDATE_CHECK = "disable-update-notifications"
 """A file of this name in kit's home keeps kit from asking its vendor for updates at every pod start."""
 _TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
 CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 _SEALED = {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True}
+PASSED = ("affinity", "topologySpreadConstraints")
+"""Fields of a pod that a user passes through as they are."""
 _CLAIM = "accelerators"
 """Name of the pod's claim on devices, where devices are claimed instead of counted."""
 
@@ -61,19 +64,26 @@ def _pod(workload: Workload, before: list[Manifest], engine: Manifest, *own_volu
             "imagePullSecrets": [{"name": name} for name in identity.image_pull_secrets],
             "securityContext": security(identity.run_as_user, identity.fs_group),
             "terminationGracePeriodSeconds": workload.drain.grace,
-            "schedulerName": placed.scheduler,
-            "runtimeClassName": placed.runtime_class,
-            "priorityClassName": placed.priority_class,
-            "nodeSelector": dict(placed.node_selector),
-            "affinity": affinity(placed.affinity, placed.node_labels),
-            "tolerations": [dict(toleration) for toleration in placed.tolerations],
-            "topologySpreadConstraints": [dict(constraint) for constraint in placed.topology_spread],
+            **scheduling(placed),
             "resourceClaims": claims,
             "initContainers": before,
             "containers": [engine],
             "volumes": [*_volumes(workload), *own_volumes],
         }
     )
+
+
+def scheduling(placed: Placement) -> dict[str, Any]:
+    """Render what the scheduler is told of a pod."""
+    return {
+        "schedulerName": placed.scheduler,
+        "runtimeClassName": placed.runtime_class,
+        "priorityClassName": placed.priority_class,
+        "nodeSelector": dict(placed.node_selector),
+        "affinity": affinity(placed.affinity, placed.node_labels),
+        "tolerations": [dict(toleration) for toleration in placed.tolerations],
+        "topologySpreadConstraints": [dict(constraint) for constraint in placed.topology_spread],
+    }
 
 
 def affinity(own: Mapping[str, Any], node_labels: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:

@@ -23,8 +23,6 @@ _GROUPS_READY = (
     "jsonpath={$[?(@.observedGeneration==$.metadata.generation && !(@.replicas>$.spec.replicas))].observedGeneration}",
 )
 """A set is up when its controller says so of this generation, which it does from 0.9 on, and no surplus is left."""
-_PASSED = ("affinity", "topologySpreadConstraints")
-"""Fields of a pod that a user passes through as they are."""
 
 
 def objects(service: VariantPlan) -> Iterator[Rendered]:
@@ -214,6 +212,8 @@ def _origins(workload: Workload, manifest: Manifest) -> dict[tuple[str | int, ..
         if workload.kind == "Deployment"
         else [("spec", "leaderWorkerTemplate", name) for name in ("leaderTemplate", "workerTemplate")]
     )
-    passed = {(*template, "spec", field): f"{workload.path}.pod.{field}" for template in templates for field in _PASSED}
+    passed = {
+        (*template, "spec", field): f"{workload.path}.pod.{field}" for template in templates for field in pods.PASSED
+    }
     patched = patch.origins(f"{workload.path}.patch", workload.patch, manifest) if workload.patch else {}
     return {**patched, **passed}

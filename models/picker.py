@@ -5,9 +5,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from models.base import Spec
-from models.role import Resources
+from models.role import Placed, Resources
 from models.vocabulary import (
     Between,
+    Count,
+    DnsSubdomain,
     Duration,
     Entries,
     ImageRef,
@@ -98,6 +100,35 @@ class LatencyPredictor(Spec):
     """Where predictions are asked; several share the load."""
 
 
+class SelfSigned(Spec):
+    """The picker makes a certificate at start: encrypted, and verified by nobody."""
+
+    type: Literal["self-signed"]
+    """The picker makes a certificate at start: encrypted, and verified by nobody."""
+
+
+class Certificate(Spec):
+    """The picker serves a certificate of yours, and reads it again when it is renewed."""
+
+    type: Literal["certificate"]
+    """The picker serves a certificate of yours, and reads it again when it is renewed."""
+    secret: Annotated[DnsSubdomain, Field(examples=["picker-certificate"])]
+    """The existing Secret of type kubernetes.io/tls in the service's namespace, for the picker's Service."""
+    ca_secret: DnsSubdomain | None = Field(default=None, examples=["picker-ca"])
+    """The existing Secret with the key ca.crt, in the gateway's namespace, by which istio verifies the picker; absent:
+    it does not."""
+
+
+class NoTls(Spec):
+    """The picker serves plain gRPC."""
+
+    type: Literal["none"]
+    """The picker serves plain gRPC."""
+
+
+PickerTls = Annotated[SelfSigned | Certificate | NoTls, Field(discriminator="type")]
+
+
 class EndpointPicker(Spec):
     """The endpoint picker of the service's InferencePool."""
 
@@ -137,3 +168,13 @@ class EndpointPicker(Spec):
     """Let only identities that may get /metrics read the picker's metrics."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
     """Requests and limits of the picker, replaced whole."""
+    replicas: Count = 1
+    """Number of pickers. More than one elect a leader, which alone is ready; another takes over when it goes."""
+    failure_mode: Literal["FailClose", "FailOpen"] = "FailClose"
+    """What the gateway does while no picker answers: refuse requests, or send them to any pod of the pool."""
+    fail_open_reason: Text | None = Field(default=None, examples=["one pod serves, and any is the right one"])
+    """Why FailOpen is right here, where it is; written on the pool."""
+    tls: PickerTls = SelfSigned(type="self-signed")
+    """How the gateway asks the picker."""
+    pod: Placed = Placed()
+    """The picker's pods."""

@@ -79,34 +79,39 @@ class Resources(Spec):
     """What the container may use at most."""
 
 
-class Pod(Spec):
-    """The pod around the engine, by PodSpec's names."""
+class Placed(Spec):
+    """Where pods run and what they look like from outside, by PodSpec's names."""
 
     node_selector: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"topology.kubernetes.io/zone": "eu-1a"}])
     """Labels that a node has to carry."""
     tolerations: Items[Toleration] = Field(default=(), examples=[[{"key": "batch", "operator": "Exists"}]])
-    """Taints that the pod tolerates, besides those of its devices."""
+    """Taints that the pods tolerate; those of an accelerator class are tolerated besides."""
     affinity: KubernetesObject = Field(default={}, examples=[{"podAntiAffinity": {}}])
-    """Affinity, as PodSpec has it; the nodes of the accelerator class are required besides."""
+    """Affinity, as PodSpec has it; the nodes of an accelerator class are required besides."""
     topology_spread_constraints: Items[KubernetesObject] = Field(
         default=(),
         examples=[[{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}]],
     )
-    """How pods spread over nodes; without a labelSelector, the pods of this role are meant."""
+    """How pods spread over nodes; without a labelSelector, these pods are meant."""
     priority_class_name: DnsSubdomain | None = Field(default=None, examples=["inference"])
     """PriorityClass of the pods."""
     scheduler_name: DnsSubdomain | None = Field(default=None, examples=["kai-scheduler"])
     """Scheduler of the pods; absent: the cluster's default."""
     runtime_class_name: DnsSubdomain | None = Field(default=None, examples=["nvidia"])
     """RuntimeClass of the pods."""
-    service_account_name: DnsSubdomain | None = Field(default=None, examples=["models"])
-    """An existing ServiceAccount, such as one with a workload identity; absent: one without any rights."""
     image_pull_secrets: Items[LocalObjectReference] = Field(default=(), examples=[[{"name": "registry"}]])
     """Existing Secrets that open the registries of the container images."""
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"cost-centre": "search"}])
     """Labels on the pods; never in selectors."""
     annotations: dict[LabelKey, str] = Field(default={}, examples=[{"sidecar.istio.io/inject": "false"}])
     """Annotations on the pods."""
+
+
+class Pod(Placed):
+    """The pod around the engine, by PodSpec's names."""
+
+    service_account_name: DnsSubdomain | None = Field(default=None, examples=["models"])
+    """An existing ServiceAccount, such as one with a workload identity; absent: one without any rights."""
     run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] = 1000
     """User id of every container; never root."""
     fs_group: Annotated[int, Within(1, 2**31 - 1, "write a group id above 0")] = 1000

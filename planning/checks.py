@@ -95,6 +95,7 @@ def _labels(stack: Stack) -> Iterator[Problem]:
     for subject in context.subjects(stack):
         written.append((f"{subject.path}.labels", subject.spec.labels))
         written += [(f"{at}.pod.labels", role.pod.labels) for _, at, role in subject.roles]
+        written.append((f"{subject.path}.endpointPicker.pod.labels", subject.spec.endpoint_picker.pod.labels))
     for at, own in written:
         for key in filter(labels.decided, own):
             yield Problem(f"{at}.{key}", f"is decided by this program ({key})", "remove it, or use another key")

@@ -19,6 +19,8 @@ WORKER_OF = f"{_OURS}/worker-of"
 """Instead of `SERVICE` on the further pods of a replica that spans nodes: they serve nobody directly."""
 GROUP = "leaderworkerset.sigs.k8s.io/name"
 """What the LeaderWorkerSet controller puts on every pod of a set."""
+FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
+"""An annotation of a pool whose requests may go past the picker."""
 RESOURCE_ID, SERVICE_TYPE = "saturncloud.io/resource-id", "saturncloud.io/service-type"
 """The routing contract of the token-metering interceptor; both on exactly one Service for each id."""
 

@@ -1,16 +1,18 @@
 """The endpoint picker: its configuration, its arguments and its ports."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from models.picker import Certificate, EndpointPicker, PickerTls
 from models.problems import Problem
 from models.service import Variant
-from models.stack import Tracing
-from planning import picker_config, plugins, shapes, tracing
+from models.vocabulary import seconds
+from planning import labels, picker_config, placement, plugins, shapes, tracing
 from planning.context import VariantContext
 from planning.environment import EnvValue, Variable, ordered
-from planning.names import Names
+from planning.placement import Placement
 from planning.plugins import FLOW_CONTROL, Context
 from planning.releases import PickerFacts, Release, other_line
 from planning.shapes import Reading
@@ -20,6 +22,11 @@ HEALTH_PORT = 9003
 METRICS_PORT = 9090
 CONFIG_MOUNT = "/config"
 CONFIG_KEY = "config.yaml"
+CERTIFICATE_MOUNT = "/certificates"
+_GRACE = 130
+"""Longer than an ext-proc stream that the gateway still drains."""
+_DRAIN, _MARGIN = "drain-timeout", 15
+"""The flag for the time that running requests get when a pod ends, and what the pod gets beyond it."""
 _OURS = {
     "allow-experimental-plugins": "it follows from the plugins",
     "cert-path": "it follows from how the gateway asks the picker",
@@ -44,6 +51,17 @@ _OURS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Tls:
+    """How the gateway asks the picker."""
+
+    encrypted: bool
+    certificate: str | None
+    """The Secret with the picker's certificate; absent: it makes one itself."""
+    authority: str | None
+    """The Secret by which Istio's gateway verifies it; absent: it does not."""
+
+
+@dataclass(frozen=True, slots=True)
 class Picker:
     """What the picker's objects agree about."""
 
@@ -56,12 +74,25 @@ class Picker:
     app_protocol: str
     pool_app_protocol: str | None
     """appProtocol that the pool has to say; absent: its parsers take what a pool says by itself."""
-    objectives_group: str
+    failure_mode: str
+    fail_open_reason: str | None
+    rules: tuple[Mapping[str, Any], ...]
+    """Rules of its Role, as Kubernetes has them."""
+    replicas: int
     readiness_service: str
     liveness_service: str
     metrics_auth: bool
+    tls: Tls
     requests: dict[str, str]
     limits: dict[str, str]
+    placement: Placement
+    image_pull_secrets: tuple[str, ...]
+    pod_labels: Mapping[str, str]
+    pod_annotations: Mapping[str, str]
+    grace: int
+    """Seconds from the deletion of a pod to its end."""
+    start: int
+    """Seconds until a pod is ready at most."""
     warnings: tuple[str, ...]
     """What works, and what whoever wrote it should know."""
 
@@ -69,33 +100,67 @@ class Picker:
         """Return the SHA-256 of the configuration: the picker reads it once, so a change has to roll its pods."""
         return hashlib.sha256(self.config.encode()).hexdigest()
 
+    @property
+    def elects(self) -> bool:
+        """Say whether several pickers elect a leader, which alone is ready."""
+        return self.replicas > 1
 
-def plan(service: Variant, names: Names, release: Release, traces: Tracing | None) -> Picker:
-    """Decide the picker of one service."""
-    facts, spec = release.picker, service.endpoint_picker
-    config = picker_config.config(service, names, release)
-    identity: dict[str, EnvValue] = {
-        "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
-        "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
-    }
-    env = {**identity, **_predictor(service, facts), **tracing.environment(traces, names.picker)}
-    experimental = plugins.is_experimental(config, facts)
+
+def plan(of: VariantContext) -> Picker:
+    """Decide the picker of one variant, which is without mistakes."""
+    facts, spec = of.release.picker, of.spec.endpoint_picker
+    config = picker_config.config(of.spec, of.names, of.release)
     return Picker(
-        image=spec.image or release.images.picker.ref,
-        arguments=_arguments(service, names, release, traces, experimental=experimental),
-        env=ordered(env, {}),
+        image=spec.image or of.release.images.picker.ref,
+        arguments=tuple(_arguments(of, experimental=plugins.is_experimental(config, facts))),
+        env=ordered(_environment(of), {}),
         config=picker_config.text(config, facts),
         port=spec.port,
         app_protocol=facts.service_app_protocol,
         pool_app_protocol=plugins.app_protocol(config, facts),
-        objectives_group=facts.objectives_group,
+        failure_mode=spec.failure_mode,
+        fail_open_reason=spec.fail_open_reason,
+        rules=tuple(_rules(of)),
+        replicas=spec.replicas,
         readiness_service=facts.probes.readiness,
         liveness_service=facts.probes.liveness,
         metrics_auth=spec.metrics_auth,
+        tls=_tls(spec.tls),
         requests=spec.resources.requests,
         limits=spec.resources.limits,
+        placement=placement.plan(spec.pod, None, labels.picker_selector(of.names)),
+        image_pull_secrets=tuple(secret.name for secret in spec.pod.image_pull_secrets),
+        pod_labels=spec.pod.labels,
+        pod_annotations=spec.pod.annotations,
+        grace=max(_GRACE, seconds(spec.flags.get(_DRAIN, "0s")) + _MARGIN),
+        start=facts.start_seconds,
         warnings=tuple(map(str, plugins.warnings("endpointPicker.config", config, facts))),
     )
+
+
+def _tls(wanted: PickerTls) -> Tls:
+    if isinstance(wanted, Certificate):
+        return Tls(encrypted=True, certificate=wanted.secret, authority=wanted.ca_secret)
+    return Tls(encrypted=wanted.type != "none", certificate=None, authority=None)
+
+
+def _rules(of: VariantContext) -> Iterator[dict[str, Any]]:
+    """Yield what the picker may do, narrowed to its own pool and lease by name where the verb allows."""
+    rbac, names = of.release.picker.rbac, of.names
+    lease = rbac.lease.format(namespace=names.namespace, pool=names.pool)
+    for rule in (*rbac.rules, *(rbac.leader_election if of.spec.endpoint_picker.replicas > 1 else ())):
+        only = names.pool if rule.pool_only else lease if rule.lease_only else None
+        own = {} if only is None else {"resourceNames": [only]}
+        yield {"apiGroups": rule.api_groups, "resources": rule.resources, **own, "verbs": rule.verbs}
+
+
+def _environment(of: VariantContext) -> dict[str, EnvValue]:
+    identity: dict[str, EnvValue] = {
+        "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
+        "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
+    }
+    traces = tracing.environment(of.stack.observability.tracing, of.names.picker)
+    return {**identity, **_predictor(of.spec, of.release.picker), **traces}
 
 
 def _predictor(service: Variant, facts: PickerFacts) -> dict[str, EnvValue]:
@@ -107,26 +172,30 @@ def _predictor(service: Variant, facts: PickerFacts) -> dict[str, EnvValue]:
     return {variables.training: spec.training_server, variables.prediction: ",".join(spec.prediction_servers)}
 
 
-def _arguments(
-    service: Variant, names: Names, release: Release, traces: Tracing | None, *, experimental: bool
-) -> tuple[str, ...]:
-    """Every flag is one token: as two, a boolean's value is silently dropped."""
-    spec, flags = service.endpoint_picker, release.picker.flags
-    return (
-        f"--pool-name={names.pool}",
-        f"--pool-namespace={names.namespace}",
-        f"--pool-group={POOL_GROUP}",
-        f"--config-file={CONFIG_MOUNT}/{CONFIG_KEY}",
-        f"--grpc-port={spec.port}",
-        f"--grpc-health-port={HEALTH_PORT}",
-        f"--metrics-port={METRICS_PORT}",
-        f"--metrics-endpoint-auth={_boolean(spec.metrics_auth)}",
-        f"--tracing={_boolean(traces is not None)}",
-        f"--v={spec.log_level}",
-        *flags.always,
-        *([f"{flags.experimental}=true"] if experimental and flags.experimental is not None else ()),
-        *(f"--{name}={value}" for name, value in sorted(spec.flags.items())),
-    )
+def _arguments(of: VariantContext, *, experimental: bool) -> Iterator[str]:
+    """Yield flags as one token each: as two, a boolean's value is silently dropped."""
+    spec, flags, names = of.spec.endpoint_picker, of.release.picker.flags, of.names
+    yield f"--pool-name={names.pool}"
+    yield f"--pool-namespace={names.namespace}"
+    yield f"--pool-group={POOL_GROUP}"
+    yield f"--config-file={CONFIG_MOUNT}/{CONFIG_KEY}"
+    yield f"--grpc-port={spec.port}"
+    yield f"--grpc-health-port={HEALTH_PORT}"
+    yield f"--metrics-port={METRICS_PORT}"
+    yield f"--metrics-endpoint-auth={_boolean(spec.metrics_auth)}"
+    yield f"--tracing={_boolean(of.stack.observability.tracing is not None)}"
+    yield f"--v={spec.log_level}"
+    yield from flags.always
+    if experimental and flags.experimental is not None:
+        yield f"{flags.experimental}=true"
+    if spec.replicas > 1:
+        yield "--ha-enable-leader-election=true"
+    if isinstance(spec.tls, Certificate):
+        yield f"--cert-path={CERTIFICATE_MOUNT}"
+        yield "--enable-cert-reload=true"
+    elif spec.tls.type == "none":
+        yield "--secure-serving=false"
+    yield from (f"--{name}={value}" for name, value in sorted(spec.flags.items()))
 
 
 def _boolean(value: bool) -> str:  # noqa: FBT001, it is what is written
@@ -139,12 +208,32 @@ def problems(of: VariantContext) -> list[Problem]:
     spec, at = service.endpoint_picker, f"{path}.endpointPicker"
     context = picker_config.context(service, release)
     found = [*_images(path, service, release), *_flags(f"{at}.flags", spec.flags, release)]
-    found += _preset(at, service, context)
+    found += [*_preset(at, service, context), *_failing(at, spec), *_verified(at, of)]
     if spec.preset == "custom" and spec.config is not None:
         section = spec.flow_control
         named = [] if section is None else list(_flow_references(at, service, context.facts))
         found += plugins.problems(f"{at}.config", spec.config, context, named)
     return [*found, *_flow_control(at, service, context), *_latency(at, service, context)]
+
+
+def _failing(at: str, spec: EndpointPicker) -> Iterator[Problem]:
+    """Ask for a reason where requests go past the picker."""
+    if spec.failure_mode == "FailOpen" and spec.fail_open_reason is None:
+        what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
+        remedy = "say why that is right here, or remove failureMode"
+        yield Problem(f"{at}.failOpenReason", what, remedy, (f"{at}.failureMode",))
+    if spec.failure_mode == "FailClose" and spec.fail_open_reason is not None:
+        what = "has no effect while requests are refused (FailClose)"
+        yield Problem(f"{at}.failOpenReason", what, "remove it, or set failureMode: FailOpen", said=True)
+
+
+def _verified(at: str, of: VariantContext) -> Iterator[Problem]:
+    """Refuse an authority that nobody would ask."""
+    tls, gateway = of.spec.endpoint_picker.tls, of.stack.gateway
+    if isinstance(tls, Certificate) and tls.ca_secret is not None and (gateway is None or gateway.provider != "istio"):
+        asked = "no gateway" if gateway is None else f"gateway.provider {gateway.provider}"
+        what = f"has no effect with {asked} ({tls.ca_secret})"
+        yield Problem(f"{at}.tls.caSecret", what, "remove it", ("gateway",), said=True)
 
 
 def _images(path: str, service: Variant, release: Release) -> Iterator[Problem]:

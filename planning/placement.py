@@ -1,10 +1,10 @@
-"""Where serving pods may run."""
+"""Where pods may run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.role import Pod
+from models.role import Placed
 from planning.accelerators import AcceleratorClass
 
 
@@ -24,13 +24,13 @@ class Placement:
     runtime_class: str | None
 
 
-def plan(pod: Pod, accelerator: AcceleratorClass, selector: Mapping[str, str]) -> Placement:
-    """Decide where the pods of one role may run; `selector` finds them."""
+def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[str, str]) -> Placement:
+    """Decide where pods may run, on nodes of a class where they need devices; `selector` finds them."""
     own = tuple(toleration.model_dump(by_alias=True, exclude_none=True) for toleration in pod.tolerations)
     return Placement(
-        node_labels=accelerator.node_labels,
+        node_labels={} if accelerator is None else accelerator.node_labels,
         node_selector=pod.node_selector,
-        tolerations=(*accelerator.tolerations, *own),
+        tolerations=own if accelerator is None else (*accelerator.tolerations, *own),
         affinity=pod.affinity,
         topology_spread=tuple(_spread(constraint, selector) for constraint in pod.topology_spread_constraints),
         priority_class=pod.priority_class_name,

@@ -205,7 +205,7 @@ def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
         storage=storage.of_variant(of),
         weights_of=of.owner if cache is None else storage.cache_owner(cache),
         port=spec.engine.port,
-        picker=picker.plan(spec, of.names, of.release, stack.observability.tracing),
+        picker=picker.plan(of),
         istio=stack.gateway is not None and stack.gateway.provider == "istio",
         resource_id=resource_id,
         domain=stack.cluster.domain,

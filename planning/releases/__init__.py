@@ -200,6 +200,8 @@ class Rule(Spec):
     verbs: list[str]
     pool_only: bool = False
     """Narrowed to the picker's own pool by name."""
+    lease_only: bool = False
+    """Narrowed to the lease of the pool's pickers by name."""
 
 
 class RbacFacts(Sourced):
@@ -208,6 +210,8 @@ class RbacFacts(Sourced):
     rules: list[Rule]
     leader_election: list[Rule]
     """Further rules where several pickers elect a leader."""
+    lease: str
+    """Name of the lease that a leader holds, a template over the pool's `namespace` and name (`pool`)."""
 
 
 class Headers(Sourced):
@@ -244,6 +248,8 @@ class PickerFacts(Sourced):
 
     service_app_protocol: str
     """appProtocol of the ext-proc port."""
+    start_seconds: int = 540
+    """From the creation of a pod to its readiness at most, the pull of the image included."""
     objectives_group: str
     """API group of InferenceObjective and InferenceModelRewrite."""
     probes: PickerProbes
