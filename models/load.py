@@ -57,18 +57,34 @@ class Loaded:
             for problem in further
             if not any(_within(path, self.repaired) for path in (problem.path, *problem.depends_on))
         ]
-        written = [one for one in map(self._as_written, sound) if one is not None]
+        written = list(self._as_written(sound))
         if self.problems or written:
             raise ConfigError(_once((*self.problems, *written)))
         return self.stack
 
-    def _as_written(self, problem: Problem) -> Problem | None:
-        """Return the problem where its value was written; nothing where it is none there."""
+    def _as_written(self, problems: Sequence[Problem]) -> Iterator[Problem]:
+        """Yield problems where their values were written; nothing where a value is none there.
+
+        What a canary inherits is its service's mistake only where the service makes it, too: beside what the canary
+        says itself it may be wrong all the same.
+        """
+        placed = [(one, self._where(one)) for one in problems]
+        services = {(at, one.what) for one, (at, canary) in placed if not canary}
+        canaries = dict[tuple[str, str, str], str]()
+        for one, (at, canary) in placed:
+            if one.said and at != one.path:
+                continue
+            is_services = not canary or (at, one.what) in services or _within(at, (canary,))
+            first = canaries.setdefault((canary, at, one.what), at if is_services else one.path)
+            yield replace(one, path=first)
+
+    def _where(self, problem: Problem) -> tuple[str, str]:
+        """Return where the value of a problem was written, and the path of the canary whose problem it is, if any."""
         path, present = self.merged.path_of(problem.path)
+        canary = dotted(path[:3]) if path[:1] == ("services",) and path[2:3] == ("canary",) else ""
         if dotted(path) != problem.path:
-            return problem
-        written = dotted(self.merged.written(path, absent=not present))
-        return None if problem.said and written != problem.path else replace(problem, path=written)
+            return problem.path, canary
+        return dotted(self.merged.written(path, absent=not present)), canary
 
 
 def load(tree: object) -> Loaded:

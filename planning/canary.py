@@ -77,8 +77,10 @@ def warnings(service: Service) -> Iterator[str]:
 
 
 def _alike(service: Service, canary: Canary) -> bool:
-    own = {"weight", "headers", "replicas", "autoscaling", "name", "namespace", "route", "interceptor", "canary"}
-    return service.model_dump(exclude=own) == canary.model_dump(exclude=own)
+    number = {"replicas": True, "autoscaling": True}
+    own = dict.fromkeys(("weight", "headers", "name", "namespace", "route", "interceptor", "canary"), True)
+    other = {**own, **number, "prefill": number}
+    return service.model_dump(exclude=other) == canary.model_dump(exclude=other)
 
 
 def _most(role: Service | Canary) -> int:

@@ -103,14 +103,15 @@ def _labels(stack: Stack) -> Iterator[Problem]:
 
 def _twins(variants: Iterable[VariantContext]) -> Iterator[Problem]:
     """Two services must not make one and the same object: the later would take it from the earlier."""
-    holders = dict[tuple[str, str, str], str]()
+    holders = dict[tuple[str, str], str]()
     for one in sorted(variants, key=lambda one: one.path):
-        for kind, name in one.names.claims:
-            holder = holders.setdefault((one.namespace, kind, name), one.path)
+        claimed = [(kind, f"{one.namespace}/{name}", "name or namespace") for kind, name in one.names.claims]
+        claimed += [("logical name", f"{prefix}-…", "key") for prefix in one.logical_prefixes]
+        for kind, name, another in claimed:
+            holder = holders.setdefault((kind, name), one.path)
             if holder != one.path:
-                what = f"would make an object of {holder} ({kind} {one.namespace}/{name})"
-                remedy = "choose another name or namespace for one of them"
-                yield Problem(one.path, what, remedy, (one.path, holder))
+                what = f"would make an object of {holder} ({kind} {name})"
+                yield Problem(one.path, what, f"choose another {another} for one of them", (one.path, holder))
                 break
 
 

@@ -52,6 +52,12 @@ class VariantContext(Subject):
         """Return whose objects they are, which no other service's or cache's are."""
         return owner(self.key, self.variant)
 
+    @property
+    def logical_prefixes(self) -> tuple[str, ...]:
+        """Return what the logical names of its objects begin with, before a generation and behind it."""
+        own = self.key if self.variant == PRIMARY else f"{self.key}-{self.variant}"
+        return (own,) if self.names.generation is None else (own, f"{own}-{self.names.generation}")
+
 
 @dataclass(frozen=True, slots=True)
 class RoleContext:

@@ -260,6 +260,12 @@ def find(everything: list[Manifest], kind: str, name: str) -> Any:
     return one
 
 
+def exactly(everything: list[Manifest], kind: str, name: str) -> Any:
+    """Return the object of a kind that is called just so; exactly one."""
+    (one,) = [one for one in everything if one["kind"] == kind and one["metadata"]["name"] == name]
+    return one
+
+
 def plain(name: str) -> str:
     """Return a name without its generation, and a claim's or Job's without what it holds."""
     held = re.fullmatch(r"(.+-weights|cache-.+)-[0-9a-f]{8}", name)

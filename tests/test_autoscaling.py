@@ -103,7 +103,7 @@ def test_a_deployment_run_waits_for_as_many_replicas_as_there_may_be(scaling):
 
 
 def test_the_wait_covers_one_step_for_each_possible_replica():
-    decode = plan(stack(autoscaling=HPA)).services[0].decode
+    decode = plan(stack(autoscaling=HPA)).services[0].primary.decode
     assert decode.wait == lifecycle.wait(decode.rollout, 4, decode.progress_deadline, decode.drain)
 
 
@@ -286,6 +286,19 @@ def test_a_number_that_a_role_itself_writes_beside_its_autoscaler_is_refused(rol
 def test_a_number_beside_an_inherited_autoscaler_is_refused():
     (message,) = told(stack(replicas=2) | {"defaults": {"autoscaling": HPA}})
     assert message == f"{BASE}.replicas: {BESIDE}"
+    inherited = {"defaults": {"prefill": {"autoscaling": HPA}}}
+    (message,) = told(stack(prefill={"replicas": 2}) | inherited)
+    assert message == f"{BASE}.prefill.replicas: {BESIDE}"
+    canary = {"weight": 10, "prefill": {"replicas": 2}}
+    (message,) = told(stack(prefill={}, canary=canary | {"autoscaling": HPA, "replicas": 2}))
+    assert message == f"{BASE}.canary.replicas: {BESIDE}"
+
+
+def test_a_number_and_an_autoscaler_of_one_layer_of_defaults_are_an_autoscaler():
+    parts = {
+        each.id.part for each in objects(render(plan(stack() | {"defaults": {"replicas": 2, "autoscaling": HPA}})))
+    }
+    assert Part.DECODE_AUTOSCALER in parts
 
 
 @pytest.mark.parametrize("role", ["decode", "prefill"])

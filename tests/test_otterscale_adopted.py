@@ -3,6 +3,8 @@
 Names begin with the section that is adopted (3.2 to 3.10). `docs/deviations.md` lists where we differ on purpose.
 """
 
+import re
+
 import pytest
 
 from tests.otterscale import deployment, kind, pod
@@ -24,10 +26,14 @@ from tests.stacks import find, rendered, tree
 
 def test_3_2_names_and_ports_are_theirs():
     everything = rendered(tree(qwen={"prefill": {}}))
+    pool = find(everything, "InferencePool", "qwen")
+    own = pool["metadata"]["name"]
+    assert re.fullmatch(r"qwen-[0-9a-f]{5}", own)
     assert {one["metadata"]["name"] for one in kind(everything, "Deployment")} == {
-        "qwen-decode", "qwen-prefill", "qwen-epp",
+        f"{own}-decode", f"{own}-prefill", f"{own}-epp",
     }  # fmt: skip
-    assert find(everything, "InferencePool", "qwen")["spec"]["targetPorts"] == [{"number": 8000}]
+    assert {one["metadata"]["name"] for one in kind(rendered(tree()), "Deployment")} == {"qwen-decode", "qwen-epp"}
+    assert pool["spec"]["targetPorts"] == [{"number": 8000}]
     decode, prefill = (pod({"prefill": {}}, role) for role in ("decode", "prefill"))
     assert [one["containerPort"] for one in engine(prefill)["ports"]] == [8000]
     assert [one["containerPort"] for one in sidecars(decode)[0]["ports"]] == [8000]

@@ -28,7 +28,7 @@ from tests.shapes import (
     values,
     volumes,
 )
-from tests.stacks import SERVICE, find, rendered, tree
+from tests.stacks import SERVICE, exactly, rendered, tree
 
 
 def test_e4_a_picker_asks_for_less_than_theirs_and_can_be_told_what():
@@ -86,7 +86,7 @@ def test_s8_the_sidecar_asks_only_pods_of_its_pool_and_alone_has_the_token_for_t
     holders = [one["name"] for one in containers(template) if tokens & {m["name"] for m in one["volumeMounts"]}]
     assert holders == ["routing-proxy"]
     (binding,) = [one for one in kind(everything, "RoleBinding") if one["subjects"][0]["name"] == account]
-    role = find(everything, "Role", binding["roleRef"]["name"])
+    role = exactly(everything, "Role", binding["roleRef"]["name"])
     assert [(rule["resources"], rule.get("resourceNames"), rule["verbs"]) for rule in role["rules"]] == [
         (["pods"], None, ["list", "watch"]),
         (["inferencepools"], [pool["metadata"]["name"]], ["list", "watch"]),
@@ -105,7 +105,7 @@ def test_s9_a_picker_reads_its_own_pool_and_no_secrets(stack):
     everything = rendered(stack)
     for one in kind(everything, "InferencePool"):
         name = one["metadata"]["name"]
-        rules = find(everything, "Role", f"{name}-epp")["rules"]
+        rules = exactly(everything, "Role", f"{name}-epp")["rules"]
         (pools,) = [rule for rule in rules if "inferencepools" in rule["resources"]]
         assert pools["resourceNames"] == [name]
         assert {"get", "list", "watch"} >= {verb for rule in rules for verb in rule["verbs"]}

@@ -29,7 +29,7 @@ from tests.shapes import (
     values,
     volumes,
 )
-from tests.stacks import find, rendered, tree
+from tests.stacks import exactly, find, plain, rendered, tree
 
 SHELLS = {"sh", "ash", "bash", "dash", "zsh", "busybox"}
 WORKLOADS = {
@@ -220,8 +220,11 @@ def test_w9_kit_finds_the_file_that_keeps_it_from_asking_for_updates(name):
     ],
 )
 def test_w10_more_than_one_replica_has_a_disruption_budget(service, expected):
-    budgets = kind(rendered(tree(qwen=service)), "PodDisruptionBudget")
-    assert [(one["metadata"]["name"], one["spec"]["maxUnavailable"]) for one in budgets] == expected
+    everything = rendered(tree(qwen=service))
+    budgets = kind(everything, "PodDisruptionBudget")
+    assert [(plain(one["metadata"]["name"]), one["spec"]["maxUnavailable"]) for one in budgets] == expected
+    workloads = {one["metadata"]["name"] for one in everything if one["kind"] in WORKLOADS}
+    assert {one["metadata"]["name"] for one in budgets} <= workloads
 
 
 @every_stack
@@ -233,7 +236,7 @@ def test_w10_a_budget_covers_pods_of_one_role(stack):
         if any(one["metadata"]["name"] == name for one in kind(everything, "LeaderWorkerSet")):
             assert wanted == {"leaderworkerset.sigs.k8s.io/name": name}
         else:
-            assert wanted == find(everything, "Deployment", name)["spec"]["selector"]["matchLabels"]
+            assert wanted == exactly(everything, "Deployment", name)["spec"]["selector"]["matchLabels"]
 
 
 def test_w10_pods_can_be_spread_and_the_pods_of_the_role_are_what_is_spread():

@@ -13,7 +13,7 @@ from planning.names import cache
 from planning.order import Id, Part
 from planning.resources import claim_gi
 from tests.shapes import containers, engine, fetching, model_servers, told, volumes
-from tests.stacks import VARIED, find, plan, rendered, tree
+from tests.stacks import VARIED, find, plain, plan, rendered, tree
 from tests.test_program import run
 
 GI, MI = 2**30, 2**20
@@ -209,9 +209,11 @@ def test_another_source_is_another_job_and_arrives_beside_what_is_served(one, ot
     was, is_now = rendered(service(one)), rendered(service(other))
     assert job(was)["metadata"]["name"] != job(is_now)["metadata"]["name"]
     assert folder(service(one)) != folder(service(other))
-    assert find(was, "PersistentVolumeClaim", "qwen-weights") == find(
-        rendered(service({**other, "size": "10Gi"})), "PersistentVolumeClaim", "qwen-weights"
-    )
+    claims = [find(each, "PersistentVolumeClaim", "qwen-weights") for each in (was, is_now)]
+    assert len({claim["metadata"]["name"] for claim in claims}) == 2
+    for claim, each in zip(claims, (was, is_now), strict=True):
+        assert claim["metadata"]["name"] == job(each)["metadata"]["name"]
+    assert claims[0]["spec"] == claims[1]["spec"]
 
 
 def test_a_mirror_of_the_hub_has_the_same_weights():
@@ -272,7 +274,7 @@ def test_storage_that_is_inherited_is_no_mistake_where_weights_are_mounted_as_th
     stack = tree(claimed={"model": {"name": "org/m", "source": "pvc://weights/m"}}, hub={"model": HUB})
     everything = rendered(stack | {"defaults": {"storage": DEDICATED}})
     claims = [one["metadata"]["name"] for one in everything if one["kind"] == "PersistentVolumeClaim"]
-    assert claims == ["hub-weights"]
+    assert list(map(plain, claims)) == ["hub-weights"]
     (template,) = [one for one in model_servers(everything) if one["metadata"]["labels"]["llm-d.ai/model"] == "claimed"]
     assert volumes(template)["model"]["persistentVolumeClaim"] == {"claimName": "weights", "readOnly": True}
 
@@ -348,8 +350,10 @@ def test_what_is_decided_about_claims_and_jobs_reaches_the_engine(monkeypatch):
     own = {"model": HUB, "storage": {**DEDICATED, "protect": True}, "accelerator": "nvidia"}
     stack["services"]["own"] = own
     made = run(stack)
-    claims = {name: (one.retain_on_delete, one.protect) for name, one in options.items() if name.endswith("-weights")}
-    assert claims == {"caches-m-weights": (True, None), "own-weights": (None, True)}
-    assert options["caches-m-fill"].ignore_changes == options["own-fill"].ignore_changes == ["spec"]
+    holds, held = folder(service(HUB)), folder(shared(cached))
+    claims = {name: (one.retain_on_delete, one.protect) for name, one in options.items() if "-weights-" in name}
+    assert claims == {f"caches-m-weights-{held}": (True, None), f"own-weights-{holds}": (None, True)}
+    fills = [f"caches-m-fill-{held}", f"own-fill-{holds}"]
+    assert [options[name].ignore_changes for name in fills] == [["spec"], ["spec"]]
     assert {made[name].typ for name in claims} == {"kubernetes:core/v1:PersistentVolumeClaim"}
-    assert made["own-fill"].typ == "kubernetes:batch/v1:Job"
+    assert {made[name].typ for name in fills} == {"kubernetes:batch/v1:Job"}
