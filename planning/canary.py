@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from models.problems import Problem
-from models.service import Canary, Service
+from models.service import Canary, Service, Variant
 from models.source import served_name
 from models.stack import Stack
 
@@ -77,8 +77,8 @@ def warnings(service: Service) -> Iterator[str]:
 
 
 def _alike(service: Service, canary: Canary) -> bool:
-    own = {"weight", "headers", "replicas", "autoscaling", "name", "namespace", "route", "interceptor", "canary"}
-    return service.model_dump(exclude=own) == canary.model_dump(exclude=own)
+    counted = {"replicas", "autoscaling"}
+    return all(getattr(service, name) == getattr(canary, name) for name in Variant.model_fields if name not in counted)
 
 
 def _most(role: Service | Canary) -> int:

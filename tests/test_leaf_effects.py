@@ -72,8 +72,33 @@ class Group(dict[str, Any]):
 
 
 def inherited(stack: dict[str, Any]) -> dict[str, Any]:
-    """Return the stack with everything that its service says in `defaults`."""
-    return stack | {"defaults": stack["services"]["qwen"], "services": {"qwen": {}}}
+    """Return the stack with everything that its service says in `defaults`, but what only a service can say."""
+    service = stack["services"]["qwen"]
+    own = {"canary"} & service.keys()
+    every = {key: value for key, value in service.items() if key not in own}
+    return stack | {"defaults": every, "services": {"qwen": {key: service[key] for key in own}}}
+
+
+def tried(stack: dict[str, Any]) -> dict[str, Any]:
+    """Return the stack with everything that its service says in a canary, beside a service that says little."""
+    service, known = stack["services"]["qwen"], stack.get("caches", {})
+    if "canary" in service:
+        return stack
+    lent = {
+        key: known[service["storage"]["cache"]]["source"]
+        for key in ("source",)
+        if "cache" in service.get("storage", {})
+    }
+    model = {"name": "org/m", **lent, **service["model"]}
+    canary = {key: value for key, value in service.items() if key not in {"name", "namespace", "route", "interceptor"}}
+    little = {"model": {"name": model["name"], "source": "hf://org/little"}, "accelerator": "nvidia"}
+    beside = {"weight": 0, "headers": {"x-canary": "always"}, **canary, "model": model}
+    whole = {key: value for key, value in stack.items() if key != "interceptor"}
+    return whole | {"services": {"qwen": {**little, "canary": beside}}}
+
+
+DEFAULTED = [inherited(base) for base in BASES]
+TRIED = [tried(base) for base in BASES]
 
 
 @cache
@@ -198,13 +223,19 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
         at, values = at[:-1], [Group(one) for one in GROUPS[str(at[-2])]]
     if at[-1] == "[]":
         at, values = at[:-1], [[value] for value in values]
-    for base in BASES:
-        stack = inherited(base) if at[0] == "defaults" else base
+    for stack in _moved(at):
         for reference, changed in edits(stack, at, values):
             before = outcome(reference)
             after = None if before is None else outcome(changed)
             if before is not None and after is not None:
                 yield before, after
+
+
+def _moved(at: Place) -> list[dict[str, Any]]:
+    """Return the stacks with what they say where the leaf is."""
+    if at[0] == "defaults":
+        return DEFAULTED
+    return TRIED if at[2:3] == ("canary",) else BASES
 
 
 def test_the_walk_reaches_every_part_of_the_schema():
@@ -220,12 +251,15 @@ def test_the_walk_reaches_every_part_of_the_schema():
         "services.*.pod.affinity",
         "services.*.pod.tolerations.[].key",
         "services.*.prefill.patch",
+        "services.*.canary.weight",
+        "services.*.canary.headers.*",
+        "services.*.canary.prefill.patch",
         "defaults.prefill.rollout.maxSurge",
     }
     assert reached <= LEAVES.keys()
 
 
-@pytest.mark.parametrize("stack", [*BASES, *map(inherited, BASES)])
+@pytest.mark.parametrize("stack", [*BASES, *DEFAULTED, *TRIED])
 def test_the_edited_stacks_are_valid(stack):
     effect(json.dumps(stack))
 

@@ -14,6 +14,10 @@ def look(tree: Any, path: tuple[str, ...], default: Any) -> Any:
     return tree
 
 
+def without(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {name: value for name, value in tree.items() if name not in keys}
+
+
 def over(low: Any, high: Any, key: str = "") -> Any:
     """Merge as RFC 7386 has it; arguments by flag name, and what has another `type` or is a reference whole."""
     if key == "args" and low and high:
