@@ -17,7 +17,7 @@ from models.load import ROOT, load
 from models.problems import ConfigError
 from planning import outputs, preflight
 from planning import stack as planning
-from tests.stacks import VARIED
+from tests.stacks import SERVICE, VARIED
 
 Place = tuple[str | int, ...]
 """Where a value stands; `*` is any name of a map that is the user's, `[]` any item of a list."""
@@ -81,15 +81,11 @@ def inherited(stack: dict[str, Any]) -> dict[str, Any]:
 
 def tried(stack: dict[str, Any]) -> dict[str, Any]:
     """Return the stack with everything that its service says in a canary, beside a service that says little."""
-    service, known = stack["services"]["qwen"], stack.get("caches", {})
+    service = stack["services"]["qwen"]
     if "canary" in service:
         return stack
-    lent = {
-        key: known[service["storage"]["cache"]]["source"]
-        for key in ("source",)
-        if "cache" in service.get("storage", {})
-    }
-    model = {"name": "org/m", **lent, **service["model"]}
+    cache = stack.get("caches", {}).get(service.get("storage", {}).get("cache"), SERVICE["model"])
+    model = {"name": "org/m", "source": cache["source"], **service["model"]}
     canary = {key: value for key, value in service.items() if key not in {"name", "namespace", "route", "interceptor"}}
     little = {"model": {"name": model["name"], "source": "hf://org/little"}, "accelerator": "nvidia"}
     beside = {"weight": 0, "headers": {"x-canary": "always"}, **canary, "model": model}
@@ -207,7 +203,9 @@ def opened(stack: dict[str, Any], place: Place) -> tuple[dict[str, Any], Any]:
     copied: Any = copy.deepcopy(stack)
     at = copied
     for part in place[:-1]:
-        at = at.setdefault(part, {}) if isinstance(at, dict) else at[part]
+        if isinstance(at, dict) and at.get(part) is None:
+            at[part] = {}
+        at = at[part]
     return copied, at
 
 
@@ -232,10 +230,21 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _moved(at: Place) -> list[dict[str, Any]]:
-    """Return the stacks with what they say where the leaf is."""
-    if at[0] == "defaults":
-        return DEFAULTED
-    return TRIED if at[2:3] == ("canary",) else BASES
+    """Return the stacks with what they say where the leaf is, and first those that say most about it."""
+    moved = DEFAULTED if at[0] == "defaults" else TRIED if at[2:3] == ("canary",) else BASES
+    return sorted(moved, key=lambda stack: reach(stack, at), reverse=True)
+
+
+def reach(stack: Any, at: Place) -> int:
+    """Return how many parts of a path are in a stack."""
+    if not at or not isinstance(stack, dict | list):
+        return 0
+    part, rest = at[0], at[1:]
+    if part in {"*", "[]"}:
+        inside = [*stack.values()] if isinstance(stack, dict) else stack
+    else:
+        inside = [stack[part]] if part in stack else []
+    return max((1 + reach(one, rest) for one in inside), default=0)
 
 
 def test_the_walk_reaches_every_part_of_the_schema():
