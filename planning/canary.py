@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from models.problems import Problem
-from models.service import Canary, Service
+from models.service import Canary, Service, Variant
 from models.source import served_name
 from models.stack import Stack
 
@@ -77,10 +77,13 @@ def warnings(service: Service) -> Iterator[str]:
 
 
 def _alike(service: Service, canary: Canary) -> bool:
-    number = {"replicas": True, "autoscaling": True}
-    own = dict.fromkeys(("weight", "headers", "name", "namespace", "route", "interceptor", "canary"), True)
-    other = {**own, **number, "prefill": number}
-    return service.model_dump(exclude=other) == canary.model_dump(exclude=other)
+    """Say whether both variants run the same, however often."""
+    number = {"replicas", "autoscaling"}
+    told = [
+        one.model_dump(include=set(Variant.model_fields) - number, exclude={"prefill": number})
+        for one in (service, canary)
+    ]
+    return told[0] == told[1]
 
 
 def _most(role: Service | Canary) -> int:

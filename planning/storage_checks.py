@@ -68,15 +68,16 @@ def _twins(stack: Stack, variants: Sequence[VariantContext]) -> Iterator[Problem
 
 
 def _claims(variants: Sequence[VariantContext]) -> Iterator[Problem]:
-    """Check the claims that are made for a service: its canary uses the same where it has the same source."""
+    """Check the claims that Jobs fill for a service: its canary uses the same where it has the same source."""
     users = dict[tuple[str, str], list[VariantContext]]()
     for one in variants:
-        if isinstance(one.spec.storage, Dedicated) and not storage.stays(one.spec.model.source):
-            claim = storage.variant_job(one, one.spec.storage).claim
-            users.setdefault((one.namespace, claim), []).append(one)
+        if isinstance(one.spec.storage, Dedicated | Existing) and not storage.stays(one.spec.model.source):
+            job = storage.variant_job(one, one.spec.storage)
+            users.setdefault((one.namespace, job.name), []).append(one)
     for first, *others in users.values():
-        at, kept = f"{first.path}.storage", cast("Dedicated", first.spec.storage)
-        yield from _reach(f"{at}.accessMode", kept.access_mode, [first, *others])
+        at, kept = f"{first.path}.storage", first.spec.storage
+        if isinstance(kept, Dedicated):
+            yield from _reach(f"{at}.accessMode", kept.access_mode, [first, *others])
         for other in others:
             if other.spec.storage != kept:
                 what = f"differs from {at}, whose claim it is (the same source)"

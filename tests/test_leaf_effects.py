@@ -17,7 +17,7 @@ from models.load import ROOT, load
 from models.problems import ConfigError
 from planning import outputs, preflight
 from planning import stack as planning
-from tests.stacks import VARIED
+from tests.stacks import SERVICE, VARIED
 
 Place = tuple[str | int, ...]
 """Where a value stands; `*` is any name of a map that is the user's, `[]` any item of a list."""
@@ -74,8 +74,29 @@ class Group(dict[str, Any]):
 
 
 def inherited(stack: dict[str, Any]) -> dict[str, Any]:
-    """Return the stack with everything that its service says in `defaults`."""
-    return stack | {"defaults": stack["services"]["qwen"], "services": {"qwen": {}}}
+    """Return the stack with everything that its service says in `defaults`, but what only a service can say."""
+    service = stack["services"]["qwen"]
+    own = {"canary"} & service.keys()
+    every = {key: value for key, value in service.items() if key not in own}
+    return stack | {"defaults": every, "services": {"qwen": {key: service[key] for key in own}}}
+
+
+def tried(stack: dict[str, Any]) -> dict[str, Any]:
+    """Return the stack with everything that its service says in a canary, beside a service that says little."""
+    service = stack["services"]["qwen"]
+    if "canary" in service:
+        return stack
+    cache = stack.get("caches", {}).get(service.get("storage", {}).get("cache"), SERVICE["model"])
+    model = {"name": "org/m", "source": cache["source"], **service["model"]}
+    canary = {key: value for key, value in service.items() if key not in {"name", "namespace", "route", "interceptor"}}
+    little = {"model": {"name": model["name"], "source": "hf://org/little"}, "accelerator": "nvidia"}
+    beside = {"weight": 0, "headers": {"x-canary": "always"}, **canary, "model": model}
+    whole = {key: value for key, value in stack.items() if key != "interceptor"}
+    return whole | {"services": {"qwen": {**little, "canary": beside}}}
+
+
+DEFAULTED = [inherited(base) for base in BASES]
+TRIED = [tried(base) for base in BASES]
 
 
 @cache
@@ -184,7 +205,9 @@ def opened(stack: dict[str, Any], place: Place) -> tuple[dict[str, Any], Any]:
     copied: Any = copy.deepcopy(stack)
     at = copied
     for part in place[:-1]:
-        at = at.setdefault(part, {}) if isinstance(at, dict) else at[part]
+        if isinstance(at, dict) and at.get(part) is None:
+            at[part] = {}
+        at = at[part]
     return copied, at
 
 
@@ -200,13 +223,30 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
         at, values = at[:-1], [Group(one) for one in GROUPS[str(at[-2])]]
     if at[-1] == "[]":
         at, values = at[:-1], [[value] for value in values]
-    for base in BASES:
-        stack = inherited(base) if at[0] == "defaults" else base
+    for stack in _moved(at):
         for reference, changed in edits(stack, at, values):
             before = outcome(reference)
             after = None if before is None else outcome(changed)
             if before is not None and after is not None:
                 yield before, after
+
+
+def _moved(at: Place) -> list[dict[str, Any]]:
+    """Return the stacks with what they say where the leaf is, and first those that say most about it."""
+    moved = DEFAULTED if at[0] == "defaults" else TRIED if at[2:3] == ("canary",) else BASES
+    return sorted(moved, key=lambda stack: reach(stack, at), reverse=True)
+
+
+def reach(stack: Any, at: Place) -> int:
+    """Return how many parts of a path are in a stack."""
+    if not at or not isinstance(stack, dict | list):
+        return 0
+    part, rest = at[0], at[1:]
+    if part in {"*", "[]"}:
+        inside = [*stack.values()] if isinstance(stack, dict) else stack
+    else:
+        inside = [stack[part]] if part in stack else []
+    return max((1 + reach(one, rest) for one in inside), default=0)
 
 
 def test_the_walk_reaches_every_part_of_the_schema():
@@ -222,12 +262,15 @@ def test_the_walk_reaches_every_part_of_the_schema():
         "services.*.pod.affinity",
         "services.*.pod.tolerations.[].key",
         "services.*.prefill.patch",
+        "services.*.canary.weight",
+        "services.*.canary.headers.*",
+        "services.*.canary.prefill.patch",
         "defaults.prefill.rollout.maxSurge",
     }
     assert reached <= LEAVES.keys()
 
 
-@pytest.mark.parametrize("stack", [*BASES, *map(inherited, BASES)])
+@pytest.mark.parametrize("stack", [*BASES, *DEFAULTED, *TRIED])
 def test_the_edited_stacks_are_valid(stack):
     effect(json.dumps(stack))
 

@@ -1,8 +1,8 @@
 """What has to be true of every rendered stack, said independently of the builders.
 
-Each invariant takes one service's wishes (the tree as written, with inheritance and the documented defaults said again
-here) and the rendered objects, and yields what is wrong. `tests.test_invariants` runs them on every shipped stack, and
-on every mutation of what was rendered.
+Each invariant takes the wishes of a service or of its canary (the tree as written, with inheritance and the documented
+defaults said again here) and the rendered objects, and yields what is wrong. `tests.test_invariants` runs them on every
+shipped stack, and on every mutation of what was rendered.
 """
 
 import inspect
@@ -53,11 +53,11 @@ def violations(stack: Mapping[str, Any], rendered: list[Manifest]) -> Iterator[s
     yield from objects.what_is_the_interceptors_carries_its_marks(stack, index)
     for owner in storage.caches(stack):
         yield from _guarded("a cache is kept", storage.are_kept(owner, index))
-    for wish in wishes(stack):
-        yield from _of_a_service(wish, index)
+    for wish in wishes(stack, index):
+        yield from _of_a_variant(wish, index)
 
 
-def _of_a_service(wish: Wish, index: Mapping[Any, Any]) -> Iterator[str]:
+def _of_a_variant(wish: Wish, index: Mapping[Any, Any]) -> Iterator[str]:
     world = World(wish, index)
     for invariant in INVARIANTS:
         yield from _guarded(invariant.__name__, invariant(world))

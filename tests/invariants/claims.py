@@ -33,9 +33,11 @@ def kept(wish: Wish) -> tuple[str | None, str | None]:
     """Return the folder of the weights in their claim, and the claim; nothing where each pod fetches them."""
     match wish.say("storage", "type"):
         case "shared":
-            return folder(cached(wish.cache)), f"cache-{wish.say('storage', 'cache')}"
+            own = folder(cached(wish.cache))
+            return own, f"cache-{wish.say('storage', 'cache')}-{own}"
         case "dedicated":
-            return folder(filled(wish)), f"{wish.name}-weights"
+            own = folder(filled(wish))
+            return own, f"{wish.service}-weights-{own}"
         case "existing":
             above = wish.say("storage", "subPath")
             own = folder(filled(wish))

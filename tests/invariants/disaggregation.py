@@ -31,7 +31,7 @@ def the_sidecar_leads_from_the_services_port_to_the_engine(world: World) -> Iter
             for probe, period, failures in (("startupProbe", 1, 60), ("livenessProbe", 10, 3)):
                 own = {**asked, "periodSeconds": period, "failureThreshold": failures}
                 yield from same(f"sidecar {probe}", sidecar.get(probe), own)
-            yield from named("sidecar environment", sidecar.get("env", []), traces(world, f"{wish.name}-sidecar"))
+            yield from named("sidecar environment", sidecar.get("env", []), traces(world, f"{wish.base}-sidecar"))
             resources = {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"memory": "1Gi"}}
             own = wish.say("sidecar", "resources", default=resources)
             yield from same("sidecar resources", sidecar["resources"], own)
@@ -46,7 +46,7 @@ def _arguments(world: World) -> Iterator[str]:
     yield f"--kv-connector={wish.say('kvCache', 'connector', default='nixlv2')}"
     yield "--secure-proxy=false"
     yield "--enable-ssrf-protection=true"
-    yield f"--inference-pool={wish.namespace}/{wish.name}"
+    yield f"--inference-pool={wish.namespace}/{wish.pool}"
     yield f"--pool-group={POOL_GROUP}"
     if wish.say("sidecar", "tls", "prefill"):
         # Prefill is asked by the address of its pod, which no certificate in a Secret can name.
@@ -78,7 +78,7 @@ def _sources() -> list[dict[str, Any]]:
 
 
 def the_sidecar_may_see_its_pool_and_pods_and_nothing_else(world: World) -> Iterator[str]:
-    name = f"{world.wish.name}-decode"
+    name = f"{world.wish.pool}-decode"
     made = [kind for kind in ("Role", "RoleBinding") if (kind, name, world.wish.namespace) in world.index]
     yield from same("decode's rights", made, ["Role", "RoleBinding"] if world.wish.apart else [])
     if not world.wish.apart:
@@ -89,7 +89,7 @@ def the_sidecar_may_see_its_pool_and_pods_and_nothing_else(world: World) -> Iter
         {
             "apiGroups": [POOL_GROUP],
             "resources": ["inferencepools"],
-            "resourceNames": [world.wish.name],
+            "resourceNames": [world.wish.pool],
             "verbs": seen,
         },
     ]

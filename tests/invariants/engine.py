@@ -37,10 +37,9 @@ def the_engine_is_told_what_was_asked_for(world: World) -> Iterator[str]:
 
 def _arguments(world: World, pods: Pods) -> Iterator[str]:
     wish, role = world.wish, pods.role
-    served = wish.model.get("name", wish.place.partition("@")[0])
     valued = {
         "port": role.listens,
-        "served-model-name": served,
+        "served-model-name": wish.served,
         "tensor-parallel-size": role.tensor if role.tensor > 1 else None,
         "pipeline-parallel-size": role.pipeline if role.pipeline > 1 else None,
         "data-parallel-size": role.data if role.data > 1 else None,
@@ -76,8 +75,7 @@ def _events(world: World) -> str | None:
     """Return how an engine publishes what it holds: the topic names the pod by the address that the pool has for it."""
     if not world.wish.say("kvCache", "events"):
         return None
-    served = world.wish.model.get("name", world.wish.place.partition("@")[0])
-    topic = f"kv@$(POD_IP):{world.wish.port}@{served}"
+    topic = f"kv@$(POD_IP):{world.wish.port}@{world.wish.served}"
     events = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": "tcp://*:5556", "topic": topic}
     return json.dumps(events, separators=(",", ":"))
 

@@ -10,7 +10,14 @@ OURS = "inference-stacks.io"
 
 
 def pool(world: World) -> dict[str, str]:
-    return {f"{OURS}/service": world.wish.name, f"{OURS}/variant": "primary"}
+    return {f"{OURS}/service": world.wish.service, **_variant(world)}
+
+
+def _variant(world: World) -> dict[str, str]:
+    """Return what tells variants and generations of one service apart."""
+    generation = world.wish.generation
+    told = {} if generation is None else {f"{OURS}/generation": generation}
+    return {f"{OURS}/variant": world.wish.variant, **told}
 
 
 def role(world: World, name: str) -> dict[str, str]:
@@ -18,29 +25,53 @@ def role(world: World, name: str) -> dict[str, str]:
 
 
 def picker(world: World) -> dict[str, str]:
-    return {f"{OURS}/endpoint-picker": world.wish.name, f"{OURS}/variant": "primary"}
+    return {f"{OURS}/endpoint-picker": world.wish.service, **_variant(world)}
+
+
+def routed(world: World) -> dict[str, str]:
+    """Return whom the Service of a variant finds: decode pods of any generation."""
+    variant = {f"{OURS}/service": world.wish.service, f"{OURS}/variant": world.wish.variant}
+    return variant | {f"{OURS}/role": "decode"}
+
+
+def a_generation_is_named_where_roles_exchange_their_cache(world: World) -> Iterator[str]:
+    """Pods of two kinds are never there at once where both roles end before they start anew."""
+    wish = world.wish
+    recreated = all(role.say("rollout", "type") == "Recreate" for role in wish.roles)
+    yield from same(f"{wish.base} has a generation", wish.generation is not None, wish.apart and not recreated)
+
+
+def variants_are_told_apart(world: World) -> Iterator[str]:
+    """No pod is found by what looks for pods of the other variant."""
+    others = [World(one, world.index) for one in world.wish.variants if one.variant != world.wish.variant]
+    selectors = [chosen for other in others for chosen in (pool(other), routed(other), picker(other))]
+    found = [pods.template for pods in world.pods]
+    for template in [*found, world.get("Deployment", world.wish.picker)["spec"]["template"]]:
+        labels = template["metadata"]["labels"].items()
+        yield from (f"{world.wish.base} is found by {one}" for one in selectors if one.items() <= labels)
 
 
 def selectors_hold_identity_only(world: World) -> Iterator[str]:
-    name = world.wish.name
+    name = world.wish.picker
     for one in world.wish.roles:
         if one.pods == 1:
             selector = world.workload(one)["selector"]
             yield from same(f"{one.workload} selector", selector, {"matchLabels": role(world, one.name)})
-    spec = world.get("Deployment", f"{name}-epp")["spec"]
+    spec = world.get("Deployment", name)["spec"]
     yield from same("picker selector", spec["selector"], {"matchLabels": picker(world)})
-    yield from same("picker Service", world.get("Service", f"{name}-epp")["spec"]["selector"], picker(world))
-    yield from same("pool", world.get("InferencePool", name)["spec"]["selector"], {"matchLabels": pool(world)})
+    yield from same("picker Service", world.get("Service", name)["spec"]["selector"], picker(world))
+    chosen = world.get("InferencePool", world.wish.pool)["spec"]["selector"]
+    yield from same("pool", chosen, {"matchLabels": pool(world)})
 
 
 def the_routed_service_finds_decode_alone_and_the_pool_every_role(world: World) -> Iterator[str]:
-    routed = world.get("Service", world.wish.name)["spec"]["selector"]
-    yield from same("routed Service", routed, role(world, "decode"))
+    selector = world.get("Service", world.wish.base)["spec"]["selector"]
+    yield from same("routed Service", selector, routed(world))
     for pods in world.pods:
         labels = pods.template["metadata"]["labels"]
-        found = (routed.items() <= labels.items(), pool(world).items() <= labels.items())
+        found = (selector.items() <= labels.items(), pool(world).items() <= labels.items())
         yield from same(f"{pods.name} found by Service and pool", found, _found(pods))
-    template = world.get("Deployment", f"{world.wish.name}-epp")["spec"]["template"]
+    template = world.get("Deployment", world.wish.picker)["spec"]["template"]
     if pool(world).items() <= template["metadata"]["labels"].items():
         yield "the pool selects the picker"
 
@@ -50,11 +81,12 @@ def _found(pods: Pods) -> tuple[bool, bool]:
 
 
 def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[str]:
-    name = world.wish.name
+    name = world.wish.base
     for pods in world.pods:
         identity = role(world, pods.role.name)
         if not pods.serves:
-            identity = {f"{OURS}/worker-of": name, f"{OURS}/variant": "primary", f"{OURS}/role": pods.role.name}
+            identity = {f"{OURS}/worker-of": world.wish.service, **_variant(world)}
+            identity |= {f"{OURS}/role": pods.role.name}
         expected = world.wish.labels | pods.role.say("pod", "labels", default={}) | identity
         expected |= marks(name, "model-server") | {
             "llm-d.ai/inference-serving": "true",
@@ -67,7 +99,7 @@ def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[
         annotations = world.wish.annotations | pods.role.say("pod", "annotations", default={})
         annotations |= _of_the_claim(world, pods)
         yield from same(f"{pods.name} annotations", metadata.get("annotations", {}), annotations)
-    labels = world.get("Deployment", f"{name}-epp")["spec"]["template"]["metadata"]["labels"]
+    labels = world.get("Deployment", world.wish.picker)["spec"]["template"]["metadata"]["labels"]
     expected = world.wish.labels | picker(world) | marks(name, "endpoint-picker")
     yield from same("picker labels", labels, expected)
 

@@ -76,5 +76,5 @@ def a_group_starts_fails_and_rolls_as_one(world: World) -> Iterator[str]:
 
 
 def the_picker_outlives_its_streams(world: World) -> Iterator[str]:
-    pod = world.get("Deployment", f"{world.wish.name}-epp")["spec"]["template"]["spec"]
+    pod = world.get("Deployment", world.wish.picker)["spec"]["template"]["spec"]
     yield from same("picker grace", pod["terminationGracePeriodSeconds"], 130)

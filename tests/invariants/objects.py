@@ -13,10 +13,10 @@ SKIPPED = {"pulumi.com/skipAwait": "true"}
 
 def the_service_has_its_objects_and_they_carry_its_marks(world: World) -> Iterator[str]:
     wish = world.wish
-    for place, component in _of_a_service(wish):
+    for place, component in _of_a_variant(wish):
         metadata, about = world.get(*place)["metadata"], f"{place[0]} {place[1]}"
-        routed = place[:2] == ("Service", wish.name)
-        labels = wish.labels | marks(wish.name, component) | (contract(wish) if routed else {})
+        routed = place[:2] == ("Service", wish.base)
+        labels = wish.labels | marks(wish.base, component) | (contract(wish) if routed else {})
         yield from same(f"{about} labels", metadata["labels"], labels)
         annotations = dict(metadata.get("annotations", {}))
         waits = json.loads(annotations.pop("pulumi.com/waitFor", "[]"))
@@ -28,16 +28,16 @@ def the_service_has_its_objects_and_they_carry_its_marks(world: World) -> Iterat
 
 
 def contract(wish: Wish) -> dict[str, str]:
-    """Return the labels by which the interceptor finds whom it bills; on the routed Service and nowhere else."""
-    if "interceptor" not in wish.stack or not wish.say("interceptor", "enabled", default=True):
+    """Return the labels by which the interceptor finds whom it bills: on the service's own Service and nowhere else."""
+    if "interceptor" not in wish.stack or wish.is_canary or not wish.say("interceptor", "enabled", default=True):
         return {}
     billed = wish.say("interceptor", "resourceId", default=wish.key)
     return {"saturncloud.io/resource-id": billed, "saturncloud.io/service-type": "internal"}
 
 
-def _of_a_service(wish: Wish) -> Iterator[tuple[Place, str]]:
-    """Yield where every object of a service is, and what it is a part of."""
-    picker, place = f"{wish.name}-epp", wish.namespace
+def _of_a_variant(wish: Wish) -> Iterator[tuple[Place, str]]:
+    """Yield where every object of a variant is, and what it is a part of."""
+    picker, place = wish.picker, wish.namespace
     for role in wish.roles:
         kinds = ["LeaderWorkerSet" if role.pods > 1 else "Deployment"]
         kinds += ["ResourceClaimTemplate"] if role.claim is not None else []
@@ -49,24 +49,24 @@ def _of_a_service(wish: Wish) -> Iterator[tuple[Place, str]]:
     rights = ("ServiceAccount", "Role", "RoleBinding")
     if wish.apart:
         own = rights[1:] if wish.say("pod", "serviceAccountName") else rights
-        yield from (((kind, f"{wish.name}-decode", place), "model-server") for kind in own)
-    yield ("Service", wish.name, place), "model-server"
+        yield from (((kind, f"{wish.pool}-decode", place), "model-server") for kind in own)
+    yield ("Service", wish.base, place), "model-server"
     yield from (((kind, picker, place), "endpoint-picker") for kind in (*rights, "ConfigMap", "Service", "Deployment"))
-    yield ("InferencePool", wish.name, place), "endpoint-picker"
+    yield ("InferencePool", wish.pool, place), "endpoint-picker"
     if wish.say("endpointPicker", "metricsAuth", default=True):
         yield ("ClusterRoleBinding", f"inference-stacks:{place}:{picker}", None), "endpoint-picker"
     gateway = wish.stack.get("gateway")
     if gateway is not None and gateway["provider"] == "istio":
         yield ("DestinationRule", picker, place), "endpoint-picker"
-    if gateway is not None and wish.say("route", "enabled", default=True):
-        yield ("HTTPRoute", wish.name, place), "route"
+    if gateway is not None and not wish.is_canary and wish.say("route", "enabled", default=True):
+        yield ("HTTPRoute", wish.base, place), "route"
 
 
 def nothing_else_is_made(stack: Mapping[str, Any], index: Mapping[Place, Any]) -> Iterator[str]:
     """Compare what a whole stack has with what all its services, its namespaces and its interceptor need."""
-    every = list(wishes(stack))
-    expected = {place for wish in every for place, _ in _of_a_service(wish)}
-    kept = [owner for wish in every if (owner := storage.of_service(wish)) is not None]
+    every = list(wishes(stack, index))
+    expected = {place for wish in every for place, _ in _of_a_variant(wish)}
+    kept = [owner for wish in every if (owner := storage.of_variant(wish)) is not None]
     expected |= {place for owner in [*kept, *storage.caches(stack)] for place in storage.places(owner)}
     if stack.get("namespaceOptions", {}).get("create"):
         expected |= {("Namespace", wish.namespace, None) for wish in every}

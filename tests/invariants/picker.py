@@ -27,9 +27,9 @@ APART = {
 def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
     wish = world.wish
     told = {
-        "--pool-name": wish.name,
+        "--pool-name": wish.pool,
         "--pool-namespace": wish.namespace,
-        "--pool-group": world.get("InferencePool", wish.name)["apiVersion"].split("/")[0],
+        "--pool-group": world.get("InferencePool", wish.pool)["apiVersion"].split("/")[0],
         "--config-file": "/config/config.yaml",
         "--grpc-port": str(_port(world)),
         "--grpc-health-port": "9003",
@@ -43,7 +43,7 @@ def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
     arguments = [argument.partition("=")[::2] for argument in world.picker["args"]]
     yield from same("picker arguments", sorted(arguments), sorted(told.items()))
     expected = {"NAMESPACE": field("metadata.namespace"), "POD_NAME": field("metadata.name")}
-    yield from named("picker environment", world.picker["env"], expected | traces(world, f"{wish.name}-epp"))
+    yield from named("picker environment", world.picker["env"], expected | traces(world, wish.picker))
 
 
 def _port(world: World) -> int:
@@ -68,7 +68,7 @@ def the_pickers_container_is_its_channels(world: World) -> Iterator[str]:
 
 
 def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iterator[str]:
-    name = f"{world.wish.name}-epp"
+    name = world.wish.picker
     data = world.get("ConfigMap", name)["data"]
     yield from same("picker configuration", list(data), ["config.yaml"])
     spec = world.get("Deployment", name)["spec"]
@@ -83,7 +83,7 @@ def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iter
 
 
 def the_picker_scores_as_its_preset_says(world: World) -> Iterator[str]:
-    config = _read(world.get("ConfigMap", f"{world.wish.name}-epp")["data"]["config.yaml"])
+    config = _read(world.get("ConfigMap", world.wish.picker)["data"]["config.yaml"])
     about = (config["apiVersion"], config["kind"])
     yield from same("picker configuration", about, (CONFIG_GROUPS[world.wish.release][0], "EndpointPickerConfig"))
     plugins = {one["type"]: one.get("parameters") for one in config["plugins"]}
@@ -107,12 +107,12 @@ def _read(text: str) -> Any:
 
 
 def the_picker_may_read_its_pool_and_what_it_selects_from(world: World) -> Iterator[str]:
-    name = f"{world.wish.name}-epp"
+    name = world.wish.picker
     objectives = ["inferenceobjectives", "inferencemodelrewrites"]
     pools = {"apiGroups": [POOL_GROUP], "resources": ["inferencepools"], "verbs": READ}
     rules = [
         {"apiGroups": [""], "resources": ["pods"], "verbs": READ},
-        pools | {"resourceNames": [world.wish.name]},
+        pools | {"resourceNames": [world.wish.pool]},
         {"apiGroups": [CONFIG_GROUPS[world.wish.release][1]], "resources": objectives, "verbs": READ},
     ]
     me = [subject(world.get("ServiceAccount", name)["metadata"]["name"], world.wish.namespace)]

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from tests.invariants import identity
 from tests.invariants.facts import DROPPED, SEALED, amount
 from tests.invariants.wishes import Role
 from tests.invariants.world import World, same
@@ -56,12 +57,7 @@ def _affinity(role: Role) -> dict[str, Any]:
 
 
 def _spread(world: World, role: Role) -> list[Any]:
-    mine = {
-        "inference-stacks.io/service": world.wish.name,
-        "inference-stacks.io/variant": "primary",
-        "inference-stacks.io/role": role.name,
-    }
-    selector = {"labelSelector": {"matchLabels": mine}}
+    selector = {"labelSelector": {"matchLabels": identity.role(world, role.name)}}
     return [selector | one for one in role.say("pod", "topologySpreadConstraints", default=[])]
 
 
@@ -75,7 +71,7 @@ def containers_have_no_privileges(world: World) -> Iterator[str]:
         yield from same(f"{pods.name} engine", pods.engine["securityContext"], DROPPED)
         for one in [*pods.before, *pods.sidecars]:
             yield from same(f"{pods.name} {one['name']}", one["securityContext"], SEALED)
-    pod = world.get("Deployment", f"{world.wish.name}-epp")["spec"]["template"]["spec"]
+    pod = world.get("Deployment", world.wish.picker)["spec"]["template"]["spec"]
     base = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     yield from same("picker pod", pod["securityContext"], base)
     yield from same("picker", world.picker["securityContext"], SEALED)

@@ -1,24 +1,26 @@
 """How requests come to a service: pool, Services, route and gateway, and who bills them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tests.invariants.facts import POOL_GROUP
+from tests.invariants.wishes import Wish
 from tests.invariants.world import World, reference, same, subject
 
 
 def the_pool_reaches_engine_and_picker(world: World) -> Iterator[str]:
-    spec = world.get("InferencePool", world.wish.name)["spec"]
+    spec = world.get("InferencePool", world.wish.pool)["spec"]
     yield from same("pool ports", spec["targetPorts"], [{"number": world.wish.port}])
     port = world.wish.say("endpointPicker", "port", default=9002)
     expected = {
         "group": "",
         "kind": "Service",
-        "name": f"{world.wish.name}-epp",
+        "name": world.wish.picker,
         "port": {"number": port},
         "failureMode": "FailClose",
     }
     yield from same("pool's picker", spec["endpointPickerRef"], expected)
-    service = world.get("Service", f"{world.wish.name}-epp")["spec"]
+    service = world.get("Service", world.wish.picker)["spec"]
     ext_proc = {"name": "grpc-ext-proc", "port": port, "targetPort": port, "appProtocol": "kubernetes.io/h2c"}
     metrics = {"name": "http-metrics", "port": 9090, "targetPort": 9090}
     yield from same("picker Service", service["ports"], [one | {"protocol": "TCP"} for one in (ext_proc, metrics)])
@@ -35,7 +37,7 @@ def the_pools_port_is_open_on_every_pod_that_it_finds(world: World) -> Iterator[
 
 
 def the_routed_service_has_the_port_that_the_interceptor_looks_for(world: World) -> Iterator[str]:
-    service = world.get("Service", world.wish.name)
+    service = world.get("Service", world.wish.base)
     port = {
         "name": "8000",
         "port": 8000,
@@ -49,7 +51,8 @@ def the_routed_service_has_the_port_that_the_interceptor_looks_for(world: World)
 
 def the_interceptor_may_get_and_list_services_and_nothing_else(world: World) -> Iterator[str]:
     wanted = world.wish.stack.get("interceptor")
-    if wanted is None or not world.wish.say("interceptor", "enabled", default=True):
+    wish = world.wish
+    if wanted is None or wish.is_canary or not wish.say("interceptor", "enabled", default=True):
         return
     account = wanted.get("serviceAccountName", "phoebe-interceptor")
     role = world.get("Role", f"{account}-services")
@@ -60,33 +63,54 @@ def the_interceptor_may_get_and_list_services_and_nothing_else(world: World) -> 
     yield from same("interceptor's role", binding["roleRef"], reference("Role", f"{account}-services"))
 
 
-def the_route_leads_to_the_pool(world: World) -> Iterator[str]:
-    place = ("HTTPRoute", world.wish.name, world.wish.namespace)
-    if place not in world.index:
+def the_route_leads_to_the_pools(world: World) -> Iterator[str]:
+    place = ("HTTPRoute", world.wish.base, world.wish.namespace)
+    if world.wish.is_canary or place not in world.index:
         return
     gateway = world.wish.stack["gateway"]
     parent = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": world.wish.stack["namespace"]}
     parent |= {key: value for key, value in gateway.items() if key != "provider"}
-    rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
-    rule = {
-        "matches": [{"path": {"type": "PathPrefix", "value": f"/{world.wish.namespace}/{world.wish.name}"}}],
-        "filters": [{"type": "URLRewrite", "urlRewrite": rewrite}],
-        "backendRefs": [{"group": POOL_GROUP, "kind": "InferencePool", "name": world.wish.name, "weight": 1}],
-    }
     hostnames = world.wish.say("route", "hostnames", default=[])
-    expected = {"parentRefs": [parent], "rules": [rule]} | ({"hostnames": hostnames} if hostnames else {})
+    expected = {"parentRefs": [parent], "rules": list(_rules(world.wish))}
+    expected |= {"hostnames": hostnames} if hostnames else {}
     yield from same("route", world.index[place]["spec"], expected)
 
 
+def _rules(wish: Wish) -> Iterator[dict[str, Any]]:
+    """Yield whom all requests go to; before it, where a canary wants some by their headers, whom those go to."""
+    primary, *others = wish.variants
+    if not others:
+        yield _rule(wish, [], {primary.pool: 1})
+        return
+    (tried,) = others
+    wanted = sorted(tried.say("headers", default={}).items())
+    if wanted:
+        headers = [{"type": "Exact", "name": name, "value": value} for name, value in wanted]
+        yield _rule(wish, headers, {tried.pool: 1})
+    percent = tried.say("weight")
+    yield _rule(wish, [], {primary.pool: 100 - percent, tried.pool: percent})
+
+
+def _rule(wish: Wish, headers: list[Any], weights: Mapping[str, int]) -> dict[str, Any]:
+    match = {"path": {"type": "PathPrefix", "value": f"/{wish.namespace}/{wish.service}"}}
+    rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
+    pool = {"group": POOL_GROUP, "kind": "InferencePool"}
+    return {
+        "matches": [match | ({"headers": headers} if headers else {})],
+        "filters": [{"type": "URLRewrite", "urlRewrite": rewrite}],
+        "backendRefs": [pool | {"name": name, "weight": weight} for name, weight in weights.items()],
+    }
+
+
 def istio_speaks_tls_to_the_ext_proc_port_alone(world: World) -> Iterator[str]:
-    place = ("DestinationRule", f"{world.wish.name}-epp", world.wish.namespace)
+    place = ("DestinationRule", world.wish.picker, world.wish.namespace)
     if place not in world.index:
         return
     domain = world.wish.stack.get("cluster", {}).get("domain", "cluster.local")
     tls = {"mode": "SIMPLE", "insecureSkipVerify": True}
     settings = [{"port": {"number": world.wish.say("endpointPicker", "port", default=9002)}, "tls": tls}]
     expected = {
-        "host": f"{world.wish.name}-epp.{world.wish.namespace}.svc.{domain}",
+        "host": f"{world.wish.picker}.{world.wish.namespace}.svc.{domain}",
         "trafficPolicy": {"portLevelSettings": settings},
     }
     yield from same("destination rule", world.index[place]["spec"], expected)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.invariants.claims import cached, filled, folder
+from tests.invariants.claims import cached, filled, folder, kept
 from tests.invariants.facts import SEALED, amount
 from tests.invariants.weights import Item, brings, opening, volume
 from tests.invariants.wishes import Wish
@@ -16,10 +16,10 @@ KEPT = ("dedicated", "existing")
 
 @dataclass(frozen=True)
 class Owner:
-    """A cache, or a service with weights of its own."""
+    """A cache, or a variant of a service with weights of its own."""
 
     name: str
-    """Of the claim that is made; the Job's begins so."""
+    """Of the claim that is made, before what it holds; the Job is called like it."""
     part_of: str
     namespace: str
     labels: Mapping[str, str]
@@ -32,7 +32,12 @@ class Owner:
 
     @property
     def job(self) -> str:
+        """Return the name of the Job, and of the claim where one is made: after what it holds."""
         return f"{self.name}-{folder(self.model)}"
+
+    @property
+    def claim(self) -> str:
+        return self.job if self.makes_a_claim else self.said["claimName"]
 
     @property
     def fill(self) -> Mapping[str, Any]:
@@ -43,13 +48,20 @@ class Owner:
         return self.said.get("type") != "existing"
 
 
-def of_service(wish: Wish) -> Owner | None:
+def of_variant(wish: Wish) -> Owner | None:
+    """Return a variant with weights of its own; a canary of the same source has those of its service."""
+    own = _of(wish)
+    others = [_of(one) for one in wish.variants if one.variant != wish.variant and wish.is_canary]
+    return None if own is None or own.job in {one.job for one in others if one is not None} else own
+
+
+def _of(wish: Wish) -> Owner | None:
     storage = wish.say("storage", default={})
-    if storage.get("type") not in KEPT:
+    if storage.get("type") not in KEPT or wish.scheme in {"pvc", "image"}:
         return None
     return Owner(
-        name=f"{wish.name}-weights",
-        part_of=wish.name,
+        name=f"{wish.service}-weights",
+        part_of=wish.service,
         namespace=wish.namespace,
         labels=wish.labels,
         annotations=wish.annotations,
@@ -68,23 +80,40 @@ def caches(stack: Mapping[str, Any]) -> Iterator[Owner]:
 
 def places(owner: Owner) -> Iterator[Place]:
     if owner.makes_a_claim:
-        yield ("PersistentVolumeClaim", owner.name, owner.namespace)
+        yield ("PersistentVolumeClaim", owner.claim, owner.namespace)
     yield ("Job", owner.job, owner.namespace)
 
 
-def weights_of_a_service_are_kept(world: World) -> Iterator[str]:
-    owner = of_service(world.wish)
+def weights_of_a_variant_are_kept(world: World) -> Iterator[str]:
+    owner = of_variant(world.wish)
     if owner is not None:
         yield from are_kept(owner, world.index)
+
+
+def what_is_served_from_a_claim_is_brought_by_one_job(world: World) -> Iterator[str]:
+    below, claim = kept(world.wish)
+    if claim is None or below is None or world.wish.scheme in {"pvc", "image"}:
+        return
+    above, _, own = below.rpartition("/")
+    jobs = [one["spec"]["template"]["spec"] for place, one in world.index.items() if place[0] == "Job"]
+    filled_in = [_written(job) for job in jobs if f"{CLAIM}/{own}" in str(job["containers"])]
+    yield from same(f"{world.wish.base} filled", filled_in.count((claim, above or None)), 1)
+
+
+def _written(job: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Return the claim that a Job writes, and where in it."""
+    claims = [one["persistentVolumeClaim"]["claimName"] for one in job["volumes"] if one["name"] == "model"]
+    below = [one.get("subPath") for one in job["containers"][0]["volumeMounts"] if one["mountPath"] == CLAIM]
+    return claims[0], below[0]
 
 
 def are_kept(owner: Owner, index: Mapping[Place, Any]) -> Iterator[str]:
     """Compare a claim and its Job with what was asked for."""
     job = index["Job", owner.job, owner.namespace]
     if owner.makes_a_claim:
-        claim = index["PersistentVolumeClaim", owner.name, owner.namespace]
+        claim = index["PersistentVolumeClaim", owner.claim, owner.namespace]
         yield from _marked(owner, claim, {"pulumi.com/skipAwait": "true"})
-        yield from same(f"{owner.name} claim", claim["spec"], _claim(owner))
+        yield from same(f"{owner.claim} claim", claim["spec"], _claim(owner))
     yield from _marked(owner, job, {"pulumi.com/replaceUnready": "true"})
     yield from same(f"{owner.job} parts", set(job["spec"]), {"backoffLimit", "activeDeadlineSeconds", "template"})
     yield from same(f"{owner.job} retries", job["spec"]["backoffLimit"], 2)
@@ -136,7 +165,7 @@ def _pod(owner: Owner, spec: Mapping[str, Any]) -> Iterator[str]:
     rest = {key: value for key, value in spec.items() if key not in {"containers", "volumes"}}
     yield from same(f"{owner.job} pod", rest, expected)
     item = _item(owner)
-    volumes = {"model": {"persistentVolumeClaim": {"claimName": owner.said.get("claimName", owner.name)}}}
+    volumes = {"model": {"persistentVolumeClaim": {"claimName": owner.claim}}}
     yield from named(f"{owner.job} volumes", spec["volumes"], volumes | opening([item]))
     (container,) = spec["containers"]
     yield from same(f"{owner.job} container", container["name"], item.container)

@@ -14,11 +14,15 @@ def look(tree: Any, path: tuple[str, ...], default: Any) -> Any:
     return tree
 
 
+def without(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {name: value for name, value in tree.items() if name not in keys}
+
+
 def over(low: Any, high: Any, key: str = "") -> Any:
     """Merge as RFC 7386 has it; arguments by flag name, and what has another `type` or is a reference whole."""
     if key == "args" and low and high:
-        names = {token.split("=")[0] for token in high}
-        return [token for token in low if token.split("=")[0] not in names] + high
+        new = {token.split("=")[0]: token for token in high}
+        return [*(new.pop(token.split("=")[0], token) for token in low), *new.values()]
     both = isinstance(low, Mapping) and isinstance(high, Mapping)
     if not both or key in REPLACED or low.get("type", high.get("type")) != high.get("type", low.get("type")):
         return high

@@ -1,42 +1,99 @@
 """What a stack asks for, read from its tree: inheritance, and the numbers that follow from it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from typing import Any
 
 from tests.invariants.facts import DRAINING, GI, PRODUCTS, RESOURCES, amount, seconds
-from tests.invariants.trees import look, over
+from tests.invariants.trees import look, over, without
 
+PRIMARY, CANARY = "primary", "canary"
 INHERITED = {
     *("engine", "accelerator", "acceleratorMemory", "parallelism", "resources", "pod", "health", "rollout"),
     "disruptionBudget",
 }
+"""What prefill has of its service."""
+NOT_OF_A_CANARY = {*("name", "namespace", "route", "interceptor", "canary"), *("replicas", "autoscaling", "prefill")}
+"""What a canary has not of its service; its prefill inherits by rules of its own."""
 BEFORE_THE_END = 15
 """Seconds until nobody sends requests to a pod that ends, and from the engine's own deadline to the kill."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """One service of a stack, over what it inherits."""
+    """One service of a stack, or its canary, over what it inherits."""
 
     stack: Mapping[str, Any]
     key: str
+    variant: str = PRIMARY
+    pools: frozenset[tuple[str, str]] = frozenset()
+    """Namespace and name of every pool there is: generations are named after what only the program can tell."""
 
     @cached_property
     def tree(self) -> Mapping[str, Any]:
+        return self._beside_its_service() if self.is_canary else self.whole
+
+    @property
+    def is_canary(self) -> bool:
+        return self.variant == CANARY
+
+    @cached_property
+    def whole(self) -> Mapping[str, Any]:
+        """Return the service; some of it is said for its canary, too."""
         return over(self.stack.get("defaults", {}), self.stack["services"][self.key])
+
+    def _beside_its_service(self) -> Mapping[str, Any]:
+        """Return a canary over its service, whose size is not that of another source."""
+        own = self.whole["canary"]
+        low = without(self.whole, *NOT_OF_A_CANARY)
+        if "source" in own.get("model", {}):
+            low["model"] = without(low.get("model", {}), "size")
+        tree = over(low, without(own, "prefill"))
+        layers = [without(self.whole["prefill"], "replicas", "autoscaling")] if "prefill" in self.whole else []
+        layers += [own["prefill"]] if "prefill" in own else []
+        if layers and layers[-1] is not None:
+            return {**tree, "prefill": reduce(over, layers, {})}
+        return tree if "sidecar" in own else without(tree, "sidecar")
+
+    @cached_property
+    def variants(self) -> tuple["Wish", ...]:
+        """Return the service, and its canary where it has one."""
+        tried = (replace(self, variant=CANARY),) if "canary" in self.whole else ()
+        return replace(self, variant=PRIMARY), *tried
 
     def say(self, *path: str, default: Any = None) -> Any:
         return look(self.tree, path, default)
 
     @cached_property
-    def name(self) -> str:
-        return self.tree.get("name", self.key)
+    def service(self) -> str:
+        """Return the name of the service, which selectors have of both variants."""
+        return self.whole.get("name", self.key)
+
+    @cached_property
+    def base(self) -> str:
+        """Return the name of the variant, which its Service has."""
+        return f"{self.service}-canary" if self.is_canary else self.service
+
+    @cached_property
+    def generation(self) -> str | None:
+        """Return five hex digits behind the variant's name, where a pool is called so."""
+        names = sorted(name.removeprefix(self.base) for space, name in self.pools if space == self.namespace)
+        return next((name[1:] for name in names if re.fullmatch("-[0-9a-f]{5}", name)), None)
+
+    @cached_property
+    def pool(self) -> str:
+        """Return the name that begins those of all objects of one generation."""
+        return self.base if self.generation is None else f"{self.base}-{self.generation}"
+
+    @cached_property
+    def picker(self) -> str:
+        return f"{self.pool}-epp"
 
     @cached_property
     def namespace(self) -> str:
-        return self.tree.get("namespace", self.stack["namespace"])
+        return self.whole.get("namespace", self.stack["namespace"])
 
     @cached_property
     def release(self) -> str:
@@ -59,6 +116,13 @@ class Wish:
         """Return what is served; a shared cache has its source and its size."""
         known = {key: self.cache[key] for key in ("source", "size") if key in self.cache}
         return known | self.tree["model"]
+
+    @cached_property
+    def served(self) -> str:
+        """Return the name that clients send: the repository of a hub, and a canary's is its service's."""
+        if "name" in self.model or not self.is_canary:
+            return self.model.get("name", self.place.partition("@")[0])
+        return self.variants[0].served
 
     @cached_property
     def cache(self) -> Mapping[str, Any]:
@@ -104,7 +168,7 @@ class Role:
 
     @cached_property
     def workload(self) -> str:
-        return f"{self.wish.name}-{self.name}"
+        return f"{self.wish.pool}-{self.name}"
 
     @cached_property
     def replicas(self) -> int:
@@ -244,6 +308,8 @@ class Role:
         return max(1800, amount(self.wish.model.get("size", "0")) // (32 * 2**20))
 
 
-def wishes(stack: Mapping[str, Any]) -> Iterator[Wish]:
-    """Yield every service of a stack."""
-    return (Wish(stack, key) for key in stack["services"])
+def wishes(stack: Mapping[str, Any], index: Iterable[tuple[str, Any, Any]] = ()) -> Iterator[Wish]:
+    """Yield every service of a stack, each followed by its canary; `index` has what was rendered."""
+    pools = frozenset((space, name) for kind, name, space in index if kind == "InferencePool")
+    for key in stack["services"]:
+        yield from Wish(stack, key, pools=pools).variants

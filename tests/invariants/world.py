@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tests.invariants.trees import without
 from tests.invariants.wishes import Role, Wish
 
 Place = tuple[str, str, str | None]
@@ -61,7 +62,7 @@ class World:
 
     @property
     def picker(self) -> Any:
-        (one,) = self.get("Deployment", f"{self.wish.name}-epp")["spec"]["template"]["spec"]["containers"]
+        (one,) = self.get("Deployment", self.wish.picker)["spec"]["template"]["spec"]["containers"]
         return one
 
     def workload(self, role: Role) -> Any:
@@ -83,10 +84,6 @@ class World:
 def same(what: str, actual: Any, expected: Any) -> Iterator[str]:
     if actual != expected:
         yield f"{what}: {actual!r} is not {expected!r}"
-
-
-def without(item: Mapping[str, Any], key: str) -> dict[str, Any]:
-    return {field: value for field, value in item.items() if field != key}
 
 
 def named(what: str, items: list[Any], expected: Mapping[str, Any], key: str = "name") -> Iterator[str]:
