@@ -1,6 +1,6 @@
 """The autoscaler of one role: a HorizontalPodAutoscaler, or a ScaledObject from which KEDA makes one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -35,7 +35,7 @@ def manifest(service: VariantPlan, workload: Workload, autoscaler: Autoscaler) -
         "apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject",
         "metadata": about,
-        "spec": _scaled_object(target, autoscaler, autoscaler.keda, pods),
+        "spec": _scaled_object(target, autoscaler, autoscaler.keda, pods, service.names.namespace),
     }
 
 
@@ -78,7 +78,9 @@ def _quantity(number: Decimal) -> str:
     return next((f"{milli // size}{suffix}" for size, suffix in _SUFFIXES if milli % size == 0), f"{milli}m")
 
 
-def _scaled_object(target: Mapping[str, str], autoscaler: Autoscaler, keda: Keda, pods: str) -> dict[str, Any]:
+def _scaled_object(
+    target: Mapping[str, str], autoscaler: Autoscaler, keda: Keda, pods: str, namespace: str
+) -> dict[str, Any]:
     advanced = {"horizontalPodAutoscalerConfig": {"behavior": autoscaler.behavior}} if autoscaler.behavior else None
     return compact(
         {
@@ -88,7 +90,7 @@ def _scaled_object(target: Mapping[str, str], autoscaler: Autoscaler, keda: Keda
             "minReplicaCount": autoscaler.least,
             "maxReplicaCount": autoscaler.most,
             "advanced": advanced,
-            "triggers": [_trigger(metric, keda, pods) for metric in autoscaler.metrics],
+            "triggers": [*(_trigger(metric, keda, pods) for metric in autoscaler.metrics), *_waking(keda, namespace)],
         }
     )
 
@@ -110,6 +112,27 @@ def _trigger(metric: EngineLoad | Cpu | Passed, keda: Keda, pods: str) -> Mappin
                 "threshold": f"{metric.target.normalize():f}",
                 # A Prometheus that knows nothing of the pods is no sign that there is no load.
                 "ignoreNullValues": "false",
+            }
+        ),
+    }
+
+
+def _waking(keda: Keda, namespace: str) -> Iterator[dict[str, Any]]:
+    """Yield the trigger that wakes a role: a picker that holds no request has told nothing of its queue yet."""
+    queue = keda.queue
+    if queue is None:
+        return
+    pods = f'namespace="{namespace}",pod=~"{queue.picker}{_PODS["Deployment"]}"'
+    yield {
+        "type": "prometheus",
+        "metricType": "AverageValue",
+        "metadata": compact(
+            {
+                "serverAddress": keda.server,
+                "query": f"sum({queue.series}{{{pods}}})",
+                "threshold": f"{queue.target.normalize():f}",
+                "activationThreshold": "0",
+                "ignoreNullValues": "true",
             }
         ),
     }

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from models.autoscaling import CacheMetric, CpuMetric, KedaAutoscaling, Metric, RequestMetric
 from models.problems import Problem
 from models.role import Role
-from models.stack import Stack
 from models.vocabulary import seconds
+from planning import lifecycle, picker_config
+from planning.context import VariantContext
 from planning.releases import EngineMetric, Release
 
 
@@ -40,6 +41,17 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True)
+class Queue:
+    """Requests that wait in the picker, which wake a role without replicas."""
+
+    series: str
+    picker: str
+    """Name of the picker's Deployment."""
+    target: Decimal
+    """Waiting requests for each replica."""
+
+
+@dataclass(frozen=True, slots=True)
 class Keda:
     """What KEDA is told besides."""
 
@@ -47,6 +59,8 @@ class Keda:
     cooldown_seconds: int
     server: str | None
     """The Prometheus that is asked; absent: no metric needs one."""
+    queue: Queue | None
+    """What wakes the role; absent: it never sleeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,40 +82,55 @@ class Autoscaler:
         return "hpa" if self.keda is None else "keda"
 
 
-def plan(path: str, role: Role, stack: Stack, release: Release) -> Autoscaler | None:
+def plan(path: str, role: Role, of: VariantContext) -> Autoscaler | None:
     """Decide who scales the role at a path; nobody where its number is fixed. It is known to be sound (`problems`)."""
     wish = role.autoscaling
     if wish is None:
         return None
-    prometheus = stack.observability.prometheus
-    keda = None
-    if isinstance(wish, KedaAutoscaling):
-        server = None if prometheus is None else prometheus.server_address
-        keda = Keda(seconds(wish.polling_interval), seconds(wish.cooldown_period), server)
     return Autoscaler(
         path=f"{path}.autoscaling",
         least=wish.min_replicas,
         most=wish.max_replicas,
         behavior=wish.behavior,
-        metrics=tuple(_measured(index, metric, release) for index, metric in enumerate(wish.metrics)),
-        keda=keda,
+        metrics=tuple(_measured(index, metric, of.release) for index, metric in enumerate(wish.metrics)),
+        keda=_keda(wish, of) if isinstance(wish, KedaAutoscaling) else None,
     )
+
+
+def _keda(wish: KedaAutoscaling, of: VariantContext) -> Keda:
+    prometheus = of.stack.observability.prometheus
+    return Keda(
+        polling_seconds=seconds(wish.polling_interval),
+        cooldown_seconds=seconds(wish.cooldown_period),
+        server=None if prometheus is None else prometheus.server_address,
+        queue=_queue(wish, of) if wish.min_replicas == 0 else None,
+    )
+
+
+def _queue(wish: KedaAutoscaling, of: VariantContext) -> Queue:
+    """Return what wakes the role: the engine's own queue tells nothing while there is no engine."""
+    targets = [one.target for one in wish.metrics if isinstance(one, RequestMetric) and one.type == "queue-size"]
+    series = of.release.picker.metrics.flow_control_queue_size
+    return Queue(series, of.names.picker, _milli(targets[0]) if targets else Decimal(1))
 
 
 def _measured(index: int, metric: Metric, release: Release) -> EngineLoad | Cpu | Passed:
     if isinstance(metric, RequestMetric | CacheMetric):
-        target = Decimal(str(metric.target)).quantize(Decimal("0.001"), ROUND_CEILING)
-        return EngineLoad(index, release.engine.metrics[metric.type], target)
+        return EngineLoad(index, release.engine.metrics[metric.type], _milli(metric.target))
     return Cpu(index, metric.target_percent) if isinstance(metric, CpuMetric) else Passed(index, metric.spec)
 
 
-def problems(path: str, role: Role, stack: Stack) -> Iterator[Problem]:
+def _milli(target: float) -> Decimal:
+    return Decimal(str(target)).quantize(Decimal("0.001"), ROUND_CEILING)
+
+
+def problems(path: str, role: Role, of: VariantContext) -> Iterator[Problem]:
     """Check the autoscaling of the role at a path."""
     wish = role.autoscaling
     if wish is None:
         return
     at = f"{path}.autoscaling"
-    if _says_replicas(path, role, stack):
+    if "replicas" in role.model_fields_set:
         what = f"is set while autoscaling owns the number ({role.replicas})"
         remedy = "delete it, or write replicas: null here to drop the inherited one"
         yield Problem(f"{path}.replicas", what, remedy, (at,))
@@ -110,27 +139,39 @@ def problems(path: str, role: Role, stack: Stack) -> Iterator[Problem]:
         remedy = f"swap them or raise maxReplicas to {wish.min_replicas}"
         yield Problem(f"{at}.minReplicas", what, remedy, (f"{at}.maxReplicas",))
     if wish.min_replicas == 0:
-        yield _asleep(f"{at}.minReplicas", wish.type)
-    if wish.type == "keda" and stack.observability.prometheus is None:
+        yield from _asleep(f"{at}.minReplicas", wish.type, of)
+    if wish.type == "keda" and of.stack.observability.prometheus is None:
         for index, metric in enumerate(wish.metrics):
             if isinstance(metric, RequestMetric | CacheMetric):
-                what = f"needs a Prometheus that keda can ask ({metric.type})"
-                remedy = "set observability.prometheus.serverAddress"
-                yield Problem(f"{at}.metrics[{index}].type", what, remedy, ("observability.prometheus",))
+                yield _unasked(f"{at}.metrics[{index}].type", metric.type)
 
 
-def _says_replicas(path: str, role: Role, stack: Stack) -> bool:
-    """Say whether the role itself, and not only `defaults`, writes a number that would have no effect."""
-    inherited: Any = stack.defaults
-    for part in (*path.split(".")[2:], "replicas"):
-        inherited = cast("dict[str, Any]", inherited).get(part) if isinstance(inherited, dict) else None
-    return "replicas" in role.model_fields_set and role.replicas != inherited
-
-
-def _asleep(at: str, kind: str) -> Problem:
-    """Refuse a role without replicas: requests would have to wait somewhere, for a metric to tell of them."""
+def _asleep(at: str, kind: str, of: VariantContext) -> Iterator[Problem]:
+    """Refuse a role without replicas that nothing wakes: requests have to wait somewhere, and a metric has to tell."""
     if kind == "hpa":
         what = "zero replicas cannot be woken by type hpa (0)"
-        return Problem(at, what, "use 1, or type: keda with endpointPicker.flowControl")
-    what = "zero replicas cannot be woken without a queue in front of them (0)"
-    return Problem(at, what, "use 1, as only endpointPicker.flowControl could hold requests meanwhile")
+        yield Problem(at, what, "use 1, or type: keda with endpointPicker.flowControl")
+    elif not picker_config.holds_requests(of.spec):
+        what = "zero replicas cannot be woken without a queue in front of them (0)"
+        yield Problem(at, what, "use 1, or set endpointPicker.flowControl", (f"{of.path}.endpointPicker",))
+    elif of.stack.observability.prometheus is None:
+        yield _unasked(at, "0")
+
+
+def _unasked(at: str, what: str) -> Problem:
+    remedy = "set observability.prometheus.serverAddress"
+    return Problem(at, f"needs a Prometheus that keda can ask ({what})", remedy, ("observability.prometheus",))
+
+
+def warnings(of: VariantContext) -> Iterator[str]:
+    """Say where requests that wake a role may not wait as long as it takes."""
+    flow = of.spec.endpoint_picker.flow_control
+    waits = None if flow is None else flow.default_request_ttl
+    for name, _, role in of.roles:
+        if role.autoscaling is None or role.autoscaling.min_replicas > 0:
+            continue
+        start = lifecycle.startup(role.health, of.spec.model.size)
+        if waits is None:
+            yield f"autoscaling: {name} wakes in up to {start}s, and no defaultRequestTTL lets requests wait as long"
+        elif 0 < seconds(waits) < start:
+            yield f"autoscaling: {name} wakes in up to {start}s, and requests wait {waits} (defaultRequestTTL)"

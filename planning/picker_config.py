@@ -33,6 +33,13 @@ def needs_kv_events(service: Variant) -> bool:
     return any(_READS_EVENTS & set(_types(one)) for one in _items((spec.config or {}).get("plugins")))
 
 
+def holds_requests(service: Variant) -> bool:
+    """Say whether requests wait in the picker while no pod takes them."""
+    spec = service.endpoint_picker
+    own = spec.config or {} if spec.preset == "custom" else {}
+    return spec.flow_control is not None or plugins.gate_names(own).get(FLOW_CONTROL, FLOW_CONTROL in own)
+
+
 def block_size(service: Variant) -> int | None:
     """Return the tokens in one block where roles or picker have to agree about it; nothing where they need not."""
     agreed = service.prefill is not None or needs_kv_events(service)

@@ -19,7 +19,7 @@ def problems(of: VariantContext) -> Iterator[Problem]:
     for name, path, role in of.roles:
         accelerator = of.classes.get(role.accelerator)
         yield from accelerators.known(path, role.accelerator, of.classes)
-        yield from autoscaling.problems(path, role, of.stack)
+        yield from autoscaling.problems(path, role, of)
         if accelerator is None:
             continue
         layout_problems = devices.problems(path, role, accelerator)

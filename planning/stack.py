@@ -1,6 +1,6 @@
 """The plan of a whole stack."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +8,7 @@ from models.load import Loaded
 from models.service import Service
 from models.source import served_name
 from models.stack import Gateway, Stack
-from planning import accelerators, canary, checks, context, labels, picker, storage, workload
+from planning import accelerators, autoscaling, canary, checks, context, labels, picker, storage, workload
 from planning.canary import Share
 from planning.context import VariantContext
 from planning.names import CANARY, PRIMARY, Names
@@ -61,6 +61,8 @@ class VariantPlan:
     resource_id: str | None
     """The id that the interceptor bills by, on the routed Service alone."""
     domain: str
+    warnings: tuple[str, ...]
+    """What works, and what whoever wrote it should know; each begins with where it is."""
 
     @property
     def mark(self) -> str:
@@ -109,7 +111,13 @@ class ServicePlan:
     share: Share
     """Of the requests, between the two."""
     route: Route | None
-    warnings: tuple[str, ...]
+    own_warnings: tuple[str, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what works, and what whoever wrote it should know; each begins with where it is."""
+        tried = () if self.canary is None else (f"canary.{warning}" for warning in self.canary.warnings)
+        return (*self.own_warnings, *self.primary.warnings, *tried)
 
     @property
     def variants(self) -> tuple[VariantPlan, ...]:
@@ -178,20 +186,14 @@ def _service(key: str, stack: Stack, own: VariantContext, other: VariantContext 
         canary=tried,
         share=canary.share(spec.canary),
         route=_route(stack, spec, own.names),
-        warnings=(*canary.warnings(spec), *_of_pickers(primary, tried)),
+        own_warnings=tuple(canary.warnings(spec)),
     )
-
-
-def _of_pickers(primary: VariantPlan, tried: VariantPlan | None) -> Iterator[str]:
-    yield from primary.picker.warnings
-    if tried is not None:
-        yield from (f"{tried.names.variant}.{warning}" for warning in tried.picker.warnings)
 
 
 def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
     spec, stack = of.spec, of.stack
     roles = {name: workload.plan(context.of_role(of, name, path, role)) for name, path, role in of.roles}
-    cache = storage.cache_of(spec)
+    cache, decided = storage.cache_of(spec), picker.plan(of)
     return VariantPlan(
         owner=of.owner,
         names=of.names,
@@ -205,10 +207,11 @@ def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
         storage=storage.of_variant(of),
         weights_of=of.owner if cache is None else storage.cache_owner(cache),
         port=spec.engine.port,
-        picker=picker.plan(of),
+        picker=decided,
         istio=stack.gateway is not None and stack.gateway.provider == "istio",
         resource_id=resource_id,
         domain=stack.cluster.domain,
+        warnings=(*autoscaling.warnings(of), *decided.warnings),
     )
 
 

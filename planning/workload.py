@@ -81,7 +81,7 @@ def plan(context: RoleContext) -> Workload:
     """Decide one role. Class, image and layout are known to be sound (`planning.checks`)."""
     of, role, stack = context.of, context.role, context.of.stack
     deadline = lifecycle.fetch(of.spec.model.size) + lifecycle.startup(role.health, of.spec.model.size)
-    autoscaler = autoscaling.plan(context.path, role, stack, of.release)
+    autoscaler = autoscaling.plan(context.path, role, of)
     most = role.replicas if autoscaler is None else autoscaler.most
     budget, proxy = role.disruption_budget, sidecar.plan(of) if context.is_proxied else None
     return Workload(
