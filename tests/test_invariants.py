@@ -57,9 +57,9 @@ def _leaves(value: Any, at: Path) -> Iterator[Path]:
 def _mutations(one: Any, at: Path) -> Iterator[Any]:
     """Yield the object with the leaf changed, and with the leaf removed."""
     for change in (_changed, _removed):
-        mutated = copy.deepcopy(one)
-        parent = mutated
+        mutated = parent = copy.copy(one)
         for part in at[:-1]:
+            parent[part] = copy.copy(parent[part])
             parent = parent[part]
         change(parent, at[-1])
         yield mutated
