@@ -78,12 +78,19 @@ def warnings(service: Service) -> Iterator[str]:
 
 def _alike(service: Service, canary: Canary) -> bool:
     """Say whether both variants run the same, however often."""
-    number = {"replicas", "autoscaling"}
-    told = [
-        one.model_dump(include=set(Variant.model_fields) - number, exclude={"prefill": number})
-        for one in (service, canary)
-    ]
-    return told[0] == told[1]
+    return _run(service) == _run(canary)
+
+
+def _run(variant: Variant) -> dict[str, object]:
+    """Return all that a variant says, but how many pods run it; its name is the one that clients send."""
+    counted = {"replicas": 1, "autoscaling": None}
+    named = {"name": served_name(variant.model.name, variant.model.source)}
+    same = {
+        **counted,
+        "model": variant.model.model_copy(update=named),
+        "prefill": None if variant.prefill is None else variant.prefill.model_copy(update=counted),
+    }
+    return {name: same.get(name, getattr(variant, name)) for name in Variant.model_fields}
 
 
 def _most(role: Service | Canary) -> int:

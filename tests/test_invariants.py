@@ -9,11 +9,29 @@ import pytest
 
 from manifests import validation
 from tests.invariants import violations
-from tests.stacks import SHIPPED, VARIED, as_rendered, rendered, shipped
+from tests.stacks import SHIPPED, VARIED, as_rendered, rendered, shipped, tree
 
 SURVIVORS: dict[str, str] = {}
 """Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""
 STACKS = {path.stem: shipped(path) for path in SHIPPED} | VARIED
+MODEL = {"name": "org/m", "source": "s3://bucket/m", "size": "10Gi"}
+BUSY = {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "cpu", "targetPercent": 50}]}}
+EXISTING = {"type": "existing", "claimName": "weights"}
+PREFILL = {"prefill": {"replicas": 3, "engine": {"maxNumSeqs": 4}}, "sidecar": {"logLevel": "debug"}, "replicas": 2}
+INHERITING: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "prefill-of-the-defaults": (PREFILL, {}, {"prefill": {"replicas": 2}}),
+    "prefill-of-the-service": ({}, PREFILL, {}),
+    "prefill-of-the-service-alone": (PREFILL, {}, {"prefill": None}),
+    "prefill-of-the-canary-alone": ({}, {}, {"prefill": {}, "sidecar": {"enginePort": 8300}}),
+    "a-number-of-its-own": ({}, BUSY | {"prefill": BUSY}, {}),
+    "the-same-claim": ({}, {"storage": {"type": "dedicated"}}, {"labels": {"tried": "yes"}}),
+    "another-folder": ({}, {"storage": EXISTING}, {"model": {"source": "s3://bucket/n"}}),
+    "another-folder-above": ({}, {"storage": EXISTING}, {"model": {"source": "hf://o/n"}, "storage": {"subPath": "n"}}),
+    "a-claim-beside-pods-that-fetch": ({}, {}, {"storage": {"type": "dedicated"}}),
+    "pods-that-fetch-beside-a-claim": ({}, {"storage": {"type": "dedicated"}}, {"storage": {"type": "ephemeral"}}),
+    "weights-that-stay": ({}, {"storage": {"type": "dedicated"}}, {"model": {"source": "pvc://weights/n"}}),
+}
+"""Defaults, a service and its canary, of which each inherits from those before."""
 _CHECKED = ("metadata", "spec", "rules", "data", "selector", "subjects", "roleRef")
 
 Path = tuple[str | int, ...]
@@ -24,6 +42,12 @@ def test_what_is_rendered_is_right(stack):
     objects = rendered(stack)
     validation.check(map(as_rendered, objects))
     assert list(violations(stack, objects)) == []
+
+
+@pytest.mark.parametrize(("defaults", "service", "canary"), INHERITING.values(), ids=INHERITING)
+def test_what_is_rendered_of_what_is_inherited_is_right(defaults, service, canary):
+    stack = tree(qwen={"model": MODEL, **service, "canary": {"weight": 7, **canary}}) | {"defaults": defaults}
+    assert list(violations(stack, rendered(stack))) == []
 
 
 @pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
@@ -57,9 +81,9 @@ def _leaves(value: Any, at: Path) -> Iterator[Path]:
 def _mutations(one: Any, at: Path) -> Iterator[Any]:
     """Yield the object with the leaf changed, and with the leaf removed."""
     for change in (_changed, _removed):
-        mutated = copy.deepcopy(one)
-        parent = mutated
+        mutated = parent = copy.copy(one)
         for part in at[:-1]:
+            parent[part] = copy.copy(parent[part])
             parent = parent[part]
         change(parent, at[-1])
         yield mutated

@@ -64,7 +64,7 @@ def _of_a_variant(wish: Wish) -> Iterator[tuple[Place, str]]:
 
 def nothing_else_is_made(stack: Mapping[str, Any], index: Mapping[Place, Any]) -> Iterator[str]:
     """Compare what a whole stack has with what all its services, its namespaces and its interceptor need."""
-    every = list(wishes(stack, index))
+    every = wishes(stack, index)
     expected = {place for wish in every for place, _ in _of_a_variant(wish)}
     kept = [owner for wish in every if (owner := storage.of_variant(wish)) is not None]
     expected |= {place for owner in [*kept, *storage.caches(stack)] for place in storage.places(owner)}

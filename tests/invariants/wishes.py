@@ -1,9 +1,10 @@
 """What a stack asks for, read from its tree: inheritance, and the numbers that follow from it."""
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import Any
 
 from tests.invariants.facts import DRAINING, GI, PRODUCTS, RESOURCES, amount, seconds
@@ -308,8 +309,13 @@ class Role:
         return max(1800, amount(self.wish.model.get("size", "0")) // (32 * 2**20))
 
 
-def wishes(stack: Mapping[str, Any], index: Iterable[tuple[str, Any, Any]] = ()) -> Iterator[Wish]:
-    """Yield every service of a stack, each followed by its canary; `index` has what was rendered."""
+def wishes(stack: Mapping[str, Any], index: Iterable[tuple[str, Any, Any]] = ()) -> tuple[Wish, ...]:
+    """Return every service of a stack, each followed by its canary; `index` has what was rendered."""
     pools = frozenset((space, name) for kind, name, space in index if kind == "InferencePool")
-    for key in stack["services"]:
-        yield from Wish(stack, key, pools=pools).variants
+    return _wishes(json.dumps(stack), pools)
+
+
+@cache
+def _wishes(text: str, pools: frozenset[tuple[str, str]]) -> tuple[Wish, ...]:
+    stack = json.loads(text)
+    return tuple(one for key in stack["services"] for one in Wish(stack, key, pools=pools).variants)
