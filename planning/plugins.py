@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from models.problems import Problem
 from planning import shapes
-from planning.releases import ConfigFacts, PickerFacts, Plugin, Release, channel, channels
+from planning.releases import ConfigFacts, Need, PickerFacts, Plugin, Release, channel, channels
 from planning.shapes import Reading, Reference
 
 H2C = "kubernetes.io/h2c"
@@ -83,6 +83,11 @@ class Entry:
     plugin: Declared | None
     """Absent: its name means nothing."""
     weight: object
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Return what its plugin can be used as."""
+        return () if self.plugin is None else self.plugin.groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +181,7 @@ def gate_names(config: Mapping[str, Any]) -> dict[str, bool]:
     written = config.get("featureGates")
     gates = cast("list[object]", written) if isinstance(written, list) else []
     parts = [gate.partition("=") for gate in gates if isinstance(gate, str)]
-    return {name: not separator or value.strip().lower() in {"true", "1", "t"} for name, separator, value in parts}
+    return {name: value.strip().lower() != "false" for name, _, value in parts}
 
 
 def _declared(path: str, config: Mapping[str, Any], facts: PickerFacts) -> Iterator[Declared]:
@@ -302,11 +307,15 @@ def _behind(read: Graph, reference: Reference, target: Declared) -> Iterator[Pro
 def _unused(read: Graph, _: Context) -> Iterator[Problem]:
     defaults = {one.facts.handler.decider for one in read.handlers if one.facts and one.facts.handler}
     used = {one.name for one in read.references} | defaults
+    # A profile without a picker gets one of those that are declared.
+    picks = all(any("picker" in entry.groups for entry in profile.entries) for profile in read.profiles)
     for one in read.plugins:
         groups = set(one.groups)
         every_profile = not read.profiles and bool(groups & _SCHEDULING)
         added = one.facts is not None and one.facts.implicit and one.name == one.type
         if not groups or groups & _ACTIVE or one.name in used or every_profile or added:
+            continue
+        if "picker" in groups and not picks:
             continue
         place = "add it to a profile" if groups & _SCHEDULING else "name it where it is meant"
         yield Problem(one.at, f"is used nowhere ({one.name})", f"{place}, or remove it")
@@ -437,17 +446,21 @@ def _needed(read: Graph, _: Context) -> Iterator[Problem]:
     for one in read.plugins:
         if one.facts is None:
             continue
-        for kind, parameters in one.facts.requires.items():
-            found = [other for other in read.plugins if other.type == kind]
-            if not found:
-                yield Problem(f"{one.at}.type", f"needs a {kind} ({one.type})", "declare it under plugins")
-            for key in parameters:
-                if found and not any(other.parameter(key) for other in found):
-                    at = f"{found[0].at}.parameters.{key}"
-                    yield Problem(at, f"is missing, and {one.type} needs it", "add it")
+        for kind, need in one.facts.requires.items():
+            if need.unless is None or not one.parameter(need.unless):
+                yield from _beside(read, one, kind, need)
         for gate in sorted(set(one.facts.gates) - on):
             what = f"has no {gate}, without which {one.type} does nothing"
             yield Problem(f"{read.path}.featureGates", what, "add it")
+
+
+def _beside(read: Graph, one: Declared, kind: str, need: Need) -> Iterator[Problem]:
+    found = [other for other in read.plugins if other.type == kind]
+    if not found:
+        yield Problem(f"{one.at}.type", f"needs {kind} beside it ({one.type})", "declare it under plugins")
+    for key in need.parameters:
+        if found and not any(other.parameter(key) for other in found):
+            yield Problem(f"{found[0].at}.parameters.{key}", f"is missing, and {one.type} needs it", "add it")
 
 
 def _block_sizes(read: Graph, context: Context) -> Iterator[Problem]:
