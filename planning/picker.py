@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from models.problems import Problem
 from models.service import Service
 from models.stack import Tracing
-from planning import picker_config, plugins, shapes, tracing
+from planning import picker_config, picker_graph, picker_lint, shapes, tracing
 from planning.environment import EnvValue, Variable, ordered
 from planning.names import Names
-from planning.plugins import FLOW_CONTROL, Context
+from planning.picker_graph import FLOW_CONTROL
+from planning.picker_lint import Context
 from planning.releases import PickerFacts, Release, other_line
 from planning.shapes import Reading
 
@@ -78,7 +79,7 @@ def plan(service: Service, names: Names, release: Release, traces: Tracing | Non
         "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
     }
     env = {**identity, **_predictor(service, facts), **tracing.environment(traces, names.picker)}
-    experimental = plugins.is_experimental(config, facts)
+    experimental = picker_graph.is_experimental(config, facts)
     return Picker(
         image=spec.image or release.images.picker.ref,
         arguments=_arguments(service, names, release, traces, experimental=experimental),
@@ -86,14 +87,14 @@ def plan(service: Service, names: Names, release: Release, traces: Tracing | Non
         config=picker_config.text(config, facts),
         port=spec.port,
         app_protocol=facts.service_app_protocol,
-        pool_app_protocol=plugins.app_protocol(config, facts),
+        pool_app_protocol=picker_graph.app_protocol(config, facts),
         objectives_group=facts.objectives_group,
         readiness_service=facts.probes.readiness,
         liveness_service=facts.probes.liveness,
         metrics_auth=spec.metrics_auth,
         requests=spec.resources.requests,
         limits=spec.resources.limits,
-        warnings=tuple(map(str, plugins.warnings("endpointPicker.config", config, facts))),
+        warnings=tuple(map(str, picker_lint.warnings("endpointPicker.config", config, facts))),
     )
 
 
@@ -141,7 +142,7 @@ def problems(path: str, service: Service, release: Release) -> list[Problem]:
     if spec.preset == "custom" and spec.config is not None:
         section = spec.flow_control
         named = [] if section is None else list(_flow_references(at, service, context.facts))
-        found += plugins.problems(f"{at}.config", spec.config, context, named)
+        found += picker_lint.problems(f"{at}.config", spec.config, context, named)
     return [*found, *_flow_control(at, service, context), *_latency(at, service, context)]
 
 
@@ -207,7 +208,7 @@ def _weights(path: str, given: dict[str, float], release: Release) -> Iterator[P
     scorers = {name: plugin for name, plugin in table.items() if "scorer" in plugin.groups}
     for name in given:
         if name not in table:
-            yield plugins.unknown(f"{path}.{name}", name, release)
+            yield picker_lint.unknown(f"{path}.{name}", name, release)
         elif name not in scorers:
             yield Problem(f"{path}.{name}", f"is no scorer ({name})", shapes.suggestion(name, scorers) or "remove it")
         else:
@@ -242,9 +243,9 @@ def _flow_control(at: str, service: Service, context: Context) -> Iterator[Probl
     for one in _flow_references(at, service, facts) if spec.preset != "custom" else ():
         plugin = facts.plugins.table.get(one.name)
         if plugin is None:
-            yield plugins.unknown(one.path, one.name, context.release)
+            yield picker_lint.unknown(one.path, one.name, context.release)
         elif not set(plugin.groups) & set(one.groups):
-            yield plugins.misplaced(one, plugin, facts.plugins.table)
+            yield picker_lint.misplaced(one, plugin, facts.plugins.table)
         else:
             yield from _needs_more(one.path, one.name, facts)
 
@@ -253,7 +254,7 @@ def _latency(at: str, service: Service, context: Context) -> Iterator[Problem]:
     """Ask for the predicting servers, which are no objects of ours: without an address the picker asks its own pod."""
     spec, facts = service.endpoint_picker, context.facts
     if spec.preset == "custom":
-        asked = plugins.predicts_latency(spec.config or {}, facts)
+        asked = picker_graph.predicts_latency(spec.config or {}, facts)
     else:
         found = facts.presets.get(spec.preset)
         asked = found is not None and "latency-predictor" in found.needs

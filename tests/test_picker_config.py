@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from models.load import load
 from models.problems import ConfigError
 from models.service import Service
-from planning import checks, picker, picker_config, plugins, shapes
+from planning import checks, picker, picker_config, picker_lint, shapes
 from planning.names import names
-from planning.plugins import Context
+from planning.picker_lint import Context
 from planning.releases import channel, channels
 from planning.stack import ROUTED_PORT
 from tests.stacks import SERVICE, plan, tree
@@ -139,7 +139,7 @@ def test_every_preset_of_every_channel_passes_the_check_of_own_configurations(
         spec["latencyPredictor"] = PREDICTOR
     one = service(endpointPicker=spec, **({"prefill": SERVICE_OF_PREFILL} if is_apart else {}))
     made = picker_config.config(one, names("models", "qwen"), channel(release))
-    assert plugins.problems("config", made, picker_config.context(one, channel(release))) == []
+    assert picker_lint.problems("config", made, picker_config.context(one, channel(release))) == []
     assert picker.problems("services.qwen", one, channel(release)) == []
     assert ("flowControl" in made.get("featureGates", [])) == (flow is not None)
 
@@ -605,7 +605,7 @@ def test_a_deprecated_section_is_told():
 @pytest.mark.parametrize(("release", "preset", "is_apart"), list(presets()))
 def test_presets_have_no_warnings_but_that_of_the_seed_operators_order(release, preset, is_apart):
     found = channel(release).picker.presets[preset]
-    warned = plugins.warnings("config", found.apart if is_apart else found.together, channel(release).picker)
+    warned = picker_lint.warnings("config", found.apart if is_apart else found.together, channel(release).picker)
     assert bool(warned) == (release == "llm-d-0.6" and is_apart)
 
 
@@ -667,9 +667,9 @@ JSON = st.recursive(
 )
 def test_whatever_is_written_is_judged_without_a_crash(written, release, is_apart):
     context = Context(channel(release), is_apart, 64, vllm=True)
-    found = plugins.problems("config", written, context)
+    found = picker_lint.problems("config", written, context)
     assert all(one.path.startswith("config") and one.what and one.remedy for one in found)
-    assert plugins.warnings("config", written, channel(release).picker) is not None
+    assert picker_lint.warnings("config", written, channel(release).picker) is not None
 
 
 @settings(deadline=None)

@@ -7,7 +7,7 @@ import pytest
 from models.stack import Stack
 from planning import picker_config, shapes
 from planning.labels import serving
-from planning.plugins import ROLE_LABEL
+from planning.picker_graph import ROLE_LABEL
 from planning.releases import (
     DEFAULT_PRESET,
     Release,
