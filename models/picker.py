@@ -23,7 +23,7 @@ from models.vocabulary import (
     Within,
 )
 
-_LARGEST = 1_000_000
+_LARGEST = 1000
 Weight = Annotated[float, Between(0, _LARGEST, "write a number above 0, such as 2")]
 FlagName = Annotated[
     str,

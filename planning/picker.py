@@ -9,11 +9,12 @@ from models.picker import Certificate, EndpointPicker, PickerTls
 from models.problems import Problem
 from models.service import Variant
 from models.vocabulary import seconds
-from planning import labels, picker_config, placement, plugins, shapes, tracing
+from planning import labels, picker_config, picker_graph, picker_lint, placement, shapes, tracing
 from planning.context import VariantContext
 from planning.environment import EnvValue, Variable, ordered
+from planning.picker_graph import FLOW_CONTROL
+from planning.picker_lint import Context
 from planning.placement import Placement
-from planning.plugins import FLOW_CONTROL, Context
 from planning.releases import PickerFacts, Release, other_line
 from planning.shapes import Reading
 
@@ -112,12 +113,12 @@ def plan(of: VariantContext) -> Picker:
     config = picker_config.config(of.spec, of.names, of.release)
     return Picker(
         image=spec.image or of.release.images.picker.ref,
-        arguments=tuple(_arguments(of, experimental=plugins.is_experimental(config, facts))),
+        arguments=tuple(_arguments(of, experimental=picker_graph.is_experimental(config, facts))),
         env=ordered(_environment(of), {}),
         config=picker_config.text(config, facts),
         port=spec.port,
         app_protocol=facts.service_app_protocol,
-        pool_app_protocol=plugins.app_protocol(config, facts),
+        pool_app_protocol=picker_graph.app_protocol(config, facts),
         failure_mode=spec.failure_mode,
         fail_open_reason=spec.fail_open_reason,
         rules=tuple(_rules(of)),
@@ -134,7 +135,7 @@ def plan(of: VariantContext) -> Picker:
         pod_annotations=spec.pod.annotations,
         grace=max(_GRACE, seconds(spec.flags.get(_DRAIN, "0s")) + _MARGIN),
         start=facts.start_seconds,
-        warnings=tuple(map(str, plugins.warnings("endpointPicker.config", config, facts))),
+        warnings=tuple(map(str, picker_lint.warnings("endpointPicker.config", config, facts))),
     )
 
 
@@ -212,7 +213,7 @@ def problems(of: VariantContext) -> list[Problem]:
     if spec.preset == "custom" and spec.config is not None:
         section = spec.flow_control
         named = [] if section is None else list(_flow_references(at, service, context.facts))
-        found += plugins.problems(f"{at}.config", spec.config, context, named)
+        found += picker_lint.problems(f"{at}.config", spec.config, context, named)
     return [*found, *_flow_control(at, service, context), *_latency(at, service, context)]
 
 
@@ -298,7 +299,7 @@ def _weights(path: str, given: dict[str, float], release: Release) -> Iterator[P
     scorers = {name: plugin for name, plugin in table.items() if "scorer" in plugin.groups}
     for name in given:
         if name not in table:
-            yield plugins.unknown(f"{path}.{name}", name, release)
+            yield picker_lint.unknown(f"{path}.{name}", name, release)
         elif name not in scorers:
             yield Problem(f"{path}.{name}", f"is no scorer ({name})", shapes.suggestion(name, scorers) or "remove it")
         else:
@@ -333,9 +334,9 @@ def _flow_control(at: str, service: Variant, context: Context) -> Iterator[Probl
     for one in _flow_references(at, service, facts) if spec.preset != "custom" else ():
         plugin = facts.plugins.table.get(one.name)
         if plugin is None:
-            yield plugins.unknown(one.path, one.name, context.release)
+            yield picker_lint.unknown(one.path, one.name, context.release)
         elif not set(plugin.groups) & set(one.groups):
-            yield plugins.misplaced(one, plugin, facts.plugins.table)
+            yield picker_lint.misplaced(one, plugin, facts.plugins.table)
         else:
             yield from _needs_more(one.path, one.name, facts)
 
@@ -344,7 +345,7 @@ def _latency(at: str, service: Variant, context: Context) -> Iterator[Problem]:
     """Ask for the predicting servers, which are no objects of ours: without an address the picker asks its own pod."""
     spec, facts = service.endpoint_picker, context.facts
     if spec.preset == "custom":
-        asked = plugins.predicts_latency(spec.config or {}, facts)
+        asked = picker_graph.predicts_latency(spec.config or {}, facts)
     else:
         found = facts.presets.get(spec.preset)
         asked = found is not None and "latency-predictor" in found.needs

@@ -12,9 +12,10 @@ from models.picker import FlowControl
 from models.service import Variant
 from models.source import scheme, served_name
 from models.vocabulary import amount
-from planning import plugins, shapes
+from planning import picker_graph, shapes
 from planning.names import Names
-from planning.plugins import FLOW_CONTROL, Context
+from planning.picker_graph import FLOW_CONTROL
+from planning.picker_lint import Context
 from planning.releases import PickerFacts, Release
 from planning.shapes import Reference
 
@@ -37,7 +38,7 @@ def holds_requests(service: Variant) -> bool:
     """Say whether requests wait in the picker while no pod takes them."""
     spec = service.endpoint_picker
     own = spec.config or {} if spec.preset == "custom" else {}
-    return spec.flow_control is not None or plugins.gate_names(own).get(FLOW_CONTROL, FLOW_CONTROL in own)
+    return spec.flow_control is not None or picker_graph.gate_names(own).get(FLOW_CONTROL, FLOW_CONTROL in own)
 
 
 def block_size(service: Variant) -> int | None:
@@ -167,7 +168,7 @@ def _flow_controlled(
         return own
     section = own.get(FLOW_CONTROL, {}) if spec is None else flow_control(spec, facts)
     gates = list(own.get("featureGates", []))
-    if FLOW_CONTROL not in plugins.gate_names(own):
+    if FLOW_CONTROL not in picker_graph.gate_names(own):
         gates.append(FLOW_CONTROL)
     rest = {key: value for key, value in own.items() if key not in {"featureGates", FLOW_CONTROL}}
     if declare and spec is not None:

@@ -108,10 +108,15 @@ def fits(value: object, word: str) -> bool:
     return fitting.get(kind(word), isinstance(value, str))
 
 
+def likeliest(name: str, known: Collection[str]) -> str | None:
+    """Return the known name that is most like one; nothing where none is."""
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1)), None)
+
+
 def suggestion(name: str, known: Collection[str]) -> str | None:
     """Return the question whether the likeliest of the known names is meant; nothing where none is like it."""
-    close = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"did you mean {close[0]}?" if close else None
+    likely = likeliest(name, known)
+    return None if likely is None else f"did you mean {likely}?"
 
 
 def _mapping(reading: Reading, value: object, shape: Mapping[str, Any]) -> Iterator[Problem]:
@@ -119,13 +124,15 @@ def _mapping(reading: Reading, value: object, shape: Mapping[str, Any]) -> Itera
         yield Problem(reading.path, "is not a mapping", "write keys with values below it")
         return
     keys = cast("dict[str, object]", value)
+    meant = set[str | None]()
     for key, inner in keys.items():
         if key in shape or "*" in shape:
             yield from problems(reading.at(key), inner, shape.get(key, shape.get("*")))
         else:
-            known = ", ".join(sorted(shape))
+            likely, known = likeliest(key, shape.keys()), ", ".join(sorted(shape))
+            meant.add(likely)
             remedy = suggestion(key, shape.keys()) or (f"known here: {known}" if known else "remove it; it takes none")
             yield Problem(reading.at(key).path, f"unknown {reading.noun} ({key})", remedy)
     for key, inner in shape.items():
-        if isinstance(inner, str) and inner.endswith(REQUIRED) and key not in keys:
+        if isinstance(inner, str) and inner.endswith(REQUIRED) and key not in keys.keys() | meant:
             yield Problem(reading.at(key).path, "is missing", "add it")

@@ -201,7 +201,7 @@ def test_a8_every_flag_of_the_picker_is_fed_by_a_field_or_by_its_channel(release
     plain = arguments({})
     traced = arguments({"tracing": {"endpoint": "http://otel:4317"}}, port=9100, logLevel=5, metricsAuth=False)
     fed = {one for one in plain if plain[one] != traced[one]}
-    from_channel = dict(one.split("=", 1) for one in channel(release).picker.flags)
+    from_channel = dict(one.split("=", 1) for one in channel(release).picker.flags.always)
     constant = {"--pool-name", "--pool-namespace", "--pool-group", "--config-file", "--grpc-health-port"}
     assert fed == {"--grpc-port", "--v", "--metrics-endpoint-auth", "--tracing"}
     assert from_channel

@@ -143,6 +143,15 @@ class Handler(Spec):
     """Parameters that name the profile of a role, which is otherwise called like the role."""
 
 
+class Need(Spec):
+    """Why a plugin cannot be left out beside another."""
+
+    parameters: list[str] = Field(default=[])
+    """What it has to be told."""
+    unless: str | None = None
+    """Parameter of the other with which it can be left out."""
+
+
 class Plugin(Spec):
     """One type of plugin."""
 
@@ -154,8 +163,8 @@ class Plugin(Spec):
     """Its parameters, as `planning.shapes` reads them; absent: they are not checked."""
     implicit: bool = False
     """The picker adds it by itself, under the name of its type, where it is needed."""
-    requires: dict[str, list[str]] = Field(default={})
-    """Types that have to be declared beside it, each with the parameters that it has to have."""
+    requires: dict[str, Need] = Field(default={})
+    """Types that have to be declared beside it."""
     gates: list[str] = Field(default=[])
     """Feature gates without which it does nothing."""
     role: Literal["decode", "prefill", "encode"] | None = None

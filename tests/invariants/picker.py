@@ -22,6 +22,10 @@ APART = {
     "prefix-based-pd-decider": {"nonCachedTokens": 16},
     "disagg-profile-handler": {"deciders": {"prefill": "prefix-based-pd-decider"}},
 }
+DECIDING = {
+    name: APART[name]
+    for name in ("prefill-filter", "decode-filter", "prefix-based-pd-decider", "disagg-profile-handler")
+}
 
 
 def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
@@ -39,10 +43,14 @@ def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
         "--zap-encoder": "json",
         "--tracing": str(wish.tracing is not None).lower(),
         "--enable-pprof": "false",
-    }
+    } | {f"--{name}": value for name, value in wish.say("endpointPicker", "flags", default={}).items()}
     arguments = [argument.partition("=")[::2] for argument in world.picker["args"]]
     yield from same("picker arguments", sorted(arguments), sorted(told.items()))
     expected = {"NAMESPACE": field("metadata.namespace"), "POD_NAME": field("metadata.name")}
+    predictor = wish.say("endpointPicker", "latencyPredictor")
+    if predictor is not None:
+        expected["TRAINING_SERVER_URL"] = {"value": predictor["trainingServer"]}
+        expected["PREDICTION_SERVER_URL"] = {"value": ",".join(predictor["predictionServers"])}
     yield from named("picker environment", world.picker["env"], expected | traces(world, wish.picker))
 
 
@@ -86,19 +94,76 @@ def the_picker_scores_as_its_preset_says(world: World) -> Iterator[str]:
     config = _read(world.get("ConfigMap", world.wish.picker)["data"]["config.yaml"])
     about = (config["apiVersion"], config["kind"])
     yield from same("picker configuration", about, (CONFIG_GROUPS[world.wish.release][0], "EndpointPickerConfig"))
-    plugins = {one["type"]: one.get("parameters") for one in config["plugins"]}
-    yield from same("picker plugins", plugins, APART if world.wish.apart else dict.fromkeys(TOGETHER))
-    wanted: dict[str, Mapping[str, Any]] = {"default": TOGETHER}
-    if world.wish.apart:
-        wanted = {role: {f"{role}-filter": None, **SCORED} for role in ("prefill", "decode")}
-        # The handler looks the decider up while it is made itself.
-        order = [name for name in plugins if name in {"prefix-based-pd-decider", "disagg-profile-handler"}]
-        yield from same("picker order", order, ["prefix-based-pd-decider", "disagg-profile-handler"])
+    own = world.wish.say("endpointPicker", "config")
+    if own is not None:
+        written = {key: value for key, value in config.items() if key not in {"apiVersion", "kind"}}
+        yield from same("picker configuration of one's own", written, own)
+        return
+    preset = world.wish.say("endpointPicker", "preset", default="approximate-prefix-cache")
+    expected = {"approximate-prefix-cache": _approximate, "precise-prefix-cache": _precise}.get(preset, _predicted)
+    declared, scored = expected(world)
+    weights = world.wish.say("endpointPicker", "scorerWeights", default={})
+    plugins = {one.get("name", one["type"]): one.get("parameters") for one in config["plugins"]}
+    yield from same("picker plugins", plugins, dict.fromkeys(weights) | declared)
+    roles = ("prefill", "decode") if world.wish.apart else ("default",)
+    wanted = {role: {**({f"{role}-filter": None} if len(roles) > 1 else {}), **scored, **weights} for role in roles}
     profiles = {
         one["name"]: {plugin["pluginRef"]: plugin.get("weight") for plugin in one["plugins"]}
         for one in config["schedulingProfiles"]
     }
     yield from same("picker profiles", profiles, wanted)
+    # The handler looks the decider up while it is made itself.
+    order = [name for name in plugins if name in {"prefix-based-pd-decider", "disagg-profile-handler"}]
+    decided = ["prefix-based-pd-decider", "disagg-profile-handler"] if world.wish.apart else []
+    yield from same("picker order", order, decided)
+
+
+def _approximate(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    return (APART, SCORED) if world.wish.apart else (dict.fromkeys(TOGETHER), TOGETHER)
+
+
+def _precise(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    wish = world.wish
+    served = wish.model.get("name", wish.place.partition("@")[0])
+    asked = f"http://{wish.name}.{wish.namespace}.svc:{world.get('Service', wish.name)['spec']['ports'][0]['port']}"
+    scored = {"prefix-cache-scorer": 2, "kv-cache-utilization-scorer": 1, "queue-scorer": 1, "max-score-picker": None}
+    events = {"topicFilter": "kv@", "podDiscoveryConfig": {"socketPort": 5556}}
+    size = wish.say("kvCache", "blockSize", default=64)
+    declared = {
+        **dict.fromkeys([*scored, "endpoint-notification-source"]),
+        **(DECIDING if wish.apart else {}),
+        "token-producer": {"modelName": served, "vllm": {"url": asked}},
+        "precise-prefix-cache-producer": {"tokenProcessorConfig": {"blockSizeTokens": size}, "kvEventsConfig": events},
+        "prefix-cache-scorer": {"prefixMatchInfoProducerName": "precise-prefix-cache-producer"},
+    }
+    return declared, scored
+
+
+def _predicted(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    filters = ("strict-affinity-filter", "slo-headroom-tier-filter", "loose-affinity-filter")
+    scored = {**dict.fromkeys(filters), "latency-scorer": 1, "weighted-random-picker": None}
+    role = {"endpointRoleLabel": "llm-d.ai/role"} if world.wish.apart else {}
+    declared = {
+        **dict.fromkeys([*scored, "latency-slo-admitter"]),
+        **(DECIDING if world.wish.apart else {}),
+        "predicted-latency-producer": {"streamingMode": True} | role,
+        "strict-affinity-filter": {"affinityThreshold": 0.99},
+        "loose-affinity-filter": {"affinityThreshold": 0.8},
+    }
+    return declared, scored
+
+
+def the_picker_holds_back_what_it_was_told(world: World) -> Iterator[str]:
+    config = _read(world.get("ConfigMap", f"{world.wish.name}-epp")["data"]["config.yaml"])
+    wished = world.wish.say("endpointPicker", "flowControl")
+    if world.wish.say("endpointPicker", "config") is not None:
+        return
+    held = (config.get("featureGates"), config.get("flowControl"))
+    yield from same("picker flow control", held, (None, None) if wished is None else (["flowControl"], wished))
+    precise = world.wish.say("endpointPicker", "preset") == "precise-prefix-cache"
+    extractors = [{"pluginRef": "precise-prefix-cache-producer"}]
+    sources = [{"pluginRef": "endpoint-notification-source", "extractors": extractors}]
+    yield from same("picker data", config.get("dataLayer"), {"sources": sources} if precise else None)
 
 
 @cache

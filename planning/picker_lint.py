@@ -1,4 +1,4 @@
-"""A picker's configuration as a graph of plugins: what is declared, what names what, and whether it can work."""
+"""What keeps a picker's configuration from working, what does nothing in it, and what its author should know."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,13 +9,10 @@ from typing import Any, cast
 
 from models.problems import Problem
 from planning import shapes
-from planning.releases import ConfigFacts, PickerFacts, Plugin, Release, channel, channels
+from planning.picker_graph import FLOW_CONTROL, H2C, Declared, Entry, Graph, gate_names, graph, used_parsers
+from planning.releases import ConfigFacts, Need, PickerFacts, Plugin, Release, channel, channels
 from planning.shapes import Reading, Reference
 
-H2C = "kubernetes.io/h2c"
-FLOW_CONTROL = "flowControl"
-"""Both the gate and the section."""
-ROLE_LABEL = "llm-d.ai/role"
 _SCHEDULING = frozenset({"filter", "scorer", "picker"})
 _ACTIVE = frozenset({"eviction", "producer", "profile-handler", "request"})
 """Groups whose plugins work by being declared; others have to be named where they are meant."""
@@ -50,81 +47,6 @@ class Context:
         return self.release.picker
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """One declared plugin."""
-
-    at: str
-    name: str
-    type: str
-    parameters: Mapping[str, Any]
-    facts: Plugin | None
-    """Absent: the release knows no such type."""
-    named: bool
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Return what it can be used as."""
-        return () if self.facts is None else tuple(self.facts.groups)
-
-    def parameter(self, dotted: str) -> object:
-        """Return a parameter by its path; nothing where it is not written."""
-        value: object = self.parameters
-        for part in dotted.split("."):
-            value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, dict) else None
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One plugin in a profile."""
-
-    at: str
-    plugin: Declared | None
-    """Absent: its name means nothing."""
-    weight: object
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """One scheduling profile."""
-
-    at: str
-    name: str
-    entries: tuple[Entry, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """What a configuration declares, and what names what."""
-
-    path: str
-    config: Mapping[str, Any]
-    plugins: tuple[Declared, ...]
-    profiles: tuple[Profile, ...]
-    references: tuple[Reference, ...]
-
-    def find(self, name: str) -> Declared | None:
-        """Return a plugin by name."""
-        return next((one for one in self.plugins if one.name == name), None)
-
-    @property
-    def handlers(self) -> tuple[Declared, ...]:
-        """Return the profile handlers."""
-        return tuple(one for one in self.plugins if "profile-handler" in one.groups)
-
-
-def graph(path: str, config: Mapping[str, Any], facts: PickerFacts, elsewhere: Sequence[Reference] = ()) -> Graph:
-    """Read a configuration, and what names its plugins from elsewhere. What has no plugin's form is passed over."""
-    declared = tuple(_declared(path, config, facts))
-    by_name = {one.name: one for one in reversed(declared)}
-    named = [*shapes.references(path, config, facts.config.shape), *elsewhere]
-    for one in declared:
-        if one.facts is not None and one.facts.parameters is not None:
-            named += shapes.references(f"{one.at}.parameters", one.parameters, one.facts.parameters)
-    return Graph(path, config, declared, tuple(_profiles(path, config, by_name)), tuple(named))
-
-
 def problems(
     path: str, config: Mapping[str, Any], context: Context, elsewhere: Sequence[Reference] = ()
 ) -> list[Problem]:
@@ -152,61 +74,22 @@ def warnings(path: str, config: Mapping[str, Any], facts: PickerFacts) -> list[P
     return found
 
 
-def is_experimental(config: Mapping[str, Any], facts: PickerFacts) -> bool:
-    """Say whether the picker has to be told to load alpha plugins."""
-    found = graph("", config, facts).plugins
-    return any(one.facts is not None and one.facts.stability == "alpha" for one in found)
+def unknown(at: str, name: str, release: Release) -> Problem:
+    """Return the problem of a plugin type that a release has not."""
+    others = [one for one in channels() if name in channel(one).picker.plugins.table]
+    likely = shapes.suggestion(name, release.picker.plugins.table)
+    elsewhere = f"remove it, or choose a release that has it: {', '.join(others)}" if others else None
+    return Problem(at, f"is not in {release.name} ({name})", elsewhere or likely or "remove it")
 
 
-def predicts_latency(config: Mapping[str, Any], facts: PickerFacts) -> bool:
-    """Say whether a configuration asks a latency predictor."""
-    found = graph("", config, facts).plugins
-    return any(one.facts is not None and one.facts.predicts_latency for one in found)
-
-
-def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
-    """Return what the pool's appProtocol has to be for the parsers of a configuration; nothing where any will do."""
-    return (
-        H2C if any(plugin.protocols == [H2C] for _, plugin in _used_parsers(graph("", config, facts), facts)) else None
-    )
-
-
-def gate_names(config: Mapping[str, Any]) -> dict[str, bool]:
-    """Return the feature gates that a configuration sets."""
-    written = config.get("featureGates")
-    gates = cast("list[object]", written) if isinstance(written, list) else []
-    parts = [gate.partition("=") for gate in gates if isinstance(gate, str)]
-    return {name: not separator or value.strip().lower() in {"true", "1", "t"} for name, separator, value in parts}
-
-
-def _declared(path: str, config: Mapping[str, Any], facts: PickerFacts) -> Iterator[Declared]:
-    for index, item in _mappings(config.get("plugins")):
-        kind, name, parameters = item.get("type"), item.get("name"), item.get("parameters")
-        if isinstance(kind, str):
-            yield Declared(
-                at=f"{path}.plugins[{index}]",
-                name=name if isinstance(name, str) and name else kind,
-                type=kind,
-                parameters=cast("dict[str, Any]", parameters) if isinstance(parameters, dict) else {},
-                facts=facts.plugins.table.get(kind),
-                named=bool(name),
-            )
-
-
-def _profiles(path: str, config: Mapping[str, Any], by_name: Mapping[str, Declared]) -> Iterator[Profile]:
-    for index, item in _mappings(config.get("schedulingProfiles")):
-        at = f"{path}.schedulingProfiles[{index}]"
-        entries = tuple(
-            Entry(f"{at}.plugins[{place}]", by_name.get(str(entry.get("pluginRef"))), entry.get("weight"))
-            for place, entry in _mappings(item.get("plugins"))
-        )
-        yield Profile(at, str(item.get("name", "")), entries)
-
-
-def _mappings(value: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for index, item in enumerate(cast("list[object]", value) if isinstance(value, list) else []):
-        if isinstance(item, dict):
-            yield index, cast("dict[str, Any]", item)
+def misplaced(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin]) -> Problem:
+    """Return the problem of a plugin that is of another group than where it is named."""
+    wanted = _called(reference.groups[0]) if len(reference.groups) == 1 else "a filter, scorer or picker"
+    if set(reference.groups) >= _SCHEDULING:
+        remedy = "remove it; it needs no place in a profile"
+    else:
+        remedy = f"name {wanted}{_such_as(table, reference.groups)}"
+    return Problem(reference.path, f"is {_called(plugin.groups[0])} and not {wanted} ({reference.name})", remedy)
 
 
 def _own(path: str, config: Mapping[str, Any]) -> Iterator[Problem]:
@@ -225,14 +108,6 @@ def _types(read: Graph, context: Context) -> Iterator[Problem]:
             yield unknown(f"{one.at}.type", one.type, context.release)
     if not read.plugins and not isinstance(read.config.get("plugins"), list):
         yield Problem(f"{read.path}.plugins", "is missing", "declare plugins: a list of {type: …}")
-
-
-def unknown(at: str, name: str, release: Release) -> Problem:
-    """Return the problem of a plugin type that a release has not."""
-    others = [one for one in channels() if name in channel(one).picker.plugins.table]
-    likely = shapes.suggestion(name, release.picker.plugins.table)
-    elsewhere = f"remove it, or choose a release that has it: {', '.join(others)}" if others else None
-    return Problem(at, f"is not in {release.name} ({name})", elsewhere or likely or "remove it")
 
 
 def _names(read: Graph) -> Iterator[Problem]:
@@ -270,16 +145,6 @@ def _named(read: Graph, context: Context) -> Iterator[Problem]:
             yield from _behind(read, one, target)
 
 
-def misplaced(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin]) -> Problem:
-    """Return the problem of a plugin that is of another group than where it is named."""
-    wanted = _called(reference.groups[0]) if len(reference.groups) == 1 else "a filter, scorer or picker"
-    if set(reference.groups) >= _SCHEDULING:
-        remedy = "remove it; it needs no place in a profile"
-    else:
-        remedy = f"name {wanted}{_such_as(table, reference.groups)}"
-    return Problem(reference.path, f"is {_called(plugin.groups[0])} and not {wanted} ({reference.name})", remedy)
-
-
 def _called(group: str) -> str:
     word = _CALLED.get(group, group)
     return f"{'an' if word[0] in 'aeio' else 'a'} {word}"
@@ -302,11 +167,15 @@ def _behind(read: Graph, reference: Reference, target: Declared) -> Iterator[Pro
 def _unused(read: Graph, _: Context) -> Iterator[Problem]:
     defaults = {one.facts.handler.decider for one in read.handlers if one.facts and one.facts.handler}
     used = {one.name for one in read.references} | defaults
+    # A profile without a picker gets one of those that are declared.
+    picks = all(any("picker" in entry.groups for entry in profile.entries) for profile in read.profiles)
     for one in read.plugins:
         groups = set(one.groups)
         every_profile = not read.profiles and bool(groups & _SCHEDULING)
         added = one.facts is not None and one.facts.implicit and one.name == one.type
         if not groups or groups & _ACTIVE or one.name in used or every_profile or added:
+            continue
+        if "picker" in groups and not picks:
             continue
         place = "add it to a profile" if groups & _SCHEDULING else "name it where it is meant"
         yield Problem(one.at, f"is used nowhere ({one.name})", f"{place}, or remove it")
@@ -367,7 +236,7 @@ def _takes_several(plugin: Plugin) -> bool:
 
 def _roles(read: Graph, context: Context) -> Iterator[Problem]:
     """Check that prefill pods are asked where there are some, and only there."""
-    prefill = [one for one in read.profiles if _is_for("prefill", one)]
+    prefill = [one for one in read.profiles if one.is_for("prefill")]
     if not context.apart:
         for one in prefill:
             yield Problem(one.at, "is for prefill pods, of which there are none", "add prefill, or remove it")
@@ -375,36 +244,11 @@ def _roles(read: Graph, context: Context) -> Iterator[Problem]:
     if not prefill:
         what = "sends nothing to prefill pods (no profile uses prefill-filter)"
         yield Problem(read.path, what, "add one, or use a preset")
-    elif not any(_is_for("decode", one) for one in read.profiles):
+    elif not any(one.is_for("decode") for one in read.profiles):
         what = "sends whole requests to prefill pods, too (no profile uses decode-filter)"
         yield Problem(read.path, what, "add one, or use a preset")
     elif read.handlers:
         yield from _decided(read, read.handlers[0], context.facts)
-
-
-def _is_for(role: str, profile: Profile) -> bool:
-    """Say whether a profile leaves the pods of one role: by that role's filter, or by the role's label."""
-    for entry in profile.entries:
-        plugin = entry.plugin
-        if plugin is None or plugin.facts is None or "filter" not in plugin.groups:
-            continue
-        texts = set(_texts(plugin.parameters))
-        if plugin.facts.role == role or {ROLE_LABEL, role} <= texts:
-            return True
-    return False
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield every text in a value, keys of mappings included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in cast("dict[str, object]", value).items():
-            yield key
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in cast("list[object]", value):
-            yield from _texts(inner)
 
 
 def _decided(read: Graph, one: Declared, facts: PickerFacts) -> Iterator[Problem]:
@@ -437,17 +281,21 @@ def _needed(read: Graph, _: Context) -> Iterator[Problem]:
     for one in read.plugins:
         if one.facts is None:
             continue
-        for kind, parameters in one.facts.requires.items():
-            found = [other for other in read.plugins if other.type == kind]
-            if not found:
-                yield Problem(f"{one.at}.type", f"needs a {kind} ({one.type})", "declare it under plugins")
-            for key in parameters:
-                if found and not any(other.parameter(key) for other in found):
-                    at = f"{found[0].at}.parameters.{key}"
-                    yield Problem(at, f"is missing, and {one.type} needs it", "add it")
+        for kind, need in one.facts.requires.items():
+            if need.unless is None or not one.parameter(need.unless):
+                yield from _beside(read, one, kind, need)
         for gate in sorted(set(one.facts.gates) - on):
             what = f"has no {gate}, without which {one.type} does nothing"
             yield Problem(f"{read.path}.featureGates", what, "add it")
+
+
+def _beside(read: Graph, one: Declared, kind: str, need: Need) -> Iterator[Problem]:
+    found = [other for other in read.plugins if other.type == kind]
+    if not found:
+        yield Problem(f"{one.at}.type", f"needs {kind} beside it ({one.type})", "declare it under plugins")
+    for key in need.parameters:
+        if found and not any(other.parameter(key) for other in found):
+            yield Problem(f"{found[0].at}.parameters.{key}", f"is missing, and {one.type} needs it", "add it")
 
 
 def _block_sizes(read: Graph, context: Context) -> Iterator[Problem]:
@@ -486,18 +334,9 @@ def _gates(read: Graph, context: Context) -> Iterator[Problem]:
         yield Problem(f"{read.path}.{FLOW_CONTROL}", what, "remove one of them; the gate follows from the section")
 
 
-def _used_parsers(read: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, Plugin]]:
-    for one in read.references:
-        if one.groups == ("parser",):
-            target = read.find(one.name)
-            plugin = target.facts if target is not None else facts.plugins.table.get(one.name)
-            if plugin is not None and "parser" in plugin.groups:
-                yield one, plugin
-
-
 def _parsers(read: Graph, context: Context) -> Iterator[Problem]:
     """Refuse a parser whose protocol the engine does not speak: the picker would never become healthy."""
-    for one, plugin in _used_parsers(read, context.facts):
+    for one, plugin in used_parsers(read, context.facts):
         if plugin.protocols == [H2C] and context.vllm:
             what = f"takes {H2C} only, which vllm does not serve ({one.name})"
             yield Problem(one.path, what, "use another parser, or engine.type: custom with an image that serves it")
