@@ -46,7 +46,7 @@ def service(**keys):
 def planned(release="llm-d-0.10", **keys):
     """Return the picker of a service."""
     (one,) = plan(tree(qwen=keys) | {"release": release}).services
-    return one.picker
+    return one.primary.picker
 
 
 def config(release="llm-d-0.10", **keys):
