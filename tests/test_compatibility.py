@@ -212,3 +212,77 @@ def test_services_that_meet_under_their_names_have_names_of_their_own_here():
     for namespace, one, other in pairs:
         assert inference_service(namespace, one) == inference_service(namespace, other)
         assert names(namespace, one).base != names(namespace, other).base
+
+
+BASE, MINIO = "ghcr.io/silogen/aim-base:0.7.0", "https://minio-{}.local"
+MODEL = "my-org/my-model"
+GPU, COUNT, FP8 = ("gpu", "MI300X"), ("count", 4), ("precision", "fp8")
+
+
+@pytest.mark.parametrize(
+    ("parts", "hashed", "expected"),
+    [
+        (["llama-3-8b", "v1.0.0"], ["ghcr.io/amd/llama-3-8b:v1.0.0"], "llama-3-8b-v1-0-0-f15afcca"),
+        (["llama-3-8b", "v2.0.0"], ["ghcr.io/amd/llama-3-8b:v2.0.0"], "llama-3-8b-v2-0-0-61894027"),
+        (["mistral", "latest"], ["registry.example.com:5000/models/mistral:latest"], "mistral-latest-cc9c0d55"),
+        (["model", "abc123"], ["ghcr.io/amd/model@sha256:abc123"], "model-abc123-58c6ba56"),
+        (["model", "latest"], ["ghcr.io/amd/model"], "model-latest-962085c9"),
+        (["nginx", "latest"], ["nginx:latest"], "nginx-latest-9f4a2bc0"),
+        (["name-tag", "012345"], ["ghcr.io/org/name:tag@sha256:0123456789abcdef"], "name-tag-012345-766f6271"),
+        (["model-x", "v1-2"], ["GHCR.IO/AMD/Model_X:V1_2"], "model-x-v1-2-6a9cdd5b"),
+    ],
+)
+def test_aim_9_4_models_of_images(parts, hashed, expected):
+    assert aim_name(parts, hashed) == expected
+
+
+@pytest.mark.parametrize(
+    ("parts", "hashed", "expected"),
+    [
+        ([MODEL], [BASE, MODEL, "s3://bucket/model"], "my-org-my-model-770ab756"),
+        ([MODEL], [BASE, MODEL, "s3://bucket/model", MINIO.format(1)], "my-org-my-model-4089a3ad"),
+        ([MODEL], [BASE, MODEL, "s3://bucket/model", MINIO.format(2)], "my-org-my-model-f431e261"),
+        (["custom-model"], ["amdenterpriseai/aim-base:0.9"], "custom-model-84844741"),
+    ],
+)
+def test_aim_9_4_custom_models(parts, hashed, expected):
+    assert aim_name(parts, hashed) == expected
+
+
+@pytest.mark.parametrize(
+    ("parts", "pairs", "expected"),
+    [
+        (["base", "ovr", "mi300x"], [GPU], "base-ovr-mi300x-a61e"),
+        (["base", "ovr", "4gpu"], [COUNT], "base-ovr-4gpu-2da2"),
+        (["base", "ovr", "mi325x", "8gpu"], [("gpu", "MI325X"), ("count", 8)], "base-ovr-mi325x-8gpu-eeea"),
+        (["base", "ovr", "fp8"], [FP8], "base-ovr-fp8-f7cb"),
+        (["base", "ovr", "latency"], [("metric", "latency")], "base-ovr-latency-817c"),
+        (
+            ["my-template", "ovr", "mi300x", "4gpu", "fp8", "throughput"],
+            [GPU, COUNT, FP8, ("metric", "throughput")],
+            "my-template-ovr-mi300x-4gpu-fp8-throughput-b295",
+        ),
+    ],
+)
+def test_aim_9_4_derived_templates(parts, pairs, expected):
+    assert aim_name(parts, [one for pair in pairs for one in pair], digits=4) == expected
+
+
+@pytest.mark.parametrize(
+    ("image", "suffix", "known", "expected"),
+    [
+        (
+            "llama-3-1-70b-instruct",
+            "2x-mi300x-lat-fp8",
+            "mi300x-x2-latency-fp8",
+            "llama-3-1-70b-instruct-2x-mi300x-lat-fp8-27aa",
+        ),
+        ("test-model", "thr", "throughput", "test-model-thr-e0c0"),
+        ("test-model", "mi300x", "mi300x", "test-model-mi300x-affc"),
+        ("test-model", "x4", "x4", "test-model-x4-d55d"),
+        ("test-model", "", "", "test-model-part-452c"),
+    ],
+)
+def test_aim_9_4_discovered_templates(image, suffix, known, expected):
+    told = "-".join(filter(None, ["my-model", image, known]))
+    assert aim_name([image, suffix], [told], digits=4) == expected
