@@ -74,7 +74,7 @@ def test_a3_a_picker_that_asks_who_scrapes_it_may_ask(stack, auth):
     bound = {(one["namespace"], one["name"]) for binding in bindings for one in binding["subjects"]}
     assert all(one["roleRef"]["name"] == "system:auth-delegator" for one in bindings)
     pickers = [one for one in kind(everything, "Deployment") if one["metadata"]["name"].endswith("-epp")]
-    assert len(pickers) == len(stack["services"])
+    assert len(pickers) == len(stack["services"]) + sum("canary" in one for one in stack["services"].values())
     for one in pickers:
         account = (one["metadata"]["namespace"], one["spec"]["template"]["spec"]["serviceAccountName"])
         assert flag(engine(one["spec"]["template"]), "--metrics-endpoint-auth") == str(auth).lower()

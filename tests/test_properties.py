@@ -144,7 +144,8 @@ def illegal_in(template):
 @given(place=PLACES, account=ACCOUNTS)
 def test_every_rendered_name_is_legal(place, account):
     name, namespace, shape = place
-    stack = tree(**{name: {**SHAPES[shape], "namespace": namespace}})
+    metered = {"interceptor": {"enabled": "canary" not in SHAPES[shape]}}
+    stack = tree(**{name: {**SHAPES[shape], "namespace": namespace, **metered}})
     stack["namespaceOptions"] = {"create": True}
     stack["interceptor"] = {"mode": "label", "namespace": "metering", "serviceAccountName": account}
     assert list(illegal(rendered(stack))) == []
