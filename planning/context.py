@@ -114,7 +114,7 @@ def of_variant(subject: Subject, release: Release, classes: Mapping[str, Acceler
         subject.namespace,
         stack.services[subject.key].name or subject.key,
         subject.variant,
-        generation.of(spec, release, classes),
+        generation.of(spec, stack, release, classes),
     )
     return VariantContext(subject.key, subject.variant, subject.path, spec, stack, own, release, classes)
 

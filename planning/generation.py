@@ -15,6 +15,8 @@ from typing import Any, cast
 from models import flags
 from models.role import Role
 from models.service import Variant
+from models.stack import Stack
+from models.storage import Dedicated, Existing, Shared, Storage
 from planning import environment, images, picker_config
 from planning.accelerators import AcceleratorClass
 from planning.releases import Release
@@ -22,26 +24,39 @@ from planning.releases import Release
 _DIGITS = 5
 
 
-def of(spec: Variant, release: Release, classes: Mapping[str, AcceleratorClass]) -> str | None:
+def of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> str | None:
     """Return the name of a variant's generation; none where no pod hands its cache to another, or all end first."""
     if spec.prefill is None or spec.rollout.type == spec.prefill.rollout.type == "Recreate":
         return None
-    text = json.dumps(identity(spec, release, classes), sort_keys=True)
+    text = json.dumps(identity(spec, stack, release, classes), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
-def identity(spec: Variant, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, Any]:
+def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, Any]:
     """Return all that has to be alike in the pods of one generation, role by role where roles may differ."""
     roles: dict[str, Role] = {"decode": spec}
     if spec.prefill is not None:
         roles["prefill"] = spec.prefill
     model = spec.model
     return {
-        "model": {"source": model.source, "endpoint": model.endpoint, "filter": model.filter, "lora": _lora(spec)},
+        "model": {
+            "source": model.source,
+            "endpoint": model.endpoint or _fill_endpoint(spec.storage, stack),
+            "filter": model.filter,
+            "lora": _lora(spec),
+        },
         "blockSize": picker_config.block_size(spec),
         "connector": spec.kv_cache.connector,
         **{name: _role(spec, role, release, classes) for name, role in roles.items()},
     }
+
+
+def _fill_endpoint(kept: Storage, stack: Stack) -> str | None:
+    """Return where a Job asks for the weights, where it is told by itself: another place may have others."""
+    if isinstance(kept, Dedicated | Existing):
+        return kept.fill.endpoint
+    cache = stack.caches.get(kept.cache) if isinstance(kept, Shared) else None
+    return None if cache is None else cache.fill.endpoint
 
 
 def _lora(spec: Variant) -> dict[str, str]:

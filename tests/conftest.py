@@ -4,9 +4,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["tests.plane", "tests.deployments", "tests.lws"]
 ROOT = Path(__file__).parent.parent
+# How long an example takes says how busy the machine is; a test that hangs meets pytest's own limit.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -17,6 +17,11 @@ SHAPES: dict[str, dict[str, Any]] = {
     "prefill-by-an-account": {"prefill": {}, "pod": {"serviceAccountName": "models"}},
     "spanning": {**SPANNING, "replicas": 2},
     "spanning-prefill": {**SPANNING, "prefill": {}},
+    "canary": {"canary": {"weight": 10, "engine": {"maxNumSeqs": 64}}, "replicas": 2},
+    "canary-of-roles": {
+        "prefill": {},
+        "canary": {"weight": 0, "headers": {"x-canary": "always"}, "parallelism": {"tensor": 2}},
+    },
     "no-devices": {"accelerator": "cpu"},
     "custom": {"engine": {"type": "custom", "image": "registry.example/server:v1"}},
     "inside-the-image": {"model": {"name": "org/model", "source": f"image://registry.example/server@{DIGEST}"}},

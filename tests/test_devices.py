@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from models.vocabulary import amount
@@ -28,7 +28,6 @@ def on(most):
     return a_class() if most is None else a_class(devicesPerNode=most)
 
 
-@settings(deadline=None)
 @given(spreads())
 def test_devices_per_pod_equal_the_formula_and_are_never_under_requested(spread):
     parallelism, most = spread
@@ -48,7 +47,6 @@ def test_devices_per_pod_equal_the_formula_and_are_never_under_requested(spread)
     assert not any(pipeline % stages == 0 and tensor * local * stages <= most for stages in larger)
 
 
-@settings(deadline=None)
 @given(spreads(any_local=True))
 def test_a_spread_is_refused_exactly_where_no_node_carries_a_pod_or_pods_span_two_axes(spread):
     parallelism, most = spread
@@ -68,7 +66,6 @@ def written(message):
     return {key: int(value) for key, value in re.findall(r"(tensor|pipeline|data|dataLocal): (\d+)", remedy)}
 
 
-@settings(deadline=None)
 @given(spreads())
 def test_what_a_message_says_to_write_would_really_fit(spread):
     parallelism, most = spread
@@ -83,7 +80,6 @@ def test_what_a_message_says_to_write_would_really_fit(spread):
         assert both[0] == both[1]
 
 
-@settings(deadline=None)
 @given(st.integers(1, 4000), st.integers(1, 300), st.integers(1, 6), st.none() | st.integers(1, 12), st.integers(1, 12))
 def test_a_chosen_tensor_is_the_smallest_power_of_two_that_suffices(wanted, each, pipeline, most, data):
     cls = a_class(memory=f"{each}Gi", **({} if most is None else {"devicesPerNode": most}))
@@ -97,7 +93,6 @@ def test_a_chosen_tensor_is_the_smallest_power_of_two_that_suffices(wanted, each
         assert layout(cls, f"{wanted}Gi", **given_parallelism).tensor == enough
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2000), st.integers(1, 300), spreads())
 def test_a_written_tensor_is_checked_against_the_memory_and_the_remedy_suffices(wanted, each, spread):
     parallelism, most = spread

@@ -7,22 +7,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.problems import ConfigError
-from planning.names import names, shortened
+from planning.names import _LONGEST_BASE, CANARY, LONGEST, PRIMARY, names, shortened
 from tests.stacks import rendered, tree
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 DERIVED = ("-epp", "-decode", "-prefill")
+CANARYS = ("-canary", "-canary-epp", "-canary-decode", "-canary-prefill")
 services = st.from_regex(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True)
-near = st.sampled_from(["qwen", "qwen-epp", "qwen-decode", "q" * 63, "q" * 62 + "r", "q" * 44, "q" * 45])
+lengths = [length + more for length in (_LONGEST_BASE, 44) for more in (-1, 0, 1)]
+near = st.sampled_from(["qwen", "qwen-epp", "qwen-decode", "qwen-canary", "qwen-0fe1d", "q" * 63, "q" * 62 + "r"]) | (
+    st.sampled_from(lengths).map("q".__mul__)
+)
+variants = st.sampled_from([PRIMARY, CANARY])
+generations = st.none() | st.from_regex(r"[0-9a-f]{5}", fullmatch=True)
 
 
-@given(services | near)
-def test_every_name_is_legal_with_the_longest_suffix(service):
-    own = names("models", service)
-    assert all(DNS_1035.fullmatch(name) for name in (own.base, own.decode, own.prefill, own.picker))
-    assert DNS_1035.fullmatch(f"{own.base}-canary-ip-00000000")
-    assert DNS_LABEL.fullmatch(own.base)
+@given(services | near, variants, generations)
+def test_every_name_is_legal_with_the_longest_suffix(service, variant, generation):
+    own = names("models", service, variant, generation)
+    derived = [own.service, own.base, own.pool, own.decode, own.prefill, own.picker, f"{own.weights}-0123abcd"]
+    derived += [f"{own.base}-ip-00000000", f"{own.pool}-ip-00000000"]
+    derived += [f"{name}-999-4294967295" for name in (own.decode, own.prefill)]
+    assert [name for name in derived if not DNS_1035.fullmatch(name)] == []
+
+
+def test_the_longest_name_leaves_no_character_unused():
+    own = names("models", "q" * 63, CANARY, "0fe1d")
+    assert len(f"{own.prefill}-999-4294967295") == LONGEST
+
+
+@given(services | near, generations, generations)
+def test_variants_and_generations_share_the_service_and_nothing_that_is_their_own(service, one, other):
+    primary, canary = (names("models", service, variant, one) for variant in (PRIMARY, CANARY))
+    assert not set(primary.claims) & set(canary.claims)
+    assert (primary.service, primary.weights) == (canary.service, canary.weights)
+    assert primary.picker_cluster_scoped != canary.picker_cluster_scoped
+    next_one = names("models", service, PRIMARY, other)
+    assert (primary.base, primary.service, primary.weights) == (next_one.base, next_one.service, next_one.weights)
+    assert (set(primary.claims) & set(next_one.claims) == {("Service", primary.base)}) is (one != other)
 
 
 @given(st.tuples(services | near, services | near))
@@ -63,3 +86,22 @@ def test_names_are_those_of_the_contract():
     own = names("models", "qwen")
     assert (own.base, own.decode, own.prefill, own.picker) == ("qwen", "qwen-decode", "qwen-prefill", "qwen-epp")
     assert own.picker_cluster_scoped == "inference-stacks:models:qwen-epp"
+
+
+def test_names_of_a_canary_and_of_a_generation_are_those_of_the_contract():
+    own = names("models", "qwen", CANARY, "0fe1d")
+    assert (own.service, own.base, own.pool) == ("qwen", "qwen-canary", "qwen-canary-0fe1d")
+    assert (own.decode, own.prefill) == ("qwen-canary-0fe1d-decode", "qwen-canary-0fe1d-prefill")
+    assert (own.picker, own.weights) == ("qwen-canary-0fe1d-epp", "qwen-weights")
+    assert names("models", "qwen", CANARY).decode == "qwen-canary-decode"
+    assert names("models", "qwen", PRIMARY, "0fe1d").decode == "qwen-0fe1d-decode"
+
+
+@pytest.mark.parametrize("other", [f"qwen{suffix}" for suffix in CANARYS])
+def test_a_service_called_like_an_object_of_a_canary_is_refused(other):
+    prefill = {"rollout": {"type": "Recreate"}}
+    canary = {"prefill": prefill, **prefill, "canary": {"weight": 10}}
+    for services_of in ({"qwen": canary, other: {}}, {"a": {**canary, "name": "qwen"}, "b": {"name": other}}):
+        with pytest.raises(ConfigError, match="would make an object of"):
+            rendered(tree(**services_of))
+        rendered(tree(**{key: {k: v for k, v in one.items() if k != "canary"} for key, one in services_of.items()}))

@@ -111,7 +111,40 @@ def test_the_class_of_a_claim_is_its_own_or_the_stacks_or_the_clusters():
     own = {**DEDICATED, "storageClassName": "own"}
     assert of(service()) is None
     assert of(service() | {"storageClassName": "stacks"}) == "stacks"
+    assert of(service(storage=own)) == "own"
     assert of(service(storage=own) | {"storageClassName": "stacks"}) == "own"
+
+
+@pytest.mark.parametrize(
+    ("own", "every", "expected"),
+    [
+        ({}, {}, "11Gi"),
+        ({"headroomPercent": 50}, {}, "15Gi"),
+        ({}, {"headroomPercent": 20}, "12Gi"),
+        ({"headroomPercent": 50}, {"headroomPercent": 20}, "15Gi"),
+        ({"headroomPercent": 0}, {"headroomPercent": 20}, "10Gi"),
+    ],
+)
+def test_aim_9_5_the_headroom_is_the_services_or_that_of_all_or_ten_percent(own, every, expected):
+    stack = service(storage={**DEDICATED, **own}) | {"defaults": {"storage": {**DEDICATED, **every}}}
+    claim = find(rendered(stack), "PersistentVolumeClaim", "qwen-weights")
+    assert claim["spec"]["resources"] == {"requests": {"storage": expected}}
+
+
+@pytest.mark.parametrize(
+    ("size", "headroom", "expected"), [("10Gi", 10, "11Gi"), ("10Gi", 50, "15Gi"), ("100Mi", 10, "1Gi")]
+)
+def test_aim_9_5_the_size_that_a_source_requires(size, headroom, expected):
+    stack = service({**HUB, "size": size}, {**DEDICATED, "headroomPercent": headroom})
+    claim = find(rendered(stack), "PersistentVolumeClaim", "qwen-weights")
+    assert claim["spec"]["resources"] == {"requests": {"storage": expected}}
+
+
+def test_aim_9_5_without_a_source_or_its_size_there_is_no_claim():
+    (message,) = told(service({"source": "hf://org/m"}))
+    assert message.startswith("services.qwen.model.size: is missing and cannot be asked of hf://")
+    (message,) = told(service({"name": "org/m", "size": "10Gi"}))
+    assert message.startswith("services.qwen.model.source: is missing")
 
 
 @pytest.mark.parametrize("name", ["shared", "dedicated", "existing"])
