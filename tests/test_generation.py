@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from models import flags
 from models.load import load
-from planning import accelerators, generation, labels
+from planning import accelerators, generation, labels, picker_config
 from planning.releases import channel, channels
 from tests.shapes import SPANNING, engine, flag, label, model_servers, sidecars
 from tests.stacks import exactly, plan, rendered, tree
@@ -113,7 +113,7 @@ def test_every_such_change_makes_its_own_generation():
         {"model": {**KIT, "maxModelLen": 4096}},
         {"engine": {"maxNumSeqs": 64, "gpuMemoryUtilization": 0.8}},
         {"engine": {"env": {"HF_HUB_OFFLINE": "1", "NCCL_DEBUG": "INFO", "VLLM_LOGGING_LEVEL": "DEBUG"}}},
-        {"kvCache": {"blockSize": generation.BLOCK_SIZE}},
+        {"kvCache": {"blockSize": picker_config.BLOCK_SIZE}},
         {"kvCache": {"events": True}},
         {"patch": {"spec": {"template": {"spec": {"hostNetwork": False}}}}},
         {"storage": {"type": "ephemeral", "mountPath": "/weights"}},
