@@ -11,7 +11,10 @@ from planning.storage import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
 _UNCHANGED = ("spec",)
-"""A Job that is done stays as it was: nobody can change it, and a new one would bring the same weights again."""
+"""A Job that is done stays as it was: nobody can change it, and a new one would bring the same weights again.
+
+What is ignored counts for updates alone: a Job that is replaced, because it failed, has the spec of that run.
+"""
 
 
 def objects(storage: StoragePlan, own_labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Rendered]:

@@ -1,34 +1,16 @@
 """Claims of weights on real parts: filled once, served read-only, kept or gone as said."""
 
-import copy
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
-from tests.deployments import in_namespace, volume
-from tests.stacks import shipped
+from tests.deployments import found, in_namespace, provide, weights
+from tests.stacks import plain, shipped
 
 pytestmark = pytest.mark.real
-
-
-def provide(plane, namespace, class_name=None):
-    """Make volumes that claims of a namespace can be bound to; nothing here provisions any."""
-    storage_class = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": class_name or namespace},
-        "provisioner": "kubernetes.io/no-provisioner",
-        "allowVolumeExpansion": True,
-    }
-    volumes = [volume(f"{namespace}-{index}", "100Gi", class_name or namespace) for index in range(2)]
-    objects = {"apiVersion": "v1", "kind": "List", "items": [storage_class, *volumes]}
-    plane.kubectl("apply", "-f", "-", input=json.dumps(objects))
-
-
-def found(plane, kind, namespace):
-    return json.loads(plane.kubectl("get", kind, "-n", namespace, "-o", "json"))["items"]
 
 
 def own(changes, *components):
@@ -50,9 +32,11 @@ def test_a_claim_is_filled_before_it_is_served_and_not_again(deploy, plane):
     one = deploy(stack)
     one.up()
     (claim,) = found(plane, "persistentvolumeclaims", name)
+    assert plain(claim["metadata"]["name"]) == "qwen-weights"
     assert claim["status"]["phase"] == "Bound"
     assert claim["spec"]["resources"]["requests"]["storage"] == "18Gi"
     (job,) = found(plane, "jobs", name)
+    assert job["metadata"]["name"] == claim["metadata"]["name"]
     assert job["status"]["succeeded"] == 1
     decode = one.get("deployment", "qwen-decode", name)
     assert decode["metadata"]["creationTimestamp"] >= job["status"]["completionTime"]
@@ -61,9 +45,11 @@ def test_a_claim_is_filled_before_it_is_served_and_not_again(deploy, plane):
     assert mount["readOnly"] is True
     assert "initContainers" not in decode["spec"]["template"]["spec"]
     one.assert_unchanged()
-    other = copy.deepcopy(stack) | {"images": {"downloader": "registry.example/downloader:v9"}}
-    one.write(other)
-    assert own(one.changes(), "qwen", "qwen-epp") == {}
+    larger = {"fill": {"resources": {"requests": {"cpu": "4"}}}}
+    other = dedicated(name, "hf://org/model@v1", **larger)
+    one.write(other | {"images": {"downloader": "registry.example/downloader:v9"}})
+    assert one.operate().done == {}
+    assert found(plane, "jobs", name) == [job]
     one.write(dedicated(name, "hf://org/model@v1", headroomPercent=50))
     assert set(own(one.changes(), "qwen", "qwen-epp").values()) == {"update"}
     one.up()
@@ -78,17 +64,92 @@ def test_a_new_source_is_filled_beside_the_old_one_and_then_served(deploy, plane
     name = "renewed"
     provide(plane, name)
     one = deploy(dedicated(name, "hf://org/model@v1"))
-    one.up()
-    (first,) = found(plane, "jobs", name)
+    old = weights(one.operate().that("create"))
     before = served(one, name)
     one.write(dedicated(name, "hf://org/model@v2"))
-    one.up()
-    (second,) = found(plane, "jobs", name)
-    assert second["metadata"]["name"] != first["metadata"]["name"]
+    renewed = one.operate()
+    new = weights(renewed.that("create"))
+    assert renewed.done == {
+        **dict.fromkeys(new, "create"), "qwen-decode": "update", **dict.fromkeys(old, "delete"),
+    }  # fmt: skip
+    renewed.assert_order({new[0]}, {new[1]}, {"qwen-decode"}, {old[1]}, {old[0]})
     assert served(one, name) != before
     decode = one.get("deployment", "qwen-decode", name)
     assert decode["status"]["updatedReplicas"] == 2
+    (claim,) = one.named("persistentvolumeclaims", name)
+    assert set(one.named("jobs", name)) == {claim}
     one.assert_unchanged()
+
+
+def bucket(namespace, **fill):
+    """Return a stack whose Job finds in a bucket what `fill` opens."""
+    return dedicated(namespace, "s3://bucket/model", fill=fill)
+
+
+@pytest.fixture
+def failing(plane):
+    """Return a function that deploys while every pod of a Job in a namespace fails, as a container that exits would.
+
+    The pods are those that wait for a volume, so that no node plays them.
+    """
+
+    def attempt(one, namespace):
+        with ThreadPoolExecutor(1) as pool:
+            attempted = pool.submit(one.attempt)
+            while not wait([attempted], timeout=0.5).done:
+                fail(plane, namespace)
+        return attempted.result()
+
+    return attempt
+
+
+def fail(plane, namespace):
+    ended = {"terminated": {"exitCode": 1, "reason": "Error"}}
+    container = {"name": "model-download", "image": "", "imageID": "", "ready": False, "restartCount": 0}
+    status = {"phase": "Failed", "containerStatuses": [{**container, "state": ended}]}
+    patch = ("--subresource=status", "--type=merge", f"--patch={json.dumps({'status': status})}")
+    for pod in found(plane, "pods", namespace):
+        if "job-name" in pod["metadata"]["labels"] and pod["status"]["phase"] == "Pending":
+            plane.kubectl("patch", "pod", pod["metadata"]["name"], "-n", namespace, *patch)
+
+
+def test_a_fill_that_failed_is_tried_again_as_it_is_configured_now(deploy, plane, failing):
+    name = "corrected"
+    provide(plane, name, volumes=0)
+    one = deploy(bucket(name, region="eu-west-9", secrets=["mistaken"]))
+    done, operations = failing(one, name)
+    assert done.returncode != 0
+    assert "[BackoffLimitExceeded] Job has reached the specified backoff limit" in done.stdout + done.stderr
+    claim, fill = weights(operations.that("create"))
+    assert operations.of(fill).ended is None
+    assert "qwen-decode" not in operations.done
+    (failed,) = found(plane, "jobs", name)
+    held = one.named("persistentvolumeclaims", name)
+    provide(plane, name)
+    one.write(bucket(name, region="eu-central-1", secrets=["reader"]))
+    assert one.changes()[fill] == "replace"
+    corrected = one.operate()
+    (job,) = found(plane, "jobs", name)
+    assert job["metadata"]["uid"] != failed["metadata"]["uid"]
+    assert opened_by(failed) == ("eu-west-9", "mistaken")
+    assert opened_by(job) == ("eu-central-1", "reader")
+    assert job["status"]["succeeded"] == 1
+    assert claim not in corrected.done
+    assert {one["metadata"]["uid"] for one in held.values()} == {
+        one["metadata"]["uid"] for one in found(plane, "persistentvolumeclaims", name)
+    }
+    one.assert_unchanged()
+    # What has succeeded is not brought again, whatever would bring it now.
+    one.write(bucket(name, region="eu-west-1", secrets=["other"]) | {"images": {"downloader": "registry.example/d:v9"}})
+    assert one.operate().done == {}
+    assert found(plane, "jobs", name) == [job]
+
+
+def opened_by(job):
+    """Return the region and the Secret that a Job reads a bucket with."""
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    env = {variable["name"]: variable for variable in container["env"]}
+    return env["AWS_DEFAULT_REGION"]["value"], env["AWS_ACCESS_KEY_ID"]["valueFrom"]["secretKeyRef"]["name"]
 
 
 def served(one, namespace):
@@ -98,29 +159,46 @@ def served(one, namespace):
     return mount["subPath"]
 
 
-def test_two_services_share_a_cache_that_outlives_them(deploy, plane):
-    name = "shared-cache"
-    provide(plane, name)
-    plane.kubectl("create", "namespace", name)
+def sharing(namespace, *services, **cache):
+    """Return a stack whose services all read the same cache, and the cache beside none."""
     service = {"model": {"name": "org/model"}, "storage": {"type": "shared", "cache": "weights"}}
-    cache = {"source": "hf://org/model@v1", "size": "16Gi", "storageClassName": name, "retain": True}
-    stack = in_namespace(name, a=service, b=service) | {"caches": {"weights": cache}}
-    one = deploy(stack | {"namespaceOptions": {"create": False}})
-    one.up()
+    caches = {"weights": {"source": "hf://org/model@v1", "size": "16Gi", "storageClassName": namespace, **cache}}
+    others = {"other": {}}
+    return in_namespace(namespace, **dict.fromkeys(services, service), **others) | {"caches": caches}
+
+
+@pytest.mark.parametrize("retain", [False, True], ids=["gone", "retained"])
+def test_two_services_share_a_cache_that_goes_with_its_entry_unless_it_is_retained(retain, deploy, plane):
+    name = f"cache-{'retained' if retain else 'gone'}"
+    provide(plane, name)
+    one = deploy(sharing(name, "a", "b", retain=retain))
+    made = weights(one.operate().that("create"))
     (claim,) = found(plane, "persistentvolumeclaims", name)
-    assert len(found(plane, "jobs", name)) == 1
-    mounted = {
+    (job,) = found(plane, "jobs", name)
+    assert mounted(plane, name) == {claim["metadata"]["name"]}
+    one.write(sharing(name, "b", retain=retain))
+    assert not one.operate().done.keys() & set(made)
+    assert found(plane, "jobs", name) == [job]
+    assert mounted(plane, name) == {claim["metadata"]["name"]}
+    one.assert_unchanged()
+    one.write({key: value for key, value in sharing(name, retain=retain).items() if key != "caches"})
+    ended = one.operate()
+    assert {part: ended.done[part] for part in made} == dict.fromkeys(made, "delete")
+    ended.assert_order({"b-decode"}, {made[1]}, {made[0]})
+    assert found(plane, "jobs", name) == []
+    left = found(plane, "persistentvolumeclaims", name)
+    assert [one["metadata"]["uid"] for one in left] == ([claim["metadata"]["uid"]] if retain else [])
+    one.assert_unchanged()
+
+
+def mounted(plane, namespace):
+    """Return the claims that pods of a namespace have."""
+    return {
         volume["persistentVolumeClaim"]["claimName"]
-        for pod in found(plane, "pods", name)
+        for pod in found(plane, "pods", namespace)
         for volume in pod["spec"]["volumes"]
         if "persistentVolumeClaim" in volume
     }
-    assert mounted == {claim["metadata"]["name"]}
-    one.assert_unchanged()
-    one.destroy()
-    (left,) = found(plane, "persistentvolumeclaims", name)
-    assert left["metadata"]["uid"] == claim["metadata"]["uid"]
-    plane.kubectl("delete", "namespace", name, "--wait=false")
 
 
 def test_the_example_of_shared_weights_comes_up_behind_its_autoscaler_and_leaves_the_weights(deploy, plane):
@@ -137,7 +215,7 @@ def test_the_example_of_shared_weights_comes_up_behind_its_autoscaler_and_leaves
     assert autoscaler["spec"]["scaleTargetRef"]["name"] == "mistral-decode"
     one.assert_unchanged()
     one.destroy()
-    assert [claim["metadata"]["name"] for claim in found(plane, "persistentvolumeclaims", name)] == ["cache-mistral"]
+    assert [plain(claim) for claim in one.named("persistentvolumeclaims", name)] == ["cache-mistral"]
     assert found(plane, "jobs", name) == found(plane, "horizontalpodautoscalers", name) == []
     plane.kubectl("delete", "namespace", name, "--wait=false")
 
