@@ -78,9 +78,8 @@ def _announce(plan: StackPlan, spec: Cluster, access: cluster.Access) -> None:
         used = {service.primary.names.namespace for service in plan.services}
         for line in transition.announced(plan, cluster.pools(spec, access, used)):
             pulumi.log.warn(line)
-    for service in plan.services:
-        for warning in service.warnings:
-            pulumi.log.warn(f"services.{service.key}.{warning}")
+    for warning in plan.warnings:
+        pulumi.log.warn(warning)
 
 
 def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:

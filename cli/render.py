@@ -55,9 +55,8 @@ def _rendered(tree: object) -> tuple[StackPlan, list[Rendered]]:
     for warning in warnings:
         sys.stderr.write(f"warning: {warning}\n")
     plan = planning.plan(known)
-    for service in plan.services:
-        for warning in service.warnings:
-            sys.stderr.write(f"warning: services.{service.key}.{warning}\n")
+    for warning in plan.warnings:
+        sys.stderr.write(f"warning: {warning}\n")
     rendered = list(objects(render_stack(plan)))
     validation.check(rendered)
     return plan, rendered

@@ -1,6 +1,6 @@
 """The plan of a whole stack."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from planning.canary import Share
 from planning.context import VariantContext
 from planning.names import CANARY, PRIMARY, Names
 from planning.picker import Picker
-from planning.releases import channel
+from planning.releases import Release, channel, unproven
 from planning.storage import StoragePlan
 from planning.workload import Workload
 
@@ -124,6 +124,11 @@ class ServicePlan:
         """Return the service, and its canary where it has one."""
         return (self.primary,) if self.canary is None else (self.primary, self.canary)
 
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """Return the workloads of all roles of both."""
+        return tuple(role for variant in self.variants for role in variant.roles)
+
     def intent(self) -> dict[str, Any]:
         """Return what a reader of a diff wants to see first; the canary's weight is the route's."""
         told = self.primary.intent()
@@ -152,6 +157,14 @@ class StackPlan:
     grants: tuple[InterceptorGrant, ...]
     caches: tuple[StoragePlan, ...]
     """In the order of their keys."""
+    unproven: tuple[str, ...]
+    """Facts of the release that are used and that nobody has proven."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what works, and what whoever wrote it should know; each begins with where it is."""
+        told = (f"services.{service.key}.{warning}" for service in self.services for warning in service.warnings)
+        return (*self.unproven, *told)
 
 
 def plan(loaded: Loaded) -> StackPlan:
@@ -174,7 +187,13 @@ def plan(loaded: Loaded) -> StackPlan:
         services=services,
         grants=tuple(_grants(stack, services)),
         caches=caches,
+        unproven=tuple(_unproven(release, {role.accelerator.vendor for one in services for role in one.workloads})),
     )
+
+
+def _unproven(release: Release, vendors: Collection[str]) -> Iterator[str]:
+    for at, entry in unproven(release, vendors):
+        yield f"release {release.name}: {at} is unproven ({entry.source})"
 
 
 def _service(key: str, stack: Stack, own: VariantContext, other: VariantContext | None) -> ServicePlan:
