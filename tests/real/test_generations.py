@@ -12,7 +12,6 @@ PICKER = (
     "destination-rule",
 )  # fmt: skip
 READER = ("decode-service-account", "decode-role", "decode-role-binding")
-AWAITED = ("decode", "prefill", "epp-deployment")
 
 
 def stack(namespace, **service):
@@ -23,10 +22,6 @@ def pair(generation):
     """Return the logical names of all that one generation of a service with prefill consists of."""
     served = {f"qwen-{generation}-{part}" for part in (*READER, "decode", "prefill", "decode-budget", "prefill-budget")}
     return served | {f"qwen-epp-{generation}-{part}" for part in PICKER}
-
-
-def awaited(generation):
-    return {f"qwen-{generation}-decode", f"qwen-{generation}-prefill", f"qwen-epp-{generation}-deployment"}
 
 
 def generation_of(one, namespace):

@@ -1,0 +1,140 @@
+"""A canary from its first pod to its promotion: each step as the engine did it, and as the cluster has it."""
+
+import time
+
+import pytest
+
+from tests.deployments import in_namespace, provide, weights
+from tests.real.test_deploy import snapshot
+
+pytestmark = pytest.mark.real
+
+ROUTE = "routing-qwen-route"
+CANARY = {
+    "qwen-canary-decode", "qwen-canary-service", "qwen-canary-epp-service-account", "qwen-canary-epp-role",
+    "qwen-canary-epp-role-binding", "qwen-canary-epp-metrics-auth", "qwen-canary-epp-config",
+    "qwen-canary-epp-service", "qwen-canary-epp-pool", "qwen-canary-epp-deployment",
+    "qwen-canary-epp-destination-rule",
+}  # fmt: skip
+V1, V2, V3 = ({"name": "org/model", "source": f"hf://org/model@v{number}", "size": "64Mi"} for number in (1, 2, 3))
+STUCK = {f"pod-ready.stage.kwok.x-k8s.io/{delay}": "24h" for delay in ("delay", "jitter-delay")}
+"""What keeps a fake node from ever making a pod ready, as an image that never comes would."""
+
+
+def stack(namespace, model, canary=None, **service):
+    """Return a stack of one service that the interceptor, which asks past the route, does not meter."""
+    group = {} if canary is None else {"canary": canary}
+    whole = in_namespace(namespace, qwen={"model": model, **service, **group})
+    return {key: value for key, value in whole.items() if key != "interceptor"}
+
+
+def deployed(one, wanted):
+    """Deploy and return what was done; a further preview is empty."""
+    one.write(wanted)
+    operations = one.operate()
+    one.assert_unchanged()
+    return operations
+
+
+def shares(one, namespace):
+    """Return the weights that the route has in the cluster, each as it stands there."""
+    (rule,) = one.get("httproute", "qwen", namespace)["spec"]["rules"]
+    return {backend["name"]: backend["weight"] for backend in rule["backendRefs"]}
+
+
+def image_of(one, namespace, name="qwen-decode"):
+    (container,) = one.get("deployment", name, namespace)["spec"]["template"]["spec"]["containers"]
+    return container["image"]
+
+
+def test_a_canary_is_added_shifted_rolled_back_and_folded_in(deploy):
+    name = "canaried"
+    one = deploy(stack(name, V1))
+    one.up()
+    added = deployed(one, stack(name, V1, {"weight": 0, "model": V2}))
+    assert added.done == {**dict.fromkeys(CANARY, "create"), ROUTE: "update"}
+    added.assert_order(CANARY, {ROUTE})
+    assert shares(one, name) == {"qwen": 100, "qwen-canary": 0}
+    for weight in (10, 50, 100, 0):
+        shifted = deployed(one, stack(name, V1, {"weight": weight, "model": V2}))
+        assert shifted.done == {ROUTE: "update"}
+        assert shares(one, name) == {"qwen": 100 - weight, "qwen-canary": weight}
+    folded = deployed(one, stack(name, V2))
+    assert folded.done == {"qwen-decode": "update", ROUTE: "update", **dict.fromkeys(CANARY, "delete")}
+    folded.assert_order({"qwen-decode"}, {ROUTE}, CANARY)
+    assert shares(one, name) == {"qwen": 1}
+
+
+def test_destroy_takes_the_canary_along(deploy, plane):
+    before = snapshot(plane).keys()
+    one = deploy(stack("both-gone", V1, {"weight": 50, "model": V2}))
+    assert one.operate().that("create") >= CANARY
+    one.destroy()
+    deadline = time.monotonic() + 60
+    while (left := snapshot(plane).keys() - before) and time.monotonic() < deadline:
+        time.sleep(1)
+    assert left == set()
+
+
+def test_a_canary_that_is_taken_back_gets_no_requests_before_its_pods_go(deploy):
+    name = "taken-back"
+    one = deploy(stack(name, V1, {"weight": 50, "model": V2}))
+    one.up()
+    primary = one.get("deployment", "qwen-decode", name)["metadata"]
+    removed = deployed(one, stack(name, V1))
+    assert removed.done == {ROUTE: "update", **dict.fromkeys(CANARY, "delete")}
+    removed.assert_order({ROUTE}, CANARY)
+    assert shares(one, name) == {"qwen": 1}
+    after = one.get("deployment", "qwen-decode", name)["metadata"]
+    assert (after["uid"], after["generation"]) == (primary["uid"], primary["generation"])
+
+
+def test_a_canary_whose_pods_never_start_gets_no_requests(deploy):
+    name = "stuck"
+    quick = {"health": {"startupTimeout": "10s"}, "drainTimeout": "1s"}
+    one = deploy(stack(name, V1, **quick))
+    one.alter("planning/lifecycle.py", _FETCH_SECONDS=5, WAIT_MARGIN=15)
+    one.up()
+    route = one.get("httproute", "qwen", name)
+    never = {"spec": {"template": {"metadata": {"annotations": STUCK}}}}
+    one.write(stack(name, V1, {"weight": 50, "model": V2, "patch": never}, **quick))
+    done, operations = one.attempt()
+    assert done.returncode != 0
+    assert "ProgressDeadlineExceeded" in done.stdout + done.stderr
+    assert operations.of("qwen-canary-decode").ended is None
+    assert operations.done == dict.fromkeys(CANARY, "create")
+    assert one.get("httproute", "qwen", name) == route
+    corrected = deployed(one, stack(name, V1, {"weight": 50, "model": V2}, **quick))
+    assert corrected.done == {"qwen-canary-decode": "update", ROUTE: "update"}
+    corrected.assert_order({"qwen-canary-decode"}, {ROUTE})
+    assert shares(one, name) == {"qwen": 50, "qwen-canary": 50}
+
+
+def test_weights_of_a_canary_are_filled_once_and_kept_when_it_becomes_the_service(deploy, plane):
+    name = "canary-weights"
+    provide(plane, name)
+    storage = {"type": "dedicated", "storageClassName": name}
+    one = deploy(stack(name, V1, storage=storage))
+    first = weights(one.operate().that("create"))
+    same = deployed(one, stack(name, V1, {"weight": 0, "engine": {"maxNumSeqs": 8}}, storage=storage))
+    assert same.done == {**dict.fromkeys(CANARY, "create"), ROUTE: "update"}
+    added = deployed(one, stack(name, V1, {"weight": 0, "model": V2}, storage=storage))
+    claim, fill = second = weights(added.that("create"))
+    assert added.done == {claim: "create", fill: "create", "qwen-canary-decode": "update"}
+    added.assert_order({claim}, {fill}, {"qwen-canary-decode"})
+    held = uids(one, name)
+    promoted = deployed(one, stack(name, V2, storage=storage))
+    gone = {*CANARY, *first}
+    assert promoted.done == {"qwen-decode": "update", ROUTE: "update", **dict.fromkeys(gone, "delete")}
+    promoted.assert_order({"qwen-decode"}, {ROUTE}, gone)
+    promoted.assert_order({first[1]}, {first[0]})
+    assert uids(one, name).items() <= held.items()
+    assert len(uids(one, name)) == len(second)
+
+
+def uids(one, namespace):
+    """Return what tells the claims and Jobs of a namespace from others of the same names."""
+    kinds = ("persistentvolumeclaims", "jobs")
+    return {
+        (kind, name): item["metadata"]["uid"] for kind in kinds for name, item in one.named(kind, namespace).items()
+    }
