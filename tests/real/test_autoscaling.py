@@ -127,15 +127,17 @@ def test_keda_scales_one_role_and_an_hpa_the_other(deploy):
     service = {"autoscaling": KEDA, "prefill": {"autoscaling": HPA}}
     one = deploy(stack(name, **service))
     one.up()
-    scaled = one.get("scaledobject", "qwen-decode", name)["spec"]
-    assert scaled["scaleTargetRef"] == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "qwen-decode"}
-    assert one.get("hpa", "qwen-prefill", name)["spec"]["scaleTargetRef"]["name"] == "qwen-prefill"
-    scale(one, name, 3)
-    scale(one, name, 2, "deployment/qwen-prefill")
+    pool = one.engine.outputs()["services"]["qwen"]["primary"]["pool"]["name"]
+    decode, prefill = f"deployment/{pool}-decode", f"deployment/{pool}-prefill"
+    scaled = one.get("scaledobject", f"{pool}-decode", name)["spec"]
+    assert scaled["scaleTargetRef"] == {"apiVersion": "apps/v1", "kind": "Deployment", "name": f"{pool}-decode"}
+    assert one.get("hpa", f"{pool}-prefill", name)["spec"]["scaleTargetRef"]["name"] == f"{pool}-prefill"
+    scale(one, name, 3, decode)
+    scale(one, name, 2, prefill)
     one.assert_unchanged()
-    deployed(one, stack(name, **service, engine=V8))
-    assert number(one, name) == 3
-    assert number(one, name, "deployment/qwen-prefill") == 2
+    deployed(one, stack(name, **service, health={"path": "/ping"}))
+    assert number(one, name, decode) == 3
+    assert number(one, name, prefill) == 2
     scaling = {
         role: each["scaling"] for role, each in one.engine.outputs()["services"]["qwen"]["primary"]["roles"].items()
     }

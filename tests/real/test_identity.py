@@ -45,10 +45,11 @@ def test_the_picker_may_read_its_pool_and_nothing_that_it_does_not_need(deploy, 
 def test_the_routing_sidecar_may_watch_its_pool_and_the_pods_and_nothing_else(deploy, plane):
     one = deploy(in_namespace("sidecar-rights", qwen={"prefill": {}}))
     one.up()
-    me = "system:serviceaccount:sidecar-rights:qwen-decode"
+    pool = one.engine.outputs()["services"]["qwen"]["primary"]["pool"]["name"]
+    me = f"system:serviceaccount:sidecar-rights:{pool}-decode"
     for verb in ("list", "watch"):
         assert allowed(plane, me, verb, "pods", "sidecar-rights")
-        assert allowed(plane, me, verb, "inferencepools.inference.networking.k8s.io/qwen", "sidecar-rights")
+        assert allowed(plane, me, verb, f"inferencepools.inference.networking.k8s.io/{pool}", "sidecar-rights")
     for verb, resource, namespace in (
         ("get", "pods", "sidecar-rights"),
         ("list", "inferencepools.inference.networking.k8s.io", "sidecar-rights"),
@@ -58,7 +59,7 @@ def test_the_routing_sidecar_may_watch_its_pool_and_the_pods_and_nothing_else(de
         ("create", "tokenreviews.authentication.k8s.io", "sidecar-rights"),
     ):
         assert not allowed(plane, me, verb, resource, namespace), (verb, resource, namespace)
-    pod = one.get("deployment", "qwen-decode", "sidecar-rights")["spec"]["template"]["spec"]
+    pod = one.get("deployment", f"{pool}-decode", "sidecar-rights")["spec"]["template"]["spec"]
     holders = {
         container["name"]
         for container in [*pod["initContainers"], *pod["containers"]]
@@ -66,7 +67,7 @@ def test_the_routing_sidecar_may_watch_its_pool_and_the_pods_and_nothing_else(de
     }
     assert holders == {"routing-proxy"}
     assert pod["automountServiceAccountToken"] is False
-    prefill = one.get("deployment", "qwen-prefill", "sidecar-rights")["spec"]["template"]["spec"]
+    prefill = one.get("deployment", f"{pool}-prefill", "sidecar-rights")["spec"]["template"]["spec"]
     assert prefill.get("serviceAccountName", "default") == "default"
 
 
