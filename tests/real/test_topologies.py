@@ -107,7 +107,8 @@ def changed(stack, key, **fields):
 def operations(one, stack):
     """Preview a stack and return what would happen, without the components, whose inputs are the headline of a diff."""
     one.write(stack)
-    parts = {*stack["services"], *(f"{key}-epp" for key in stack["services"]), "routing", "inference-stacks-dev"}
+    components = {f"{key}-{part}" for key in stack["services"] for part in ("epp", "canary-epp")}
+    parts = {*stack["services"], *components, "routing", "inference-stacks-dev"}
     return {name: op for name, op in one.changes().items() if name not in parts}
 
 
@@ -136,7 +137,14 @@ def assert_gone(plane, namespace):
     assert there == set()
 
 
-TOPOLOGIES = {"single-role": "bert", "prefill-decode": "llama", "mi300x": "qwen", "cpu": "tiny", "devices": "claimed"}
+TOPOLOGIES = {
+    "single-role": "bert",
+    "prefill-decode": "llama",
+    "mi300x": "qwen",
+    "cpu": "tiny",
+    "devices": "claimed",
+    "canary": "qwen",
+}
 
 
 def marked(one, key):
@@ -168,8 +176,10 @@ def test_an_example_comes_up_changes_as_said_and_is_gone(name, deploy, wide_plan
     assert {pod["status"]["phase"] for pod in pods(one, name).values()} == {"Running"}
     assert all(service["ready"] for service in one.engine.outputs()["services"].values())
     one.assert_unchanged()
-    roles = one.engine.outputs()["services"][key]["primary"]["roles"]
-    updates = {f"{marked(one, key)}-{role}": "update" for role in roles}
+    told = one.engine.outputs()["services"][key]
+    roles = told["primary"]["roles"]
+    variants = [told["primary"], *([told["canary"]] if told["canary"] else [])]
+    updates = {f"{variant['pool']['name']}-{role}": "update" for variant in variants for role in roles}
     other_engine = operations(one, changed(stack, key, engine={"image": "registry.example/engine:v9"}))
     assert other_engine == updates if len(roles) == 1 else beside(other_engine, key)
     assert operations(one, changed(stack, key, engine={"args": ["--seed=7"]})) == updates
