@@ -18,6 +18,7 @@ _CLASSES: Mapping[str, str] = {
     "autoscaling/v2/HorizontalPodAutoscaler": "autoscaling.v2.HorizontalPodAutoscaler",
     "batch/v1/Job": "batch.v1.Job",
     "policy/v1/PodDisruptionBudget": "policy.v1.PodDisruptionBudget",
+    "rbac.authorization.k8s.io/v1/ClusterRole": "rbac.v1.ClusterRole",
     "rbac.authorization.k8s.io/v1/ClusterRoleBinding": "rbac.v1.ClusterRoleBinding",
     "rbac.authorization.k8s.io/v1/Role": "rbac.v1.Role",
     "rbac.authorization.k8s.io/v1/RoleBinding": "rbac.v1.RoleBinding",
@@ -25,6 +26,7 @@ _CLASSES: Mapping[str, str] = {
     "v1/ConfigMap": "core.v1.ConfigMap",
     "v1/Namespace": "core.v1.Namespace",
     "v1/PersistentVolumeClaim": "core.v1.PersistentVolumeClaim",
+    "v1/Secret": "core.v1.Secret",
     "v1/Service": "core.v1.Service",
     "v1/ServiceAccount": "core.v1.ServiceAccount",
 }

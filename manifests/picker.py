@@ -9,6 +9,7 @@ from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, 
 from manifests.routing import SKIP_AWAIT
 from planning import labels
 from planning.lifecycle import WAIT_MARGIN
+from planning.monitoring import PICKER_PORT
 from planning.order import Id, Part
 from planning.picker import (
     CERTIFICATE_MOUNT,
@@ -38,7 +39,10 @@ def objects(service: VariantPlan) -> tuple[Rendered, ...]:
 
 
 def _about(service: VariantPlan, **more: Any) -> dict[str, Any]:  # noqa: ANN401, passed through
-    own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
+    own = {
+        **labels.standard(service.names.base, "endpoint-picker", service.own_labels),
+        **more.get("labels", {}),
+    }
     annotations = {**service.own_annotations, **more.get("annotations", {})}
     return metadata(service.names.picker, service.names.namespace, own, annotations)
 
@@ -90,13 +94,15 @@ def _service(service: VariantPlan) -> Rendered:
             "protocol": "TCP",
             "appProtocol": service.picker.app_protocol,
         },
-        {"name": "http-metrics", "port": METRICS_PORT, "targetPort": METRICS_PORT, "protocol": "TCP"},
+        {"name": PICKER_PORT, "port": METRICS_PORT, "targetPort": METRICS_PORT, "protocol": "TCP"},
     ]
+    selector = labels.picker_selector(service.names)
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": _about(service, annotations=SKIP_AWAIT),
-        "spec": {"type": "ClusterIP", "selector": labels.picker_selector(service.names), "ports": ports},
+        # The Service is itself found by what its pods are: by the one monitor that is its own.
+        "metadata": _about(service, annotations=SKIP_AWAIT, labels=selector),
+        "spec": {"type": "ClusterIP", "selector": selector, "ports": ports},
     }
     return Rendered(Id(service.owner, Part.PICKER_SERVICE), manifest, "service")
 
@@ -204,7 +210,7 @@ def _container(service: VariantPlan) -> Manifest:
         "ports": [
             {"name": "grpc-ext-proc", "containerPort": picker.port, "protocol": "TCP"},
             {"name": "grpc-health", "containerPort": HEALTH_PORT, "protocol": "TCP"},
-            {"name": "http-metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
+            {"name": PICKER_PORT, "containerPort": METRICS_PORT, "protocol": "TCP"},
         ],
         "readinessProbe": health(picker.readiness_service, 2),
         "livenessProbe": {**health(picker.liveness_service, 10), "initialDelaySeconds": 5},

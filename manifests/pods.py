@@ -175,10 +175,9 @@ def _certificate() -> dict[str, Any]:
 def _engine(workload: Workload) -> Manifest:
     """Render the engine as it serves: with ports, probes and a drain."""
     engine = workload.engine
-    port_name = "http" if workload.sidecar is None else "engine"
     return {
         **_container(workload, engine.arguments),
-        "ports": [{"name": port_name, "containerPort": engine.port, "protocol": "TCP"}],
+        "ports": [{"name": workload.engine_port_name, "containerPort": engine.port, "protocol": "TCP"}],
         **_probes(workload),
         "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.pre_stop}}},
     }

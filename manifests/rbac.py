@@ -16,6 +16,11 @@ def role(about: Mapping[str, Any], rules: Iterable[Mapping[str, Any]]) -> dict[s
     return {"apiVersion": f"{_GROUP}/v1", "kind": "Role", "metadata": about, "rules": list(rules)}
 
 
+def cluster_role(about: Mapping[str, Any], rules: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what is allowed in every namespace, or outside of all."""
+    return {"apiVersion": f"{_GROUP}/v1", "kind": "ClusterRole", "metadata": about, "rules": list(rules)}
+
+
 def role_binding(about: Mapping[str, Any], role_name: str, subjects: Iterable[Mapping[str, str]]) -> dict[str, Any]:
     """Give the subjects a role of the binding's namespace."""
     return _binding("Role", about, role_name, subjects)

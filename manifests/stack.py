@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from manifests import picker, routing, serving, storage
+from manifests import gke, monitoring, picker, routing, serving, storage
 from manifests.objects import Rendered, metadata
 from planning import labels
 from planning.order import AFTER, Id, Part
@@ -58,7 +58,8 @@ def _components(plan: StackPlan) -> Iterator[Component]:
         own = tuple(one for variant in service.variants for one in _serving(variant))
         yield Component(ComponentType.MODEL_SERVICE, service.key, own, service)
         for variant in service.variants:
-            picked = tuple(_marked(picker.objects(variant), variant.generation_mark))
+            every = (*picker.objects(variant), *gke.objects(variant), *monitoring.of_picker(variant))
+            picked = tuple(_marked(every, variant.generation_mark))
             yield Component(ComponentType.EPP, f"{service.key}-{variant.mark}epp", picked, variant)
     yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan)))
 
@@ -66,7 +67,8 @@ def _components(plan: StackPlan) -> Iterator[Component]:
 def _serving(variant: VariantPlan) -> Iterator[Rendered]:
     if variant.storage is not None:
         yield from storage.objects(variant.storage, variant.own_labels, variant.own_annotations)
-    yield from _marked(serving.objects(variant), f"{variant.mark}{variant.generation_mark}")
+    pods = (*serving.objects(variant), *monitoring.of_pods(variant))
+    yield from _marked(pods, f"{variant.mark}{variant.generation_mark}")
     yield from _marked([routing.routed_service(variant)], variant.mark)
 
 

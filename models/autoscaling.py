@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from models.base import Spec
 from models.vocabulary import (
@@ -11,22 +11,11 @@ from models.vocabulary import (
     CountOrNone,
     Duration,
     Entries,
+    Interval,
     Items,
     KubernetesObject,
     Share,
-    milliseconds,
-    refuse,
 )
-
-_SECOND = 1000
-"""Milliseconds of the shortest time between two queries."""
-
-
-def _at_least_a_second(interval: str) -> str:
-    """Refuse an interval that KEDA cannot say: it counts whole seconds, and 0 would ask without a pause."""
-    if milliseconds(interval) < _SECOND:
-        raise refuse("is below a second", "write 1s or more")
-    return interval
 
 
 class RequestMetric(Spec):
@@ -113,7 +102,7 @@ class KedaAutoscaling(_Bounds):
 
     type: Literal["keda"]
     """A ScaledObject of KEDA."""
-    polling_interval: Annotated[Duration, AfterValidator(_at_least_a_second)] = "30s"
+    polling_interval: Interval = "30s"
     """Time between two queries, at least 1s."""
     cooldown_period: Duration = "5m"
     """Time without any load before the last replica may go."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, field_validator
 
 from models.base import Spec
+from models.monitoring import Metrics
 from models.picker import EndpointPicker
 from models.role import Resources, Role
 from models.source import ModelSource
@@ -214,6 +215,8 @@ class Variant(Role):
     """The routing sidecar; only beside prefill, where it is there without being asked for."""
     endpoint_picker: EndpointPicker = EndpointPicker()
     """The endpoint picker."""
+    metrics: Metrics = Metrics()
+    """What is scraped."""
 
 
 class Canary(Variant):

@@ -6,6 +6,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from models.accelerators import UserClass
 from models.base import Spec
+from models.monitoring import Monitors
 from models.service import Service
 from models.storage import Cache, lend
 from models.vocabulary import (
@@ -40,8 +41,9 @@ class Gateway(Spec):
     """Listener of the Gateway; absent: all of them."""
     port: Port | None = Field(default=None, examples=[443])
     """Port of the listeners; absent: all of them."""
-    provider: Annotated[Literal["istio", "agentgateway", "none"], Field(examples=["istio"])]
-    """Who implements the Gateway; istio gets a DestinationRule for the picker's TLS."""
+    provider: Annotated[Literal["istio", "gke", "agentgateway", "none"], Field(examples=["istio"])]
+    """Who implements the Gateway; istio gets a DestinationRule for the picker's TLS, gke the policies of
+    its load balancer for the pool."""
 
 
 class LiveFacts(Spec):
@@ -127,6 +129,8 @@ class Prometheus(Spec):
 class Observability(Spec):
     """What is told about running services."""
 
+    metrics: Monitors = Monitors()
+    """Who scrapes metrics."""
     prometheus: Prometheus | None = Field(
         default=None, examples=[{"serverAddress": "http://prometheus.monitoring:9090"}]
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, TypeVar
 
-from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -111,6 +111,13 @@ def _number_as_text(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
+def _at_least_a_second(interval: str) -> str:
+    """Refuse an interval that whoever counts whole seconds could not say; 0 would ask without a pause."""
+    if milliseconds(interval) < _SECOND:
+        raise refuse("is below a second", "write 1s or more")
+    return interval
+
+
 Item = TypeVar("Item")
 Items = Annotated[tuple[Item, ...], Field(strict=False)]
 """A list in YAML, kept immutable."""
@@ -145,6 +152,7 @@ Duration = Annotated[
     BeforeValidator(_number_as_text),
     Shape("is not a duration", _DURATION, "write a number with h, m, s or ms, such as 10s", longest=24),
 ]
+Interval = Annotated[Duration, AfterValidator(_at_least_a_second)]
 Quantity = Annotated[
     str,
     BeforeValidator(_number_as_text),
@@ -195,6 +203,8 @@ KubernetesObject = dict[str, JsonValue]
 """A part of a Kubernetes object as the API has it; checked against the API's schema when it is rendered."""
 
 _DURATION_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
+_SECOND = 1000
+"""Milliseconds of the shortest interval."""
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {
     f"{prefix}{suffix}": Decimal(base) ** power

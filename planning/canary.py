@@ -82,11 +82,12 @@ def _alike(service: Service, canary: Canary) -> bool:
 
 
 def _run(variant: Variant) -> dict[str, object]:
-    """Return all that a variant says, but how many pods run it; its name is the one that clients send."""
+    """Return all that a variant says, but how many pods run it and who watches; its name is the one that clients send."""
     counted = {"replicas": 1, "autoscaling": None}
     named = {"name": served_name(variant.model.name, variant.model.source)}
     same = {
         **counted,
+        "metrics": None,
         "model": variant.model.model_copy(update=named),
         "prefill": None if variant.prefill is None else variant.prefill.model_copy(update=counted),
     }

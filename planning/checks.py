@@ -8,7 +8,7 @@ from models.role import Resources
 from models.service import Service
 from models.stack import Stack
 from models.vocabulary import amount
-from planning import accelerators, canary, context, labels, picker, roles, sources, storage_checks
+from planning import accelerators, canary, context, labels, monitoring, picker, roles, sources, storage_checks
 from planning.accelerators import AcceleratorClass
 from planning.context import Subject, VariantContext
 from planning.releases import Release, channel, channels
@@ -17,6 +17,7 @@ from planning.releases import Release, channel, channels
 def problems(stack: Stack) -> list[Problem]:
     """Return every mistake that spans more than one field."""
     found = [*_release(stack), *_interceptor(stack), *accelerators.problems(stack.accelerators), *_labels(stack)]
+    found += monitoring.of_stack(stack)
     classes = accelerators.classes(stack.accelerators)
     for at, fill in storage_checks.fills(stack):
         found += _container(f"{at}.resources", fill.resources, classes, remedy="remove it")
@@ -25,7 +26,7 @@ def problems(stack: Stack) -> list[Problem]:
         found += [*_route(path, service, stack), *_metering(path, service, stack)]
         found += canary.problems(path, service, stack)
     for subject in context.subjects(stack):
-        found += [*sources.problems(subject), *_beside(subject, classes)]
+        found += [*sources.problems(subject), *monitoring.problems(subject), *_beside(subject, classes)]
         for _, at, role in subject.roles:
             found += _container(f"{at}.resources", role.resources, classes)
     if stack.release in channels():
@@ -91,7 +92,7 @@ def _route(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
 
 def _labels(stack: Stack) -> Iterator[Problem]:
     """Refuse labels that are decided here: a user's value could not stand."""
-    written = [("labels", stack.labels)]
+    written = [("labels", stack.labels), ("observability.metrics.labels", stack.observability.metrics.labels)]
     for subject in context.subjects(stack):
         written.append((f"{subject.path}.labels", subject.spec.labels))
         written += [(f"{at}.pod.labels", role.pod.labels) for _, at, role in subject.roles]

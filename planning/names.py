@@ -47,6 +47,10 @@ class Names:
     """The claims of the service's own weights, and the Jobs that fill them, before what they hold."""
     picker_cluster_scoped: str
     """The picker's cluster-scoped objects; a colon cannot occur in a namespace, so no two are alike."""
+    metrics_reader: str
+    """The identity that a scraper reads the picker's metrics with, and its token."""
+    metrics_reader_cluster_scoped: str
+    """What that identity may do."""
 
     @property
     def claims(self) -> tuple[tuple[str, str], ...]:
@@ -83,6 +87,8 @@ def names(namespace: str, service: str, variant: str = PRIMARY, generation: str 
         picker=f"{own}-epp",
         weights=f"{whole}-weights",
         picker_cluster_scoped=f"inference-stacks:{namespace}:{own}-epp",
+        metrics_reader=f"{own}-epp-metrics-reader",
+        metrics_reader_cluster_scoped=f"inference-stacks:{namespace}:{own}-epp-metrics-reader",
     )
 
 

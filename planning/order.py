@@ -22,10 +22,12 @@ class Part(StrEnum):
     DECODE_BUDGET = "decode-budget"
     DECODE = "decode"
     DECODE_AUTOSCALER = "decode-autoscaler"
+    DECODE_MONITOR = "decode-monitor"
     PREFILL_CLAIM = "prefill-claim"
     PREFILL_BUDGET = "prefill-budget"
     PREFILL = "prefill"
     PREFILL_AUTOSCALER = "prefill-autoscaler"
+    PREFILL_MONITOR = "prefill-monitor"
     SERVICE = "service"
     PICKER_SERVICE_ACCOUNT = "service-account"
     PICKER_ROLE = "role"
@@ -36,6 +38,15 @@ class Part(StrEnum):
     POOL = "pool"
     PICKER = "picker"
     DESTINATION_RULE = "destination-rule"
+    HEALTH_CHECK_POLICY = "health-check-policy"
+    BACKEND_POLICY = "backend-policy"
+    METRICS_READER = "metrics-reader"
+    METRICS_READER_TOKEN = "metrics-reader-token"  # noqa: S105, a part's name
+    METRICS_READER_ROLE = "metrics-reader-role"
+    METRICS_READER_BINDING = "metrics-reader-binding"
+    TOKEN_ROLE = "token-role"  # noqa: S105, a part's name
+    TOKEN_ROLE_BINDING = "token-role-binding"  # noqa: S105, a part's name
+    PICKER_MONITOR = "picker-monitor"
     ROUTE = "route"
     INTERCEPTOR_ROLE = "interceptor-role"
     INTERCEPTOR_ROLE_BINDING = "interceptor-role-binding"
@@ -52,10 +63,12 @@ AFTER: Mapping[Part, tuple[Part, ...]] = {
     Part.DECODE_BUDGET: (Part.NAMESPACE,),
     Part.DECODE: (Part.DECODE_ROLE_BINDING, Part.DECODE_CLAIM, Part.FILL),
     Part.DECODE_AUTOSCALER: (Part.DECODE,),
+    Part.DECODE_MONITOR: (Part.DECODE,),
     Part.PREFILL_CLAIM: (Part.NAMESPACE,),
     Part.PREFILL_BUDGET: (Part.NAMESPACE,),
     Part.PREFILL: (Part.PREFILL_CLAIM, Part.FILL),
     Part.PREFILL_AUTOSCALER: (Part.PREFILL,),
+    Part.PREFILL_MONITOR: (Part.PREFILL,),
     Part.SERVICE: (Part.NAMESPACE,),
     Part.PICKER_SERVICE_ACCOUNT: (Part.NAMESPACE,),
     Part.PICKER_ROLE: (Part.NAMESPACE,),
@@ -66,7 +79,30 @@ AFTER: Mapping[Part, tuple[Part, ...]] = {
     Part.POOL: (Part.PICKER_SERVICE,),
     Part.PICKER: (Part.PICKER_ROLE_BINDING, Part.PICKER_METRICS_AUTH, Part.PICKER_CONFIG, Part.POOL),
     Part.DESTINATION_RULE: (Part.PICKER_SERVICE,),
-    Part.ROUTE: (Part.POOL, Part.PICKER, Part.DECODE, Part.PREFILL, Part.SERVICE, Part.DESTINATION_RULE),
+    Part.HEALTH_CHECK_POLICY: (Part.POOL,),
+    Part.BACKEND_POLICY: (Part.POOL,),
+    Part.METRICS_READER: (Part.NAMESPACE,),
+    Part.METRICS_READER_TOKEN: (Part.METRICS_READER,),
+    Part.METRICS_READER_ROLE: (),
+    Part.METRICS_READER_BINDING: (Part.METRICS_READER_ROLE, Part.METRICS_READER),
+    Part.TOKEN_ROLE: (Part.NAMESPACE,),
+    Part.TOKEN_ROLE_BINDING: (Part.TOKEN_ROLE,),
+    Part.PICKER_MONITOR: (
+        Part.PICKER,
+        Part.METRICS_READER_TOKEN,
+        Part.METRICS_READER_BINDING,
+        Part.TOKEN_ROLE_BINDING,
+    ),
+    Part.ROUTE: (
+        Part.POOL,
+        Part.PICKER,
+        Part.DECODE,
+        Part.PREFILL,
+        Part.SERVICE,
+        Part.DESTINATION_RULE,
+        Part.HEALTH_CHECK_POLICY,
+        Part.BACKEND_POLICY,
+    ),
     Part.INTERCEPTOR_ROLE: (Part.NAMESPACE,),
     Part.INTERCEPTOR_ROLE_BINDING: (Part.INTERCEPTOR_ROLE,),
 }

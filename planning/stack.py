@@ -8,9 +8,23 @@ from models.load import Loaded
 from models.service import Service
 from models.source import served_name
 from models.stack import Gateway, Stack
-from planning import accelerators, autoscaling, canary, checks, context, labels, picker, storage, workload
+from planning import (
+    accelerators,
+    autoscaling,
+    canary,
+    checks,
+    context,
+    gke,
+    labels,
+    monitoring,
+    picker,
+    storage,
+    workload,
+)
 from planning.canary import Share
 from planning.context import VariantContext
+from planning.gke import LoadBalancing
+from planning.monitoring import Monitoring
 from planning.names import CANARY, PRIMARY, Names
 from planning.picker import Picker
 from planning.releases import Release, channel, unproven
@@ -58,6 +72,10 @@ class VariantPlan:
     picker: Picker
     istio: bool
     """Whether the gateway is Istio's, which has to be told to speak TLS to the picker."""
+    gke: LoadBalancing | None
+    """What the load balancer of GKE's gateway is told; absent: the gateway is another's."""
+    monitoring: Monitoring | None
+    """What is scraped; absent: nobody scrapes."""
     resource_id: str | None
     """The id that the interceptor bills by, on the routed Service alone."""
     domain: str
@@ -211,6 +229,7 @@ def _service(key: str, stack: Stack, own: VariantContext, other: VariantContext 
 
 def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
     spec, stack = of.spec, of.stack
+    provider = None if stack.gateway is None else stack.gateway.provider
     roles = {name: workload.plan(context.of_role(of, name, path, role)) for name, path, role in of.roles}
     cache, decided = storage.cache_of(spec), picker.plan(of)
     return VariantPlan(
@@ -227,7 +246,9 @@ def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
         weights_of=of.owner if cache is None else storage.cache_owner(cache),
         port=spec.engine.port,
         picker=decided,
-        istio=stack.gateway is not None and stack.gateway.provider == "istio",
+        istio=provider == "istio",
+        gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
+        monitoring=monitoring.plan(spec, roles, stack.observability.metrics),
         resource_id=resource_id,
         domain=stack.cluster.domain,
         warnings=(*autoscaling.warnings(of), *decided.warnings),

@@ -67,6 +67,11 @@ class Workload:
         return allocation if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod else None
 
     @property
+    def engine_port_name(self) -> str:
+        """Return the name of the port that the engine itself listens on, and serves its metrics from."""
+        return "http" if self.sidecar is None else "engine"
+
+    @property
     def most(self) -> int:
         """Return how many replicas there may be."""
         return self.autoscaler.most if self.autoscaler is not None else self.replicas or 0

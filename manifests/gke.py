@@ -1,0 +1,44 @@
+"""The policies of GKE's load balancer for a pool: when a pod counts as healthy, and how long an answer may take."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from manifests.objects import Rendered, metadata
+from planning import labels
+from planning.gke import LoadBalancing
+from planning.order import Id, Part
+from planning.picker import POOL_GROUP
+from planning.stack import VariantPlan
+
+_GROUP = "networking.gke.io"
+
+
+def objects(service: VariantPlan) -> Iterator[Rendered]:
+    """Render the policies, where the gateway is GKE's."""
+    told = service.gke
+    if told is None:
+        return
+    health = _policy(service, "HealthCheckPolicy", _health(told))
+    yield Rendered(Id(service.owner, Part.HEALTH_CHECK_POLICY), health, "health-check-policy")
+    backend = _policy(service, "GCPBackendPolicy", {"timeoutSec": told.timeout, "logging": {"enabled": True}})
+    yield Rendered(Id(service.owner, Part.BACKEND_POLICY), backend, "backend-policy")
+
+
+def _health(told: LoadBalancing) -> dict[str, Any]:
+    check = {"requestPath": told.path, "port": told.port}
+    return {
+        "checkIntervalSec": told.check_interval,
+        "timeoutSec": told.check_timeout,
+        "config": {"type": "HTTP", "httpHealthCheck": check},
+    }
+
+
+def _policy(service: VariantPlan, kind: str, default: dict[str, Any]) -> dict[str, Any]:
+    own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
+    pool = service.names.pool
+    return {
+        "apiVersion": f"{_GROUP}/v1",
+        "kind": kind,
+        "metadata": metadata(pool, service.names.namespace, own, service.own_annotations),
+        "spec": {"default": default, "targetRef": {"group": POOL_GROUP, "kind": "InferencePool", "name": pool}},
+    }
