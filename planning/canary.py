@@ -82,7 +82,7 @@ def _alike(service: Service, canary: Canary) -> bool:
 
 
 def _run(variant: Variant) -> dict[str, object]:
-    """Return all that a variant says, but how many pods run it and who watches; its name is the one that clients send."""
+    """Return all that a variant says, but how many run it and who watches; its name is the one that clients send."""
     counted = {"replicas": 1, "autoscaling": None}
     named = {"name": served_name(variant.model.name, variant.model.source)}
     same = {

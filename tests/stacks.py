@@ -301,6 +301,23 @@ def _tried_shared() -> dict[str, Any]:
     return tree(qwen=service) | {"caches": caches}
 
 
+def _scraped() -> dict[str, Any]:
+    """Return what the operator of Prometheus scrapes, behind a gateway of GKE."""
+    metrics = {"path": "/stats", "interval": "15s"}
+    service = {"metrics": metrics, "drainTimeout": "10m", "health": {"livenessPath": "/live"}}
+    stack = tree(qwen=service, bert={"endpointPicker": {"metricsAuth": False}})
+    stack["gateway"]["provider"] = "gke"
+    return stack | {"observability": {"metrics": {"type": "prometheus-operator", "labels": {"release": "one"}}}}
+
+
+def _collected() -> dict[str, Any]:
+    """Return two roles that Google's collector scrapes, with a certificate between them."""
+    sidecar = {"tls": {"prefill": True, "certificate": "serving"}}
+    apart = {"prefill": {}, "sidecar": sidecar, "rollout": {"type": "Recreate"}}
+    stack = tree(qwen=apart, bert={"endpointPicker": {"metricsAuth": False}})
+    return stack | {"observability": {"metrics": {"type": "gmp"}}}
+
+
 VARIED = {
     "plain": _plain(),
     "apart": _apart(),
@@ -322,6 +339,8 @@ VARIED = {
     "tried-dedicated": _tried_dedicated(),
     "tried-existing": _tried_existing(),
     "tried-shared": _tried_shared(),
+    "scraped": _scraped(),
+    "collected": _collected(),
 }
 """Valid stacks that between them reach every field."""
 
@@ -358,7 +377,7 @@ def exactly(everything: list[Manifest], kind: str, name: str) -> Any:
 def plain(name: str) -> str:
     """Return a name without its generation, and a claim's or Job's without what it holds."""
     held = re.fullmatch(r"(.+-weights|cache-.+)-[0-9a-f]{8}", name)
-    return held[1] if held else re.sub(r"-[0-9a-f]{5}(?=$|-decode$|-prefill$|-epp$)", "", name)
+    return held[1] if held else re.sub(r"-[0-9a-f]{5}(?=$|-decode$|-prefill$|-epp(-metrics-reader)?$)", "", name)
 
 
 def as_rendered(manifest: Manifest, origins: Mapping[tuple[str | int, ...], str] | None = None) -> Rendered:

@@ -16,6 +16,7 @@ from tests.invariants import (
     engine,
     identity,
     lifetime,
+    monitoring,
     objects,
     picker,
     placement,
@@ -28,7 +29,20 @@ from tests.invariants.wishes import Wish, wishes
 from tests.invariants.world import World
 
 Invariant = Callable[[World], Iterator[str]]
-_MODULES = (identity, placement, engine, lifetime, weights, storage, disaggregation, picker, routing, objects, scaling)
+_MODULES = (
+    identity,
+    placement,
+    engine,
+    lifetime,
+    weights,
+    storage,
+    disaggregation,
+    picker,
+    routing,
+    objects,
+    scaling,
+    monitoring,
+)
 
 
 def _of(module: ModuleType) -> Iterator[Invariant]:

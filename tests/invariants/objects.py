@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.invariants import storage
+from tests.invariants import monitoring, storage
 from tests.invariants.wishes import Wish, wishes
 from tests.invariants.world import Place, World, marks, same
 
@@ -17,13 +17,14 @@ def the_service_has_its_objects_and_they_carry_its_marks(world: World) -> Iterat
         metadata, about = world.get(*place)["metadata"], f"{place[0]} {place[1]}"
         routed = place[:2] == ("Service", wish.base)
         labels = wish.labels | marks(wish.base, component) | (contract(wish) if routed else {})
+        labels |= monitoring.labels(world, place)
         yield from same(f"{about} labels", metadata["labels"], labels)
         annotations = dict(metadata.get("annotations", {}))
         waits = json.loads(annotations.pop("pulumi.com/waitFor", "[]"))
         yield from same(f"{about} is waited for", bool(waits), place[0] == "LeaderWorkerSet")
         # The status of an earlier generation says nothing about this one.
         yield from (f"{about}: {one} reads any generation" for one in waits if "metadata.generation" not in one)
-        expected = wish.annotations | (SKIPPED if place[0] == "Service" else {})
+        expected = wish.annotations | (SKIPPED if place[0] == "Service" else {}) | monitoring.annotations(wish, place)
         yield from same(f"{about} annotations", annotations, expected)
 
 
@@ -55,6 +56,7 @@ def _of_a_variant(wish: Wish) -> Iterator[tuple[Place, str]]:
     yield ("InferencePool", wish.pool, place), "endpoint-picker"
     if wish.say("endpointPicker", "metricsAuth", default=True):
         yield ("ClusterRoleBinding", f"inference-stacks:{place}:{picker}", None), "endpoint-picker"
+    yield from monitoring.places(wish)
     gateway = wish.stack.get("gateway")
     if gateway is not None and gateway["provider"] == "istio":
         yield ("DestinationRule", picker, place), "endpoint-picker"
