@@ -1,0 +1,238 @@
+"""Monitors come and go by themselves, and who reads the picker's metrics may read them and nothing else."""
+
+import base64
+import copy
+import json
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+import yaml
+
+from local.errors import LocalError
+from manifests import validation
+from tests.deployments import in_namespace
+from tests.real.test_picker import picker, serves
+from tests.stacks import as_rendered, find, rendered, tree
+
+pytestmark = pytest.mark.real
+
+METRICS = {"type": "prometheus-operator", "labels": {"release": "one"}}
+READER = "qwen-epp-metrics-reader"
+IDENTITY = {f"{READER}{part}" for part in ("", "-token", "-role", "-binding")}
+
+
+def stack(namespace, metrics=METRICS, **service):
+    """Return a stack of one service that is scraped, or is not."""
+    return in_namespace(namespace, qwen=service) | ({"observability": {"metrics": metrics}} if metrics else {})
+
+
+def token(plane, namespace, name=READER):
+    """Return the token that the cluster made."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        secret = json.loads(plane.kubectl("get", "secret", name, "-n", namespace, "-o", "json"))
+        if "token" in secret.get("data", {}):
+            return base64.b64decode(secret["data"]["token"]).decode()
+        time.sleep(0.2)
+    pytest.fail("the cluster made no token")
+
+
+def test_scraping_is_switched_on_and_off_and_nothing_else_moves(deploy):
+    name = "scraped"
+    one = deploy(stack(name, None))
+    one.up()
+    one.write(stack(name))
+    made = {"qwen-decode-monitor", "qwen-epp-monitor", *IDENTITY}
+    assert one.changes() == dict.fromkeys(made, "create")
+    one.up()
+    one.assert_unchanged()
+    one.write(stack(name) | {"defaults": {"metrics": {"interval": "10s"}}})
+    assert one.changes() == dict.fromkeys(("qwen-decode-monitor", "qwen-epp-monitor"), "update")
+    one.write(stack(name) | {"defaults": {"endpointPicker": {"metricsAuth": False}}})
+    changed = one.changes()
+    assert {key for key, what in changed.items() if what == "delete"} == {*IDENTITY, "qwen-epp-metrics-auth"}
+    assert changed["qwen-epp-monitor"] == "update"
+    one.write(stack(name) | {"defaults": {"metrics": {"picker": False}}})
+    assert one.changes() == dict.fromkeys(("qwen-epp-monitor", *IDENTITY), "delete")
+    one.up()
+    one.assert_unchanged()
+    one.write(stack(name, None))
+    assert one.changes() == {"qwen-decode-monitor": "delete"}
+    one.up()
+    for kind in ("podmonitors", "servicemonitors", "secrets", "clusterroles"):
+        assert name not in one.plane.kubectl("get", kind, "-A", "-o", "name")
+
+
+def foreign(kind, name, namespace):
+    """Return a monitor of somebody else's."""
+    field = "podMetricsEndpoints" if kind == "PodMonitor" else "endpoints"
+    spec = {"selector": {"matchLabels": {"app": "theirs"}}, field: [{"port": "theirs"}]}
+    about = {"name": name, "namespace": namespace}
+    return {"apiVersion": "monitoring.coreos.com/v1", "kind": kind, "metadata": about, "spec": spec}
+
+
+def test_what_is_called_alike_and_not_ours_stays_as_it_is(deploy, plane):
+    """What is off is not looked for by name, and a monitor in another namespace is another monitor."""
+    name, theirs = "beside-theirs", "theirs"
+    one = deploy(stack(name) | {"defaults": {"metrics": {"picker": False}}})
+    one.up()
+    plane.kubectl("create", "namespace", theirs)
+    own = [foreign("ServiceMonitor", "qwen-epp", name), foreign("PodMonitor", "qwen-prefill", name)]
+    others = [foreign(kind, f"qwen-{part}", theirs) for kind, part in (("PodMonitor", "decode"), ("PodMonitor", "epp"))]
+    plane.kubectl("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": [*own, *others]}))
+    places = [(each["kind"], each["metadata"]["name"], each["metadata"]["namespace"]) for each in (*own, *others)]
+    before = [one.get(*place) for place in places]
+    one.write(stack(name, None))
+    one.up()
+    one.up("--refresh")
+    assert [one.get(*place) for place in places] == before
+    one.assert_unchanged()
+    plane.kubectl("delete", "namespace", theirs)
+
+
+def may(plane, account, verb, what, *more):
+    try:
+        return plane.kubectl("auth", "can-i", verb, what, f"--as={account}", *more).strip() == "yes"
+    except LocalError:
+        return False
+
+
+def test_the_reader_may_get_metrics_and_nothing_else(deploy, plane):
+    name = "reads"
+    one = deploy(stack(name))
+    one.up()
+    me = f"system:serviceaccount:{name}:{READER}"
+    assert may(plane, me, "get", "/metrics")
+    for path in ("/metrics/slis", "/metrics/cadvisor", "/logs", "/debug/pprof"):
+        assert not may(plane, me, "get", path), path
+    assert not may(plane, me, "post", "/metrics")
+    for verb, resource in (
+        ("get", "pods"),
+        ("list", "pods"),
+        ("get", "secrets"),
+        ("list", "services"),
+        ("get", "inferencepools.inference.networking.k8s.io/qwen"),
+        ("create", "tokenreviews.authentication.k8s.io"),
+        ("create", "subjectaccessreviews.authorization.k8s.io"),
+        ("create", "serviceaccounts/token"),
+    ):
+        for place in (("-n", name), ("-n", "default"), ("-A",)):
+            assert not may(plane, me, verb, resource, *place), (verb, resource, place)
+    # The negative control: without its binding, not even that.
+    plane.kubectl("delete", "clusterrolebinding", f"inference-stacks:{name}:{READER}")
+    assert not may(plane, me, "get", "/metrics")
+
+
+def test_the_token_is_the_readers_and_nobody_but_the_cluster_knows_it(deploy, plane):
+    name = "tokens"
+    one = deploy(stack(name))
+    one.up()
+    secret = token(plane, name)
+    one.up("--refresh")
+    one.assert_unchanged()
+    claims = json.loads(base64.urlsafe_b64decode(secret.split(".")[1] + "=="))
+    assert claims["sub"] == f"system:serviceaccount:{name}:{READER}"
+    backend = one.engine.directory / "backend"
+    texts = [path.read_text(encoding="utf-8") for path in backend.rglob("*") if path.is_file()]
+    texts += [json.dumps(one.engine.export()), json.dumps(one.engine.outputs()), one.preview("--diff").stdout]
+    assert len(texts) > 4
+    told = (secret, secret.rpartition(".")[2][:40], base64.b64encode(secret.encode()).decode()[:200])
+    assert not [text for text in texts if any(each in text for each in told)]
+    # The token outlives a run, and goes with its Secret.
+    assert token(plane, name) == secret
+
+
+def answer(port, secret=None):
+    """Return the status that the picker answers a scrape with."""
+    headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return response.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_the_real_picker_answers_the_reader_and_nobody_else(deploy, plane, tools, tmp_path):
+    name = "answers"
+    one = deploy(stack(name) | {"release": "gie-1.3"})
+    one.up()
+    own = token(plane, name)
+    with picker(plane, tools, name, "qwen-epp", tmp_path) as (health, process):
+        assert serves(health, process, "readiness"), (tmp_path / "log").read_text(encoding="utf-8")[-3000:]
+        (port,) = [one.partition("=")[2] for one in process.args if one.startswith("--metrics-port=")]
+        assert answer(port, own) == 200
+        assert answer(port) == 401
+        assert answer(port, "no token") == 401
+        for account in ("default", "qwen-epp"):
+            assert answer(port, plane.kubectl("create", "token", account, "-n", name).strip()) == 403
+
+
+EDITS = {
+    "PodMonitor": [
+        (["spec", "selector"], None),
+        (["spec", "selector", "matchLabel"], {"a": "b"}),
+        (["spec", "podMetricsEndpoints"], {}),
+        (["spec", "podMetricsEndpoints", 0, "prt"], "http"),
+        (["spec", "podMetricsEndpoints", 0, "port"], 8000),
+        (["spec", "podMetricsEndpoints", 0, "interval"], "30"),
+        (["spec", "podMetricsEndpoints", 0, "interval"], "30s1m"),
+        (["spec", "podMetricsEndpoints", 0, "interval"], "1m30s"),
+        (["spec", "podMetricsEndpoints", 0, "interval"], "1500ms"),
+        (["spec", "podMetricsEndpoints", 0, "scheme"], "tls"),
+        (["spec", "podMetricsEndpoints", 0, "scheme"], "https"),
+        (["spec", "podMetricsEndpoints", 0, "tlsConfig"], {"insecureSkipVerify": "yes"}),
+        (["spec", "podMetricsEndpoints", 0, "tlsConfig"], {"insecureSkipVerify": True}),
+        (["spec", "podMetricsEndpoints", 0, "relabelings", 0, "action"], "rename"),
+        (["spec", "podMetricsEndpoints", 0, "relabelings", 0, "action"], "Keep"),
+        (["spec", "podMetricsEndpoints", 0, "relabelings", 0, "sourceLabels"], ["not-a-label"]),
+        (["spec", "podMetricsEndpoints", 0, "relabelings", 0, "targetLable"], "x"),
+    ],
+    "ServiceMonitor": [
+        (["spec", "endpoints"], None),
+        (["spec", "endpoints", 0, "authorization", "credentials"], {"name": "x"}),
+        (["spec", "endpoints", 0, "authorization", "credentials"], {"key": "token"}),
+        (["spec", "endpoints", 0, "authorization", "credentials", "optional"], "yes"),
+        (["spec", "endpoints", 0, "authorization", "type"], "Bearer"),
+        (["spec", "endpoints", 0, "authorisation"], {}),
+        (["spec", "endpoints", 0, "path"], 1),
+        (["spec", "endpoints", 0, "interval"], "0"),
+    ],
+}
+NAMES = {"PodMonitor": "qwen-decode", "ServiceMonitor": "qwen-epp"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [(kind, path, value) for kind, edits in EDITS.items() for path, value in edits],
+    ids=lambda part: json.dumps(part)[:70],
+)
+def test_our_schemas_accept_and_refuse_what_the_server_does(kind, path, value, plane):
+    one = copy.deepcopy(dict(find(rendered(tree() | {"observability": {"metrics": METRICS}}), kind, NAMES[kind])))
+    one["metadata"] = one["metadata"] | {"namespace": "default"}
+    parent = one
+    for part in path[:-1]:
+        parent = parent[part]
+    if value is None:
+        del parent[path[-1]]
+    else:
+        parent[path[-1]] = value
+    assert ours(one) == servers(plane, one)
+
+
+def ours(one):
+    try:
+        validation.check([as_rendered(one)])
+    except validation.SchemaError:
+        return False
+    return True
+
+
+def servers(plane, one):
+    try:
+        plane.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", input=yaml.safe_dump(one))
+    except LocalError:
+        return False
+    return True
