@@ -31,7 +31,7 @@ _CLASSES: Mapping[str, str] = {
     "v1/ServiceAccount": "core.v1.ServiceAccount",
 }
 """The SDK's class for each built-in kind; its modules load when they are first asked for."""
-_ARGUMENTS = {"roleRef": "role_ref"}
+_ARGUMENTS = {"automountServiceAccountToken": "automount_service_account_token", "roleRef": "role_ref"}
 """Top-level fields whose Python argument is spelt otherwise; everything below them passes through as it is."""
 
 Registry = dict[Id, pulumi.Resource]
