@@ -228,12 +228,12 @@ def _elected() -> dict[str, Any]:
     picker = {
         "replicas": 2,
         "failureMode": "FailOpen",
-        "failOpenReason": "any pod will do",
         "tls": {"type": "certificate", "secret": "picker", "caSecret": "picker-ca"},
         "flags": {"drain-timeout": "3m"},
         "pod": {**POD, **placed},
     }
-    return tree(qwen={"endpointPicker": picker, "prefill": {}})
+    inherited = {"endpointPicker": {"failOpenReason": "any pod will do"}}
+    return tree(qwen={"endpointPicker": picker, "prefill": {}}) | {"defaults": inherited}
 
 
 def _typed() -> dict[str, Any]:

@@ -22,9 +22,8 @@ def the_service_has_its_objects_and_they_carry_its_marks(world: World) -> Iterat
         waits = json.loads(annotations.pop("pulumi.com/waitFor", "[]"))
         yield from same(f"{about} is waited for", waits, _waits(wish, place))
         expected = wish.annotations | (SKIPPED if place[0] == "Service" else {})
-        reason = wish.say("endpointPicker", "failOpenReason")
-        if place[0] == "InferencePool" and reason is not None:
-            expected |= {"inference-stacks.io/fail-open-reason": reason}
+        if place[0] == "InferencePool" and wish.say("endpointPicker", "failureMode") == "FailOpen":
+            expected |= {"inference-stacks.io/fail-open-reason": wish.say("endpointPicker", "failOpenReason")}
         yield from same(f"{about} annotations", annotations, expected)
 
 
