@@ -22,6 +22,9 @@ from planning.picker import (
 )
 from planning.stack import VariantPlan
 
+_COUNTED = "jsonpath={$[?(@.observedGeneration==$.metadata.generation)].observedGeneration}"
+"""The numbers in a status say nothing until they were counted for this generation."""
+
 
 def objects(service: VariantPlan) -> tuple[Rendered, ...]:
     """Render every object of the picker, in the order of their registration."""
@@ -172,9 +175,9 @@ def _strategy(picker: Picker) -> dict[str, Any]:
 
 
 def _elected(picker: Picker) -> list[str]:
-    """Return when several pickers are up: all are of this generation, no other is left, and one of them leads."""
+    """Return when several pickers are up: all are as they are written now, no other is left, and one of them leads."""
     wanted = {"updatedReplicas": picker.replicas, "replicas": picker.replicas, "readyReplicas": 1}
-    return [f"jsonpath={{.status.{field}}}={number}" for field, number in wanted.items()]
+    return [_COUNTED, *(f"jsonpath={{.status.{field}}}={number}" for field, number in wanted.items())]
 
 
 def _pod(service: VariantPlan) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def plan(of: VariantContext) -> Picker:
         app_protocol=facts.service_app_protocol,
         pool_app_protocol=picker_graph.app_protocol(config, facts),
         failure_mode=spec.failure_mode,
-        fail_open_reason=spec.fail_open_reason,
+        fail_open_reason=spec.fail_open_reason if spec.failure_mode == "FailOpen" else None,
         rules=tuple(_rules(of)),
         replicas=spec.replicas,
         readiness_service=facts.probes.readiness,
@@ -135,7 +135,7 @@ def plan(of: VariantContext) -> Picker:
         pod_annotations=spec.pod.annotations,
         grace=max(_GRACE, seconds(spec.flags.get(_DRAIN, "0s")) + _MARGIN),
         start=facts.start_seconds,
-        warnings=tuple(map(str, picker_lint.warnings("endpointPicker.config", config, facts))),
+        warnings=tuple(map(str, picker_lint.warnings("endpointPicker.config", spec.config or {}, facts))),
     )
 
 
@@ -232,8 +232,8 @@ def _verified(at: str, of: VariantContext) -> Iterator[Problem]:
     """Refuse an authority that nobody would ask."""
     tls, gateway = of.spec.endpoint_picker.tls, of.stack.gateway
     if isinstance(tls, Certificate) and tls.ca_secret is not None and (gateway is None or gateway.provider != "istio"):
-        asked = "no gateway" if gateway is None else f"gateway.provider {gateway.provider}"
-        what = f"has no effect with {asked} ({tls.ca_secret})"
+        asked = "without a gateway" if gateway is None else f"with gateway.provider {gateway.provider}"
+        what = f"has no effect {asked} ({tls.ca_secret})"
         yield Problem(f"{at}.tls.caSecret", what, "remove it", ("gateway",), said=True)
 
 

@@ -179,12 +179,22 @@ def _scaled() -> dict[str, Any]:
     return tree(qwen=service)
 
 
+PROMETHEUS = {"observability": {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}}
+
+
 def _driven() -> dict[str, Any]:
     """Return two roles that KEDA scales by what a Prometheus tells, and by the clock."""
     metrics = [*METRICS, {"type": "custom", "spec": {"type": "cron", "metadata": BUSY_HOURS}}]
     scaling = {"type": "keda", "maxReplicas": 4, "pollingInterval": "15s", "metrics": metrics}
-    stack = tree(qwen={"autoscaling": scaling, "prefill": {"autoscaling": {**scaling, "minReplicas": 2}}})
-    return stack | {"observability": {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}}
+    return tree(qwen={"autoscaling": scaling, "prefill": {"autoscaling": {**scaling, "minReplicas": 2}}}) | PROMETHEUS
+
+
+def _sleeping() -> dict[str, Any]:
+    """Return two roles that sleep while the picker, which is asked in plain text, holds no request."""
+    scaling = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": METRICS[1:]}
+    picker = {"flowControl": {"defaultRequestTTL": "1h"}, "tls": {"type": "none"}}
+    prefill = {"autoscaling": {**scaling, "metrics": METRICS}}
+    return tree(qwen={"autoscaling": scaling, "endpointPicker": picker, "prefill": prefill}) | PROMETHEUS
 
 
 POLICIES = {"fairnessPolicyRef": "global-strict-fairness-policy", "orderingPolicyRef": "fcfs-ordering-policy"}
@@ -202,6 +212,39 @@ def _picked() -> dict[str, Any]:
     weights = {"queue-scorer": 1, "lora-affinity-scorer": 1}
     picker = {"scorerWeights": weights, "flowControl": FLOW_CONTROL, "flags": {"drain-timeout": "5s"}}
     return tree(qwen={"endpointPicker": picker})
+
+
+def _elected() -> dict[str, Any]:
+    """Return pickers that elect a leader, whom the gateway knows by their certificate and may pass over."""
+    placed = {
+        "nodeSelector": {"zone": "one"},
+        "affinity": {"nodeAffinity": {}},
+        "priorityClassName": "high",
+        "schedulerName": "other",
+        "runtimeClassName": "sealed",
+        "labels": {"one": "one"},
+        "annotations": {"one": "one"},
+    }
+    picker = {
+        "replicas": 2,
+        "failureMode": "FailOpen",
+        "tls": {"type": "certificate", "secret": "picker", "caSecret": "picker-ca"},
+        "flags": {"drain-timeout": "3m"},
+        "pod": {**POD, **placed},
+    }
+    inherited = {"endpointPicker": {"failOpenReason": "any pod will do"}}
+    return tree(qwen={"endpointPicker": picker, "prefill": {}}) | {"defaults": inherited}
+
+
+def _typed() -> dict[str, Any]:
+    """Return an engine of the user's own that is asked over gRPC."""
+    profile = {"name": "default", "plugins": [{"pluginRef": "random-picker"}]}
+    parsers = {"parsers": [{"pluginRef": "vllmgrpc-parser"}]}
+    config = {"plugins": [{"type": "random-picker"}], "schedulingProfiles": [profile], "requestHandler": parsers}
+    engine = {"type": "custom", "image": "registry.example/engine:v1"}
+    certificate = {"type": "certificate", "secret": "picker"}
+    picker = {"preset": "custom", "config": config, "tls": certificate}
+    return tree(qwen={"engine": engine, "endpointPicker": picker})
 
 
 def _predicted() -> dict[str, Any]:
@@ -330,7 +373,10 @@ VARIED = {
     "existing": _existing(),
     "scaled": _scaled(),
     "driven": _driven(),
+    "sleeping": _sleeping(),
     "picked": _picked(),
+    "elected": _elected(),
+    "typed": _typed(),
     "predicted": _predicted(),
     "configured": _configured(),
     "tried": _tried(),

@@ -16,6 +16,10 @@ SURVIVORS: dict[str, str] = {}
 STACKS = {path.stem: shipped(path) for path in SHIPPED} | VARIED
 MODEL = {"name": "org/m", "source": "s3://bucket/m", "size": "10Gi"}
 BUSY = {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "cpu", "targetPercent": 50}]}}
+OPEN = {"failureMode": "FailOpen", "failOpenReason": "any pod will do", "replicas": 2}
+CERTIFIED = {**OPEN, "tls": {"type": "certificate", "secret": "picker", "caSecret": "picker-ca"}}
+SECRET = {"type": "certificate", "secret": "tried"}
+CLOSED = {"failureMode": "FailClose", "replicas": 1, "tls": {"type": "none"}}
 EXISTING = {"type": "existing", "claimName": "weights"}
 PREFILL = {"prefill": {"replicas": 3, "engine": {"maxNumSeqs": 4}}, "sidecar": {"logLevel": "debug"}, "replicas": 2}
 INHERITING: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
@@ -24,6 +28,9 @@ INHERITING: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "prefill-of-the-service-alone": (PREFILL, {}, {"prefill": None}),
     "prefill-of-the-canary-alone": ({}, {}, {"prefill": {}, "sidecar": {"enginePort": 8300}}),
     "a-number-of-its-own": ({}, BUSY | {"prefill": BUSY}, {}),
+    "a-picker-that-is-passed-over": ({"endpointPicker": CERTIFIED}, {}, {"endpointPicker": {"replicas": 3}}),
+    "a-picker-in-plain-text": ({}, {"endpointPicker": CERTIFIED}, {"endpointPicker": CLOSED}),
+    "a-picker-of-another-secret": ({}, {"endpointPicker": CERTIFIED}, {"endpointPicker": {"tls": SECRET}}),
     "the-same-claim": ({}, {"storage": {"type": "dedicated"}}, {"labels": {"tried": "yes"}}),
     "another-folder": ({}, {"storage": EXISTING}, {"model": {"source": "s3://bucket/n"}}),
     "another-folder-above": ({}, {"storage": EXISTING}, {"model": {"source": "hf://o/n"}, "storage": {"subPath": "n"}}),

@@ -17,6 +17,7 @@ from models.load import ROOT, load
 from models.problems import ConfigError
 from planning import outputs, preflight
 from planning import stack as planning
+from tests.invariants.trees import over
 from tests.stacks import SERVICE, VARIED
 
 Place = tuple[str | int, ...]
@@ -58,6 +59,7 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
     "facts": [{"type": "none"}],
     "rollout": [{"type": "Recreate"}, {"type": "RollingUpdate", "maxSurge": 7}],
     "storage": [{"type": "ephemeral"}, {"type": "dedicated"}, {"type": "existing", "claimName": "edited"}],
+    "tls": [{"type": "none"}, {"type": "certificate", "secret": "edited"}],
     "verify": [
         {"type": "key", "secret": "edited"},
         {"type": "keyless", "identity": "edited", "issuer": "https://edited.example.com"},
@@ -78,7 +80,10 @@ def inherited(stack: dict[str, Any]) -> dict[str, Any]:
     service = stack["services"]["qwen"]
     own = {"canary"} & service.keys()
     every = {key: value for key, value in service.items() if key not in own}
-    return stack | {"defaults": every, "services": {"qwen": {key: service[key] for key in own}}}
+    return stack | {
+        "defaults": over(stack.get("defaults", {}), every),
+        "services": {"qwen": {key: service[key] for key in own}},
+    }
 
 
 def tried(stack: dict[str, Any]) -> dict[str, Any]:

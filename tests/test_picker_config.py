@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from models.load import load
 from models.problems import ConfigError
 from models.service import Service
-from planning import checks, picker, picker_config, picker_lint, shapes
+from planning import checks, picker_config, picker_lint, shapes
 from planning.names import names
 from planning.picker_lint import Context
 from planning.releases import channel, channels
@@ -137,10 +137,11 @@ def test_every_preset_of_every_channel_passes_the_check_of_own_configurations(
         spec["scorerWeights"] = {"queue-scorer": weight}
     if preset == "predicted-latency":
         spec["latencyPredictor"] = PREDICTOR
-    one = service(endpointPicker=spec, **({"prefill": SERVICE_OF_PREFILL} if is_apart else {}))
+    keys = {"endpointPicker": spec, **({"prefill": SERVICE_OF_PREFILL} if is_apart else {})}
+    one = service(**keys)
     made = picker_config.config(one, names("models", "qwen"), channel(release))
     assert picker_lint.problems("config", made, picker_config.context(one, channel(release))) == []
-    assert picker.problems("services.qwen", one, channel(release)) == []
+    assert said(release, **keys) == []
     assert ("flowControl" in made.get("featureGates", [])) == (flow is not None)
 
 

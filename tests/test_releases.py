@@ -117,8 +117,10 @@ def test_llm_d_0_6_has_the_seed_operators_images():
 
 def test_the_sidecar_of_llm_d_0_6_has_the_flags_of_its_time():
     stack = tree(qwen={"prefill": {}}) | {"release": "llm-d-0.6"}
-    pod = find(rendered(stack), "Deployment", "qwen-decode")["spec"]["template"]["spec"]
+    everything = rendered(stack)
+    pod = find(everything, "Deployment", "qwen-decode")["spec"]["template"]["spec"]
     (sidecar,) = [one for one in pod["initContainers"] if one["name"] == "routing-proxy"]
+    pool = find(everything, "InferencePool", "qwen")["metadata"]["name"]
     assert sidecar["args"] == [
         "--port=8000",
         "--vllm-port=8200",
@@ -126,7 +128,7 @@ def test_the_sidecar_of_llm_d_0_6_has_the_flags_of_its_time():
         "--secure-proxy=false",
         "--enable-ssrf-protection=true",
         "--inference-pool-namespace=models",
-        "--inference-pool-name=qwen",
+        f"--inference-pool-name={pool}",
         "--pool-group=inference.networking.k8s.io",
     ]
 

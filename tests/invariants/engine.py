@@ -65,15 +65,19 @@ def _arguments(world: World, pods: Pods) -> Iterator[str]:
 def _agreed(world: World) -> dict[str, Any]:
     """Return what the roles have to be told alike."""
     cache = world.wish.say("kvCache", default={})
-    size = cache.get("blockSize", 64 if world.wish.apart else None)
+    size = cache.get("blockSize", 64 if world.wish.apart or world.wish.precise else None)
     transfer = {"kv_connector": CONNECTORS[cache.get("connector", "nixlv2")], "kv_role": "kv_both"}
     written = json.dumps(transfer, separators=(",", ":")) if world.wish.apart else None
     return {"block-size": size, "kv-transfer-config": written, "kv-events-config": _events(world)}
 
 
+def _publishes(world: World) -> bool:
+    return world.wish.precise or world.wish.say("kvCache", "events", default=False)
+
+
 def _events(world: World) -> str | None:
     """Return how an engine publishes what it holds: the topic names the pod by the address that the pool has for it."""
-    if not world.wish.say("kvCache", "events"):
+    if not _publishes(world):
         return None
     topic = f"kv@$(POD_IP):{world.wish.port}@{world.wish.served}"
     events = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": "tcp://*:5556", "topic": topic}
@@ -104,7 +108,7 @@ def the_roles_agree_about_their_cache(world: World) -> Iterator[str]:
         if world.wish.apart
     ]
     yield from same("the roles' caches", told, told[:1] * len(told))
-    flags = AGREED if world.wish.say("kvCache", "events") else AGREED - {"--kv-events-config"}
+    flags = AGREED if _publishes(world) else AGREED - {"--kv-events-config"}
     yield from same("the roles' flags", [sorted(one) for one in told], [sorted(flags)] * len(told))
 
 
@@ -130,7 +134,7 @@ def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
         if not role.custom:
             expected |= texts(USER="engine", VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
             expected |= texts(VLLM_ENGINE_READY_TIMEOUT_S=str(role.startup)) | traces(world, role.workload)
-        if world.wish.apart or role.pods > 1 or world.wish.say("kvCache", "events"):
+        if world.wish.apart or role.pods > 1 or _publishes(world):
             expected["POD_IP"] = field("status.podIP")
         if world.wish.apart and world.wish.say("kvCache", "connector", default="nixlv2") == "nixlv2":
             # Bound and told to the other role; vLLM's own default is localhost.

@@ -25,6 +25,18 @@ CONFIG_GROUPS = {
     "llm-d-0.10": ("llm-d.ai/v1alpha1", "llm-d.ai"),
     "gie-1.3": ("inference.networking.x-k8s.io/v1alpha1", "inference.networking.x-k8s.io"),
 }
+LEASES = {
+    "llm-d-0.10": "epp-{}-{}.llm-d.ai",
+    "gie-1.3": "epp-{}-{}.gateway-api-inference-extension.sigs.k8s.io",
+}
+"""The lease by which pickers elect a leader, by namespace and pool."""
+PICKER_STARTS = {"llm-d-0.10": 540, "gie-1.3": 60}
+"""Seconds until a picker is ready at most."""
+QUEUES = {
+    "llm-d-0.10": "llm_d_epp_flow_control_queue_size",
+    "gie-1.3": "inference_extension_flow_control_queue_size",
+}
+"""The picker's gauge of requests that wait."""
 DRAINING = {"llm-d-0.10"}
 """Channels whose vLLM lets requests run on after it was told to end (0.18 and newer)."""
 CONNECTORS = {"nixlv2": "NixlConnector", "mooncake": "MooncakeConnector"}

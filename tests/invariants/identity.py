@@ -100,7 +100,8 @@ def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[
         annotations |= _of_the_claim(world, pods)
         yield from same(f"{pods.name} annotations", metadata.get("annotations", {}), annotations)
     labels = world.get("Deployment", world.wish.picker)["spec"]["template"]["metadata"]["labels"]
-    expected = world.wish.labels | picker(world) | marks(name, "endpoint-picker")
+    own = world.wish.say("endpointPicker", "pod", "labels", default={})
+    expected = world.wish.labels | own | picker(world) | marks(name, "endpoint-picker")
     yield from same("picker labels", labels, expected)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.invariants.facts import seconds
+from tests.invariants.facts import PICKER_STARTS, seconds
 from tests.invariants.wishes import BEFORE_THE_END
 from tests.invariants.world import Pods, World, same
 
@@ -76,5 +76,16 @@ def a_group_starts_fails_and_rolls_as_one(world: World) -> Iterator[str]:
 
 
 def the_picker_outlives_its_streams(world: World) -> Iterator[str]:
-    pod = world.get("Deployment", world.wish.picker)["spec"]["template"]["spec"]
-    yield from same("picker grace", pod["terminationGracePeriodSeconds"], 130)
+    spec = world.get("Deployment", world.wish.picker)["spec"]
+    drain = seconds(world.wish.say("endpointPicker", "flags", "drain-timeout", default="0s"))
+    grace = spec["template"]["spec"]["terminationGracePeriodSeconds"]
+    yield from same("picker grace", grace, max(130, drain + BEFORE_THE_END))
+    yield from same("picker deadline", spec["progressDeadlineSeconds"], PICKER_STARTS[world.wish.release])
+
+
+def pickers_that_wait_for_the_lease_are_not_waited_for(world: World) -> Iterator[str]:
+    """All pickers but the leader are never ready, so that a rollout has to end them all at once."""
+    spec, count = world.get("Deployment", world.wish.picker)["spec"], world.wish.pickers
+    yield from same("pickers", spec["replicas"], count)
+    steps = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": count}}
+    yield from same("picker steps", spec.get("strategy"), steps if count > 1 else None)

@@ -21,11 +21,24 @@ def the_service_has_its_objects_and_they_carry_its_marks(world: World) -> Iterat
         yield from same(f"{about} labels", metadata["labels"], labels)
         annotations = dict(metadata.get("annotations", {}))
         waits = json.loads(annotations.pop("pulumi.com/waitFor", "[]"))
-        yield from same(f"{about} is waited for", bool(waits), place[0] == "LeaderWorkerSet")
-        # The status of an earlier generation says nothing about this one.
-        yield from (f"{about}: {one} reads any generation" for one in waits if "metadata.generation" not in one)
+        yield from same(f"{about} is waited for", waits, _waits(wish, place))
         expected = wish.annotations | (SKIPPED if place[0] == "Service" else {}) | monitoring.annotations(wish, place)
+        if place[0] == "InferencePool" and wish.say("endpointPicker", "failureMode") == "FailOpen":
+            expected |= {"inference-stacks.io/fail-open-reason": wish.say("endpointPicker", "failOpenReason")}
         yield from same(f"{about} annotations", annotations, expected)
+
+
+def _waits(wish: Wish, place: Place) -> list[str]:
+    """Return what is waited for beside what Pulumi knows by itself; a status of an earlier generation says nothing."""
+    ours = "@.observedGeneration==$.metadata.generation"
+    if place[0] == "LeaderWorkerSet":
+        available = f"jsonpath={{.status.conditions[?(@.type=='Available' && {ours})].status}}=True"
+        return [available, f"jsonpath={{$[?({ours} && !(@.replicas>$.spec.replicas))].observedGeneration}}"]
+    if place[:2] != ("Deployment", wish.picker) or wish.pickers == 1:
+        return []
+    counts = {"updatedReplicas": wish.pickers, "replicas": wish.pickers, "readyReplicas": 1}
+    counted = [f"jsonpath={{.status.{name}}}={count}" for name, count in counts.items()]
+    return [f"jsonpath={{$[?({ours})].observedGeneration}}", *counted]
 
 
 def contract(wish: Wish) -> dict[str, str]:
@@ -58,7 +71,7 @@ def _of_a_variant(wish: Wish) -> Iterator[tuple[Place, str]]:
         yield ("ClusterRoleBinding", f"inference-stacks:{place}:{picker}", None), "endpoint-picker"
     yield from monitoring.places(wish)
     gateway = wish.stack.get("gateway")
-    if gateway is not None and gateway["provider"] == "istio":
+    if gateway is not None and gateway["provider"] == "istio" and wish.picker_tls["type"] != "none":
         yield ("DestinationRule", picker, place), "endpoint-picker"
     if gateway is not None and not wish.is_canary and wish.say("route", "enabled", default=True):
         yield ("HTTPRoute", wish.base, place), "route"

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from tests.invariants.facts import CONFIG_GROUPS, PICKER_IMAGES, POOL_GROUP, READ
+from tests.invariants.facts import CONFIG_GROUPS, LEASES, PICKER_IMAGES, POOL_GROUP, READ
 from tests.invariants.world import World, field, named, reference, same, subject, traces
 
 TOGETHER = {"queue-scorer": 2, "kv-cache-utilization-scorer": 2, "prefix-cache-scorer": 3, "max-score-picker": None}
@@ -26,6 +26,11 @@ DECIDING = {
     name: APART[name]
     for name in ("prefill-filter", "decode-filter", "prefix-based-pd-decider", "disagg-profile-handler")
 }
+TLS_FLAGS = {
+    "certificate": {"--cert-path": "/certificates", "--enable-cert-reload": "true"},
+    "none": {"--secure-serving": "false"},
+}
+"""What a picker is told that does not make its certificate itself."""
 
 
 def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
@@ -43,6 +48,8 @@ def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
         "--zap-encoder": "json",
         "--tracing": str(wish.tracing is not None).lower(),
         "--enable-pprof": "false",
+        **({"--ha-enable-leader-election": "true"} if wish.pickers > 1 else {}),
+        **TLS_FLAGS.get(wish.picker_tls["type"], {}),
     } | {f"--{name}": value for name, value in wish.say("endpointPicker", "flags", default={}).items()}
     arguments = [argument.partition("=")[::2] for argument in world.picker["args"]]
     yield from same("picker arguments", sorted(arguments), sorted(told.items()))
@@ -81,13 +88,15 @@ def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iter
     yield from same("picker configuration", list(data), ["config.yaml"])
     spec = world.get("Deployment", name)["spec"]
     checksum = {"checksum/config": hashlib.sha256(data["config.yaml"].encode()).hexdigest()}
-    yield from same("picker checksum", spec["template"]["metadata"]["annotations"], checksum)
-    pod = spec["template"]["spec"]
-    yield from same("picker volumes", pod["volumes"], [{"name": "config", "configMap": {"name": name}}])
-    mount = {"name": "config", "mountPath": "/config", "readOnly": True}
-    yield from same("picker mounts", world.picker["volumeMounts"], [mount])
-    yield from same("picker replicas", spec["replicas"], 1)
-    yield from same("picker service links", pod["enableServiceLinks"], False)
+    own = world.wish.say("endpointPicker", "pod", "annotations", default={})
+    yield from same("picker annotations", spec["template"]["metadata"]["annotations"], own | checksum)
+    volumes = {"config": {"configMap": {"name": name}}}
+    mounts = {"config": {"mountPath": "/config", "readOnly": True}}
+    if world.wish.picker_tls["type"] == "certificate":
+        volumes["certificate"] = {"secret": {"secretName": world.wish.picker_tls["secret"]}}
+        mounts["certificate"] = {"mountPath": "/certificates", "readOnly": True}
+    yield from named("picker volumes", spec["template"]["spec"]["volumes"], volumes)
+    yield from named("picker mounts", world.picker["volumeMounts"], mounts)
 
 
 def the_picker_scores_as_its_preset_says(world: World) -> Iterator[str]:
@@ -124,15 +133,14 @@ def _approximate(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 
 def _precise(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     wish = world.wish
-    served = wish.model.get("name", wish.place.partition("@")[0])
-    asked = f"http://{wish.name}.{wish.namespace}.svc:{world.get('Service', wish.name)['spec']['ports'][0]['port']}"
+    asked = f"http://{wish.base}.{wish.namespace}.svc:{world.get('Service', wish.base)['spec']['ports'][0]['port']}"
     scored = {"prefix-cache-scorer": 2, "kv-cache-utilization-scorer": 1, "queue-scorer": 1, "max-score-picker": None}
     events = {"topicFilter": "kv@", "podDiscoveryConfig": {"socketPort": 5556}}
     size = wish.say("kvCache", "blockSize", default=64)
     declared = {
         **dict.fromkeys([*scored, "endpoint-notification-source"]),
         **(DECIDING if wish.apart else {}),
-        "token-producer": {"modelName": served, "vllm": {"url": asked}},
+        "token-producer": {"modelName": wish.served, "vllm": {"url": asked}},
         "precise-prefix-cache-producer": {"tokenProcessorConfig": {"blockSizeTokens": size}, "kvEventsConfig": events},
         "prefix-cache-scorer": {"prefixMatchInfoProducerName": "precise-prefix-cache-producer"},
     }
@@ -154,16 +162,15 @@ def _predicted(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 
 
 def the_picker_holds_back_what_it_was_told(world: World) -> Iterator[str]:
-    config = _read(world.get("ConfigMap", f"{world.wish.name}-epp")["data"]["config.yaml"])
+    config = _read(world.get("ConfigMap", world.wish.picker)["data"]["config.yaml"])
     wished = world.wish.say("endpointPicker", "flowControl")
     if world.wish.say("endpointPicker", "config") is not None:
         return
     held = (config.get("featureGates"), config.get("flowControl"))
     yield from same("picker flow control", held, (None, None) if wished is None else (["flowControl"], wished))
-    precise = world.wish.say("endpointPicker", "preset") == "precise-prefix-cache"
     extractors = [{"pluginRef": "precise-prefix-cache-producer"}]
     sources = [{"pluginRef": "endpoint-notification-source", "extractors": extractors}]
-    yield from same("picker data", config.get("dataLayer"), {"sources": sources} if precise else None)
+    yield from same("picker data", config.get("dataLayer"), {"sources": sources} if world.wish.precise else None)
 
 
 @cache
@@ -180,12 +187,18 @@ def the_picker_may_read_its_pool_and_what_it_selects_from(world: World) -> Itera
         pools | {"resourceNames": [world.wish.pool]},
         {"apiGroups": [CONFIG_GROUPS[world.wish.release][1]], "resources": objectives, "verbs": READ},
     ]
+    if world.wish.pickers > 1:
+        lease = LEASES[world.wish.release].format(world.wish.namespace, world.wish.pool)
+        leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
+        rules += [
+            leases | {"verbs": ["create"]},
+            leases | {"resourceNames": [lease], "verbs": ["get", "update"]},
+            {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+        ]
     me = [subject(world.get("ServiceAccount", name)["metadata"]["name"], world.wish.namespace)]
     yield from same("picker's rules", world.get("Role", name)["rules"], rules)
     binding = world.get("RoleBinding", name)
     yield from same("picker's role", (binding["roleRef"], binding["subjects"]), (reference("Role", name), me))
-    pod = world.get("Deployment", name)["spec"]["template"]["spec"]
-    yield from same("picker's account", pod["serviceAccountName"], name)
     if world.wish.say("endpointPicker", "metricsAuth", default=True):
         binding = world.get("ClusterRoleBinding", f"inference-stacks:{world.wish.namespace}:{name}", None)
         delegator = reference("ClusterRole", "system:auth-delegator")

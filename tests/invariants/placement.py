@@ -38,6 +38,22 @@ def pods_are_placed_as_asked_and_where_their_devices_are(world: World) -> Iterat
             yield from same(f"{pods.name} {name}", pod.get(name), expected.get(name))
 
 
+def the_pickers_pods_are_placed_as_asked(world: World) -> Iterator[str]:
+    pod = world.get("Deployment", world.wish.picker)["spec"]["template"]["spec"]
+    own = world.wish.say("endpointPicker", "pod", default={})
+    expected: dict[str, Any] = {name: own[name] for name in (*PASSED, "affinity") if name in own}
+    expected |= {"serviceAccountName": world.wish.picker, "enableServiceLinks": False}
+    expected["securityContext"] = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    selector = {"labelSelector": {"matchLabels": identity.picker(world)}}
+    several = {
+        "tolerations": [{"operator": "Equal", **one} for one in own.get("tolerations", [])],
+        "topologySpreadConstraints": [selector | one for one in own.get("topologySpreadConstraints", [])],
+    }
+    expected |= {key: value for key, value in several.items() if value}
+    for name in sorted({*expected, *pod} - APART):
+        yield from same(f"picker {name}", pod.get(name), expected.get(name))
+
+
 def _security(own: dict[str, Any]) -> dict[str, Any]:
     group = own.get("fsGroup", 1000)
     ids = {"runAsUser": own.get("runAsUser", 1000), "runAsGroup": group, "fsGroup": group}
@@ -71,9 +87,6 @@ def containers_have_no_privileges(world: World) -> Iterator[str]:
         yield from same(f"{pods.name} engine", pods.engine["securityContext"], DROPPED)
         for one in [*pods.before, *pods.sidecars]:
             yield from same(f"{pods.name} {one['name']}", one["securityContext"], SEALED)
-    pod = world.get("Deployment", world.wish.picker)["spec"]["template"]["spec"]
-    base = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    yield from same("picker pod", pod["securityContext"], base)
     yield from same("picker", world.picker["securityContext"], SEALED)
 
 

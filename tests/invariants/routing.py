@@ -17,8 +17,10 @@ def the_pool_reaches_engine_and_picker(world: World) -> Iterator[str]:
         "kind": "Service",
         "name": world.wish.picker,
         "port": {"number": port},
-        "failureMode": "FailClose",
+        "failureMode": world.wish.say("endpointPicker", "failureMode", default="FailClose"),
     }
+    typed = "vllmgrpc-parser" in str(world.wish.say("endpointPicker", "config"))
+    yield from same("pool's protocol", spec.get("appProtocol"), "kubernetes.io/h2c" if typed else None)
     yield from same("pool's picker", spec["endpointPickerRef"], expected)
     service = world.get("Service", world.wish.picker)["spec"]
     ext_proc = {"name": "grpc-ext-proc", "port": port, "targetPort": port, "appProtocol": "kubernetes.io/h2c"}
@@ -107,10 +109,10 @@ def istio_speaks_tls_to_the_ext_proc_port_alone(world: World) -> Iterator[str]:
     if place not in world.index:
         return
     domain = world.wish.stack.get("cluster", {}).get("domain", "cluster.local")
-    tls = {"mode": "SIMPLE", "insecureSkipVerify": True}
+    host = f"{world.wish.picker}.{world.wish.namespace}.svc.{domain}"
+    authority = world.wish.picker_tls.get("caSecret")
+    trust = {"credentialName": authority, "subjectAltNames": [host]} if authority else {"insecureSkipVerify": True}
+    tls = {"mode": "SIMPLE", **trust}
     settings = [{"port": {"number": world.wish.say("endpointPicker", "port", default=9002)}, "tls": tls}]
-    expected = {
-        "host": f"{world.wish.picker}.{world.wish.namespace}.svc.{domain}",
-        "trafficPolicy": {"portLevelSettings": settings},
-    }
+    expected = {"host": host, "trafficPolicy": {"portLevelSettings": settings}}
     yield from same("destination rule", world.index[place]["spec"], expected)

@@ -1,12 +1,14 @@
 """Who owns the number of replicas: the user, or an autoscaler, and what that is told."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.invariants.facts import API_OF_KIND, METRICS, seconds
+from tests.invariants.facts import API_OF_KIND, METRICS, QUEUES, seconds
 from tests.invariants.wishes import Role
 from tests.invariants.world import World, same
 
+DEPLOYED = "-[0-9a-z]{1,10}-[0-9a-z]{5}"
+"""Tail of the names of a Deployment's pods."""
 CALM = {"scaleDown": {"stabilizationWindowSeconds": 300}}
 
 
@@ -37,7 +39,7 @@ def the_autoscaler_is_told_whom_and_what_to_follow(world: World) -> Iterator[str
             "minReplicaCount": least,
             "maxReplicaCount": most,
             "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behaves}},
-            "triggers": [_trigger(world, role, metric) for metric in wish["metrics"]],
+            "triggers": [*(_trigger(world, role, metric) for metric in wish["metrics"]), *_waking(world, wish)],
         }
         yield from same(f"{role.workload} autoscaler", world.get("ScaledObject", role.workload)["spec"], expected)
 
@@ -58,13 +60,23 @@ def _trigger(world: World, role: Role, metric: dict[str, Any]) -> dict[str, Any]
         return metric["spec"]
     if metric["type"] == "cpu":
         return {"type": "cpu", "metricType": "Utilization", "metadata": {"value": f"{metric['targetPercent']}"}}
-    tail = "-[0-9]+" if role.pods > 1 else "-[0-9a-z]{1,10}-[0-9a-z]{5}"
+    tail = "-[0-9]+" if role.pods > 1 else DEPLOYED
     series = f'{METRICS[metric["type"]]}{{namespace="{world.wish.namespace}",pod=~"{role.workload}{tail}"}}'
     of_pods = f"avg by (pod) ({series})" if "usage" in series else series
-    metadata = {
-        "serverAddress": world.wish.stack["observability"]["prometheus"]["serverAddress"],
-        "query": f"sum({of_pods})",
-        "threshold": f"{metric['target']}",
-        "ignoreNullValues": "false",
-    }
+    return _asked(world, f"sum({of_pods})", metric["target"], {"ignoreNullValues": "false"})
+
+
+def _asked(world: World, query: str, threshold: float, more: dict[str, str]) -> dict[str, Any]:
+    server = world.wish.stack["observability"]["prometheus"]["serverAddress"]
+    metadata = {"serverAddress": server, "query": query, "threshold": f"{threshold}", **more}
     return {"type": "prometheus", "metricType": "AverageValue", "metadata": metadata}
+
+
+def _waking(world: World, wish: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what wakes a role without pods, which tell nothing: the requests that wait in the picker."""
+    if wish.get("minReplicas", 1):
+        return
+    series = f'{QUEUES[world.wish.release]}{{namespace="{world.wish.namespace}",pod=~"{world.wish.picker}{DEPLOYED}"}}'
+    targets = [metric["target"] for metric in wish["metrics"] if metric["type"] == "queue-size"]
+    more = {"activationThreshold": "0", "ignoreNullValues": "true"}
+    yield _asked(world, f"sum({series})", targets[0] if targets else 1, more)

@@ -24,7 +24,12 @@ def over(low: Any, high: Any, key: str = "") -> Any:
         new = {token.split("=")[0]: token for token in high}
         return [*(new.pop(token.split("=")[0], token) for token in low), *new.values()]
     both = isinstance(low, Mapping) and isinstance(high, Mapping)
-    if not both or key in REPLACED or low.get("type", high.get("type")) != high.get("type", low.get("type")):
+    if (
+        not both
+        or key in REPLACED
+        or (key == "tls" and "type" in high)
+        or low.get("type", high.get("type")) != high.get("type", low.get("type"))
+    ):
         return high
     kept = {name: value for name, value in low.items() if name not in high}
     new = {name: over(low.get(name), value, name) for name, value in high.items() if value is not None}

@@ -93,6 +93,19 @@ class Wish:
         return f"{self.pool}-epp"
 
     @cached_property
+    def pickers(self) -> int:
+        return self.say("endpointPicker", "replicas", default=1)
+
+    @cached_property
+    def picker_tls(self) -> Mapping[str, Any]:
+        return self.say("endpointPicker", "tls", default={"type": "self-signed"})
+
+    @cached_property
+    def precise(self) -> bool:
+        """Say whether the picker reads what engines publish about their cache."""
+        return self.say("endpointPicker", "preset") == "precise-prefix-cache"
+
+    @cached_property
     def namespace(self) -> str:
         return self.whole.get("namespace", self.stack["namespace"])
 
