@@ -106,21 +106,22 @@ def graph(path: str, config: Mapping[str, Any], facts: PickerFacts, elsewhere: S
 
 def is_experimental(config: Mapping[str, Any], facts: PickerFacts) -> bool:
     """Say whether the picker has to be told to load alpha plugins."""
-    found = graph("", config, facts).plugins
+    found = _declared("", config, facts)
     return any(one.facts is not None and one.facts.stability == "alpha" for one in found)
 
 
 def predicts_latency(config: Mapping[str, Any], facts: PickerFacts) -> bool:
     """Say whether a configuration asks a latency predictor."""
-    found = graph("", config, facts).plugins
+    found = _declared("", config, facts)
     return any(one.facts is not None and one.facts.predicts_latency for one in found)
 
 
 def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
     """Return what the pool's appProtocol has to be for the parsers of a configuration; nothing where any will do."""
-    return (
-        H2C if any(plugin.protocols == [H2C] for _, plugin in used_parsers(graph("", config, facts), facts)) else None
-    )
+    if not any(one.groups == ("parser",) for one in shapes.references("", config, facts.config.shape)):
+        return None
+    used = used_parsers(graph("", config, facts), facts)
+    return H2C if any(plugin.protocols == [H2C] for _, plugin in used) else None
 
 
 def gate_names(config: Mapping[str, Any]) -> dict[str, bool]:

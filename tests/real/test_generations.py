@@ -60,7 +60,12 @@ def test_another_cache_comes_up_beside_the_one_that_serves(deploy):
     one.up()
     old, service = generation_of(one, name), one.get("service", "qwen", name)
     assert routed(one, name) == f"qwen-{old}"
-    moved = deployed(one, stack(name, prefill={"replicas": 2}, replicas=2, kvCache={"blockSize": 128}))
+    other = stack(name, prefill={"replicas": 2}, replicas=2, kvCache={"blockSize": 128})
+    one.write(other)
+    said = one.preview().stdout
+    assert f"services.qwen: its pods cannot share a KV cache with those of qwen-{old} ({old}): pool qwen-" in said
+    assert "comes up beside it, with up to 4 more devices in use meanwhile, then requests move" in said
+    moved = deployed(one, other)
     new = generation_of(one, name)
     assert new != old
     assert moved.done == {
