@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _METADATA = ("name", "namespace", "labels", "annotations")
-_NAMED_BY = ("name", "resources", "nonResourceURLs", "key", "path")
+_NAMED_BY = ("name", "resources", "nonResourceURLs")
 
 
 @dataclass(frozen=True, slots=True)

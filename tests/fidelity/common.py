@@ -94,7 +94,7 @@ def version(one: Any, _: Any) -> None:
     "N1, N2, N4 names", *DEPLOYMENTS, *MONITORS, "InferencePool", "HTTPRoute",
     about=(
         "/metadata/name", f"*/{_APP}/name", "*/llm-d.ai/model", "*/args/--pool-name=*",
-        "*/backendRefs/*/name", "*/headers/*/value",
+        "*/backendRefs/*", "*/headers/*/value",
     ),
 )  # fmt: skip
 def names(one: Any, theirs: Any) -> None:
@@ -105,7 +105,9 @@ def names(one: Any, theirs: Any) -> None:
     one.update(changed)
 
 
-@deviation("N3 cluster-scoped names", "ClusterRole *", "ClusterRoleBinding *", about=("/metadata/name", "*/roleRef/name"))
+@deviation(
+    "N3 cluster-scoped names", "ClusterRole *", "ClusterRoleBinding *", about=("/metadata/name", "*/roleRef/name")
+)
 def cluster_scoped_names(one: Any, _: Any) -> None:
     one["metadata"]["name"] = one["metadata"]["name"].removeprefix("inference-stacks:").replace(":", "-")
 

@@ -24,11 +24,16 @@ class Deviation:
     scenarios: tuple[str, ...]
     edit: Edit
 
+    def concerns(self, part: str, scenario: str) -> bool:
+        """Say whether an object of a scenario may differ by it."""
+        return scenario in self.scenarios and any(fnmatch.fnmatchcase(part, pattern) for pattern in self.parts)
+
     def undo(self, one: Any, part: str, scenario: str) -> Any:
         """Return the object as theirs is in this one respect; ours is left alone."""
+        if not self.concerns(part, scenario):
+            return one
         theirs = copy.deepcopy(one)
-        if scenario in self.scenarios and any(fnmatch.fnmatchcase(part, pattern) for pattern in self.parts):
-            self.edit(theirs, SCENARIOS[scenario])
+        self.edit(theirs, SCENARIOS[scenario])
         return theirs
 
 
@@ -45,6 +50,15 @@ def stages(one: Any, part: str, scenario: str, undone: list[Deviation]) -> list[
     for each in undone:
         found.append(each.undo(found[-1], part, scenario))
     return found
+
+
+def mapped(one: Any, part: str, scenario: str, undone: list[Deviation]) -> Any:
+    """Return what our object is after all deviations that are undone."""
+    theirs = copy.deepcopy(one)
+    for each in undone:
+        if each.concerns(part, scenario):
+            each.edit(theirs, SCENARIOS[scenario])
+    return theirs
 
 
 def drop(items: list[Any], *names: str) -> None:

@@ -7,10 +7,9 @@ from tests.fidelity.deviation import container, deviation, drop_arguments, named
 
 PICKER = "Deployment EPP"
 _EPP = "*/containers/epp"
-_FILES = {"min": "default-plugins.yaml", "full": "pd-config.yaml", "alt": "default-plugins.yaml"}
 
 
-def _file(one: Any, theirs: Any) -> str:
+def _file(theirs: Any) -> str:
     """Return the name of the configuration: one for two roles, another for one."""
     (service,) = theirs.tree["services"].values()
     return "pd-config.yaml" if "prefill" in service else "default-plugins.yaml"
@@ -25,7 +24,7 @@ def _file(one: Any, theirs: Any) -> str:
 )  # fmt: skip
 def configuration_names(one: Any, theirs: Any) -> None:
     """Call ConfigMap, file and volume as they do."""
-    file = _file(one, theirs)
+    file = _file(theirs)
     if one["kind"] == "ConfigMap":
         one["metadata"]["name"] += "-config"
         one["data"][file] = one["data"].pop("config.yaml")
@@ -39,10 +38,10 @@ def configuration_names(one: Any, theirs: Any) -> None:
 @deviation("3.13 checksum", PICKER, about="*/annotations/checksum/config")
 def checksum(one: Any, theirs: Any) -> None:
     """Count the file's name in."""
-    text = theirs.ours()["ConfigMap EPP"]["data"]["config.yaml"]
+    text = theirs.configuration
     annotations = one["spec"]["template"]["metadata"]["annotations"]
     if annotations["checksum/config"] == hashlib.sha256(text.encode()).hexdigest():
-        annotations["checksum/config"] = hashlib.sha256(f"{_file(one, theirs)}{text}".encode()).hexdigest()
+        annotations["checksum/config"] = hashlib.sha256(f"{_file(theirs)}{text}".encode()).hexdigest()
 
 
 @deviation("E5 optional configuration", PICKER, about="*/configMap/optional")
@@ -78,8 +77,7 @@ def defaults(one: Any, _: Any) -> None:
     drop_arguments(epp, "--grpc-health-port", "--metrics-port", "--metrics-endpoint-auth=true", "--v=1")
     words = [word.replace("leader-election=true", "leader-election") for word in epp["args"]]
     last = ("--zap-encoder", "--ha-", "--tracing", "--metrics-endpoint-auth", "--v")
-    epp["args"] = sorted(words, key=lambda word: [*(word.startswith(flag) for flag in last), True].index(True) + 1
-                         if word.startswith(last) else 0)  # fmt: skip
+    epp["args"] = sorted(words, key=lambda word: [index for index, flag in enumerate(last) if word.startswith(flag)])
 
 
 @deviation("A8 flags", PICKER, about="*/args/--a=b", only=("full",))
@@ -140,7 +138,9 @@ def every_pool(one: Any, _: Any) -> None:
     rules = [{key: value for key, value in rule.items() if key != "resourceNames"} for rule in one["rules"]]
     leases = [rule for rule in rules if rule["resources"] == ["leases"]]
     for rule in leases[:1]:
-        rule["verbs"] = ["get", "list", "watch", "create", "update", "patch", "delete"]
+        own = [verb for each in leases for verb in each["verbs"]]
+        every = ["get", "list", "watch", "create", "update", "patch", "delete"]
+        rule["verbs"] = sorted([*own, "list", "watch", "patch", "delete"], key=every.index)
     one["rules"] = [rule for rule in rules if rule not in leases[1:]]
 
 
@@ -167,7 +167,7 @@ def token(one: Any, _: Any) -> None:
         one["metadata"]["name"] = one["metadata"]["name"].removesuffix("-metrics-reader")
 
 
-@deviation("3.16 name", "Secret *", "ServiceMonitor EPP", about=("/metadata/name", "*/credentials/name"))
+@deviation("3.16 name", "Secret *", "ServiceMonitor EPP", about=("/metadata/name", "*/credentials/*"))
 def token_name(one: Any, _: Any) -> None:
     holder = one["metadata"] if one["kind"] == "Secret" else one["spec"]["endpoints"][0]["authorization"]["credentials"]
     holder["name"] = holder["name"].replace("-metrics-reader", "-sa-metrics-reader-secret")

@@ -32,6 +32,11 @@ class Scenario:
             objects[decode] = _parts(self.key, rendered(self.with_sidecar))[decode]
         return objects
 
+    @property
+    def configuration(self) -> str:
+        """Return our picker's configuration."""
+        return self.ours()["ConfigMap EPP"]["data"]["config.yaml"]
+
 
 def _stack(key: str, service: Mapping[str, Any], gateway: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
     return {

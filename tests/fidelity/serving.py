@@ -172,8 +172,8 @@ def encoder(one: Any, _: Any) -> None:
     "3.8 defaults", *SERVING,
     about=(
         f"{_VLLM}/args/--gpu-memory-utilization=*", f"{_VLLM}/args/--enable-prompt-tokens-details",
-        f"{_VLLM}/env/VLLM_NO_USAGE_STATS/*", f"{_VLLM}/env/DO_NOT_TRACK/*", f"{_VLLM}/env/VLLM_ENGINE_READY_TIMEOUT_S/*",
-        f"{_VLLM}/env/VLLM_HTTP_TIMEOUT_KEEP_ALIVE/*",
+        f"{_VLLM}/env/VLLM_NO_USAGE_STATS/*", f"{_VLLM}/env/DO_NOT_TRACK/*",
+        f"{_VLLM}/env/VLLM_ENGINE_READY_TIMEOUT_S/*", f"{_VLLM}/env/VLLM_HTTP_TIMEOUT_KEEP_ALIVE/*",
     ),
 )  # fmt: skip
 def defaults(one: Any, _: Any) -> None:
@@ -232,9 +232,7 @@ def sizes(one: Any, _: Any) -> None:
 
 @deviation(
     "3.8 arguments", *SERVING,
-    about=(
-        f"{_VLLM}/args/*", f"{_PROXY}/args/*",
-    ),
+    about=(f"{_VLLM}/args/*", f"{_PROXY}/args/*"),
 )  # fmt: skip
 def two_tokens(one: Any, _: Any) -> None:
     """Write generated flags as two tokens; switches, and what the user wrote, stay one."""
@@ -254,7 +252,7 @@ def resources(one: Any, theirs: Any) -> None:
         given[group] = {name: text for name, text in amounts.items() if "/" in name or name in said.get(group, {})}
 
 
-@deviation("3.10 nodes", *SERVING, about="*/tolerations/nvidia.com/gpu/*", only=("min", "full"))
+@deviation("3.10 nodes", *SERVING, about="*/tolerations/*", only=("min", "full"))
 def nodes(one: Any, _: Any) -> None:
     """Take away the toleration of the class's taint, behind the user's own."""
     del pod(one)["tolerations"][-1]
