@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from local import host, up, venv
+from local import host, processes, up, venv
 from local.errors import LocalError
 from local.report import Report
 from local.tools import ensure
@@ -24,6 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     for name, command, text in COMMANDS:
         commands.add_parser(name, help=text).set_defaults(command=command)
     command: Callable[[Report], None] = parser.parse_args(arguments).command
+    processes.heed_interrupts()
     try:
         command(Report())
     except LocalError as error:

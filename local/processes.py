@@ -65,6 +65,15 @@ class Process:
         return boot_time + self.started / os.sysconf("SC_CLK_TCK")
 
 
+def heed_interrupts() -> None:
+    """Let this process and its children be interrupted where it was started without, as a shell starts background jobs.
+
+    The engine interrupts its plugins when it is done, and waits five seconds for each that does not heed it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def tied(command: Sequence[str]) -> list[str]:
     """Return the command that runs `command` until the calling thread ends, however it ends."""
     return [sys.executable, "-I", "-S", str(TIED), str(os.getpid()), *command]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from models.problems import Problem
 from models.role import Resources
 from models.service import Service
+from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount
 from planning import accelerators, canary, context, labels, monitoring, picker, roles, sources, storage_checks
@@ -13,11 +14,14 @@ from planning.accelerators import AcceleratorClass
 from planning.context import Subject, VariantContext
 from planning.releases import Release, channel, channels
 
+_MOVING = frozenset({"latest", "main"})
+"""Tags under which another image is found tomorrow."""
+
 
 def problems(stack: Stack) -> list[Problem]:
     """Return every mistake that spans more than one field."""
     found = [*_release(stack), *_interceptor(stack), *accelerators.problems(stack.accelerators), *_labels(stack)]
-    found += monitoring.of_stack(stack)
+    found += [*monitoring.of_stack(stack), *_moving(stack)]
     classes = accelerators.classes(stack.accelerators)
     for at, fill in storage_checks.fills(stack):
         found += _container(f"{at}.resources", fill.resources, classes, remedy="remove it")
@@ -114,6 +118,26 @@ def _twins(variants: Iterable[VariantContext]) -> Iterator[Problem]:
                 what = f"would make an object of {holder} ({kind} {name})"
                 yield Problem(one.path, what, f"choose another {another} for one of them", (one.path, holder))
                 break
+
+
+def _moving(stack: Stack) -> Iterator[Problem]:
+    """Refuse images that change under their name: pods of one deployment would differ, and a preview show nothing."""
+    for at, image in _images(stack):
+        tag = "" if image is None or "@" in image else image.rpartition("/")[2].partition(":")[2]
+        if tag in _MOVING:
+            yield Problem(at, f"is another image from one day to the next ({tag})", "write a version or a digest")
+
+
+def _images(stack: Stack) -> Iterator[tuple[str, str | None]]:
+    """Yield every image that is written, with where."""
+    yield from (("images.kit", stack.images.kit), ("images.downloader", stack.images.downloader))
+    for subject in context.subjects(stack):
+        path, spec = subject.path, subject.spec
+        yield f"{path}.endpointPicker.image", spec.endpoint_picker.image
+        yield f"{path}.model.source", spec.model.source if scheme(spec.model.source) == "image" else None
+        if spec.sidecar is not None:
+            yield f"{path}.sidecar.image", spec.sidecar.image
+        yield from ((f"{at}.engine.image", role.engine.image) for _, at, role in subject.roles)
 
 
 def _metering(path: str, service: Service, stack: Stack) -> Iterator[Problem]:

@@ -160,7 +160,7 @@ def _environment(of: VariantContext) -> dict[str, EnvValue]:
         "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
         "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
     }
-    traces = tracing.environment(of.stack.observability.tracing, of.names.picker)
+    traces = tracing.environment(of.stack.observability.tracing, of.names.picker, of.release.picker.untraced)
     return {**identity, **_predictor(of.spec, of.release.picker), **traces}
 
 

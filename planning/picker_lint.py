@@ -106,6 +106,8 @@ def _types(read: Graph, context: Context) -> Iterator[Problem]:
     for one in read.plugins:
         if one.facts is None:
             yield unknown(f"{one.at}.type", one.type, context.release)
+        elif one.facts.rejected is not None:
+            yield Problem(f"{one.at}.type", f"cannot be used ({one.type})", f"remove it: {one.facts.rejected}")
     if not read.plugins and not isinstance(read.config.get("plugins"), list):
         yield Problem(f"{read.path}.plugins", "is missing", "declare plugins: a list of {type: …}")
 

@@ -51,7 +51,7 @@ def plan(context: VariantContext) -> SidecarPlan:
     return SidecarPlan(
         image=own.image or image.ref,
         arguments=tuple(template.format_map(values) for template in templates),
-        env=ordered(tracing.environment(traces, f"{context.names.base}-sidecar"), {}),
+        env=ordered(tracing.environment(traces, f"{context.names.base}-sidecar", facts.untraced), {}),
         port=spec.engine.port,
         engine_port=own.engine_port,
         requests=own.resources.requests,

@@ -6,11 +6,17 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from local import processes
+
 pytest_plugins = ["tests.plane", "tests.deployments", "tests.lws"]
 ROOT = Path(__file__).parent.parent
 # How long an example takes says how busy the machine is; a test that hangs meets pytest's own limit.
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
+
+
+def pytest_configure() -> None:
+    processes.heed_interrupts()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

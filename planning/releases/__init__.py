@@ -80,6 +80,8 @@ class SidecarFacts(Sourced):
     tls: list[str]
     """For asking prefill over TLS."""
     tracing: list[str]
+    untraced: dict[str, str] = Field(default={})
+    """Variables that keep traces from being begun where nobody asks for them; none: it begins none by itself."""
     log_level: list[str]
 
 
@@ -175,6 +177,8 @@ class Plugin(Spec):
     """Parameters that hold the engine's block size, of which one has to be written: it hashes what engines publish."""
     predicts_latency: bool = False
     """It needs a latency predictor."""
+    rejected: str | None = None
+    """Why it cannot work beside the objects that are made here; absent: it can."""
     handler: Handler | None = None
 
 
@@ -263,6 +267,8 @@ class PickerFacts(Sourced):
     """API group of InferenceObjective and InferenceModelRewrite."""
     probes: PickerProbes
     flags: PickerFlags
+    untraced: dict[str, str] = Field(default={})
+    """Variables that keep traces from being begun where nobody asks for them; none: `--tracing=false` does."""
     config: ConfigFacts
     plugins: PluginFacts
     presets: dict[str, Preset]

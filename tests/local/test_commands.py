@@ -4,6 +4,7 @@ import ast
 import io
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,19 @@ def small(tmp_path, monkeypatch):
     project.mkdir()
     (project / venv.REQUIREMENTS).write_text("# nothing\n")
     return project
+
+
+IGNORING = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+HEEDING = "from local import processes; processes.heed_interrupts(); "
+INTERRUPTED = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+ASKING = f"import subprocess, sys; print(subprocess.run([sys.executable, '-c', {INTERRUPTED!r}]).returncode)"
+
+
+@pytest.mark.parametrize(("before", "code"), [(IGNORING, 0), (IGNORING + HEEDING, -signal.SIGINT)])
+def test_children_of_a_job_that_runs_in_the_background_can_be_interrupted(before, code):
+    """A child of a program that ignores interrupts ignores them, too, unless the program heeds them again."""
+    done = subprocess.run([sys.executable, "-c", before + ASKING], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == code
 
 
 @pytest.mark.real
