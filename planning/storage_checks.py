@@ -82,6 +82,16 @@ def _claims(variants: Sequence[VariantContext]) -> Iterator[Problem]:
             if other.spec.storage != kept:
                 what = f"differs from {at}, whose claim it is (the same source)"
                 yield Problem(f"{other.path}.storage", what, "remove it, or use another source")
+            yield from _opened_by_another(first, other)
+
+
+def _opened_by_another(first: VariantContext, other: VariantContext) -> Iterator[Problem]:
+    """Refuse what would open a source that the service's own Job opens."""
+    own, filled = other.spec.model, first.spec.model
+    for field in ("secrets", "region") if own.lora is None else ():
+        if getattr(own, field) != getattr(filled, field):
+            what = f"has no effect, because the weights are those of {first.path} (the same source)"
+            yield Problem(f"{other.path}.model.{field}", what, "remove it, or use another source", said=True)
 
 
 def _cache(path: str, key: str, cache: Cache, stack: Stack, release: Release) -> Iterator[Problem]:
