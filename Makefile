@@ -22,7 +22,7 @@ tools: setup ## Find or build the engine, the provider, the control plane and th
 test: tools check ## Run everything, the real engine and API server included
 	@$(VENV)/python -m pytest
 
-test-fast: setup ## Run what needs no binaries; about a minute
+test-fast: setup ## Run what needs no binaries; four minutes
 	@$(VENV)/python -m pytest -m "not real"
 
 check: setup ## Lint, types and import contracts
