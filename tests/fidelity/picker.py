@@ -3,7 +3,7 @@
 import hashlib
 from typing import Any
 
-from tests.fidelity.deviation import container, deviation, drop_arguments, named, pod
+from tests.fidelity.deviation import container, deviation, drop, drop_arguments, named, pod
 
 PICKER = "Deployment EPP"
 _EPP = "*/containers/epp"
@@ -242,8 +242,14 @@ def relabeling(one: Any, _: Any) -> None:
     del endpoint["path"], endpoint["relabelings"]
 
 
+@deviation("E7 traces without a collector", PICKER, about="*/env/OTEL_TRACES_SAMPLER_ARG/*", only=("min", "alt"))
+def traced_unasked(one: Any, _: Any) -> None:
+    drop(container(one)["env"], "OTEL_TRACES_SAMPLER_ARG")
+
+
 DEVIATIONS = [
-    configuration_names, checksum, optional, replacing, reason, profiles, defaults, flags, health, pull_policy,
-    resources, written_defaults, attributes, protocol, every_pool, order, token, token_name, delegation, route, weight,
+    configuration_names, checksum, optional, traced_unasked, replacing, reason, profiles, defaults, flags, health,
+    pull_policy, resources, written_defaults, attributes, protocol, every_pool, order, token, token_name, delegation,
+    route, weight,
     parent, every_port, istio_version, scraped_port, scraped_in_clear, interval, relabeling,
 ]  # fmt: skip

@@ -105,6 +105,12 @@ def shell(one: Any, _: Any) -> None:
         kit["env"][:0] = [{"name": name, "value": value} for name, value in where.items()]
 
 
+@deviation("E7 traces without a collector", DECODE, about=f"{_PROXY}/env/*", only=("alt",))
+def proxy_traced_unasked(one: Any, _: Any) -> None:
+    for sidecar in before(one, "routing-proxy"):
+        del sidecar["env"]
+
+
 @deviation(
     "S8 sidecar", DECODE,
     about=(
@@ -266,7 +272,9 @@ def ports(one: Any, _: Any) -> None:
 
 
 DEVIATIONS = [
-    probes, rollout, user, scratch, drain, fetching, update_check, transport, volumes, shell, any_host, certificate,
+    probes, rollout, user, scratch, drain, fetching, update_check, transport, volumes, shell, any_host,
+    proxy_traced_unasked,
+    certificate,
     bare_sidecar, sidecar_order, connector, encoder, defaults, cache_transfer, side_channel, tracing, devices, sizes,
     two_tokens, resources, nodes, ports,
 ]  # fmt: skip
