@@ -15,7 +15,7 @@ import yaml
 
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
 from planning.facts import NOTHING_READ, ClusterFacts, Pools, Served, Unknown
-from planning.picker import POOL_GROUP
+from planning.picker.plan import POOL_GROUP
 
 Read = TypeVar("Read")
 

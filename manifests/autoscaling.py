@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from manifests.objects import Manifest, compact, metadata
-from planning import labels
+from manifests import about
+from manifests.objects import Manifest, compact
 from planning.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Passed
 from planning.stack import VariantPlan
 from planning.workload import Workload
@@ -18,24 +18,23 @@ _PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]
 _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
 
 
-def manifest(service: VariantPlan, workload: Workload, autoscaler: Autoscaler) -> Manifest:
+def manifest(variant: VariantPlan, workload: Workload, autoscaler: Autoscaler) -> Manifest:
     """Render the autoscaler of a workload."""
-    own = labels.standard(service.names.base, "model-server", service.own_labels)
-    about = metadata(workload.name, service.names.namespace, own, service.own_annotations)
+    own = about.of(variant, about.MODEL_SERVER, workload.name)
     target = {"apiVersion": _API[workload.kind], "kind": workload.kind, "name": workload.name}
     if autoscaler.keda is None:
         return {
             "apiVersion": "autoscaling/v2",
             "kind": "HorizontalPodAutoscaler",
-            "metadata": about,
+            "metadata": own,
             "spec": _hpa(target, autoscaler),
         }
-    pods = f'namespace="{service.names.namespace}",pod=~"{workload.name}{_PODS[workload.kind]}"'
+    pods = f'namespace="{variant.names.namespace}",pod=~"{workload.name}{_PODS[workload.kind]}"'
     return {
         "apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject",
-        "metadata": about,
-        "spec": _scaled_object(target, autoscaler, autoscaler.keda, pods, service.names.namespace),
+        "metadata": own,
+        "spec": _scaled_object(target, autoscaler, autoscaler.keda, pods, variant.names.namespace),
     }
 
 

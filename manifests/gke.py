@@ -3,25 +3,25 @@
 from collections.abc import Iterator
 from typing import Any
 
-from manifests.objects import Rendered, metadata
-from planning import labels
+from manifests import about
+from manifests.objects import Rendered
 from planning.gke import LoadBalancing
 from planning.order import Id, Part
-from planning.picker import POOL_GROUP
+from planning.picker.plan import POOL_GROUP
 from planning.stack import VariantPlan
 
 _GROUP = "networking.gke.io"
 
 
-def objects(service: VariantPlan) -> Iterator[Rendered]:
+def objects(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the policies, where the gateway is GKE's."""
-    told = service.gke
+    told = variant.gke
     if told is None:
         return
-    health = _policy(service, "HealthCheckPolicy", _health(told))
-    yield Rendered(Id(service.owner, Part.HEALTH_CHECK_POLICY), health, "health-check-policy")
-    backend = _policy(service, "GCPBackendPolicy", {"timeoutSec": told.timeout, "logging": {"enabled": True}})
-    yield Rendered(Id(service.owner, Part.BACKEND_POLICY), backend, "backend-policy")
+    health = _policy(variant, "HealthCheckPolicy", _health(told))
+    yield Rendered(Id(variant.owner, Part.HEALTH_CHECK_POLICY), health, "health-check-policy")
+    backend = _policy(variant, "GCPBackendPolicy", {"timeoutSec": told.timeout, "logging": {"enabled": True}})
+    yield Rendered(Id(variant.owner, Part.BACKEND_POLICY), backend, "backend-policy")
 
 
 def _health(told: LoadBalancing) -> dict[str, Any]:
@@ -33,12 +33,11 @@ def _health(told: LoadBalancing) -> dict[str, Any]:
     }
 
 
-def _policy(service: VariantPlan, kind: str, default: dict[str, Any]) -> dict[str, Any]:
-    own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
-    pool = service.names.pool
+def _policy(variant: VariantPlan, kind: str, default: dict[str, Any]) -> dict[str, Any]:
+    pool = variant.names.pool
     return {
         "apiVersion": f"{_GROUP}/v1",
         "kind": kind,
-        "metadata": metadata(pool, service.names.namespace, own, service.own_annotations),
+        "metadata": about.of(variant, about.PICKER, pool),
         "spec": {"default": default, "targetRef": {"group": POOL_GROUP, "kind": "InferencePool", "name": pool}},
     }

@@ -1,10 +1,11 @@
 """The objects by which metrics are scraped: monitors of pods and picker, and who may read the picker's metrics."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from manifests import rbac
-from manifests.objects import Manifest, Rendered, compact, metadata
+from manifests import about, rbac
+from manifests.objects import Manifest, Rendered, compact
 from planning import labels
 from planning.monitoring import GMP_COLLECTORS, LABEL, PICKER_PATH, Monitoring, Scrape
 from planning.order import Id, Part
@@ -16,54 +17,53 @@ _NAME = "app.kubernetes.io/name"
 _TOKEN_KEY = "token"  # noqa: S105, the key that Kubernetes writes the token under
 
 
-def of_pods(service: VariantPlan) -> Iterator[Rendered]:
+def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the monitors of the serving pods, role by role."""
-    monitoring = service.monitoring
+    monitoring = variant.monitoring
     if monitoring is None:
         return
-    for workload in service.roles:
+    for workload in variant.roles:
         scrape = monitoring.roles.get(workload.role)
         if scrape is None:
             continue
-        about = _about(service, workload.name, "model-server", monitoring.labels)
-        selector = labels.role_selector(service.names, workload.role)
+        named = about.of(_found(variant, monitoring), about.MODEL_SERVER, workload.name)
+        selector = labels.role_selector(variant.names, workload.role)
         if monitoring.type == "gmp":
-            manifest = _pod_monitoring(about, selector, scrape, None)
+            manifest = _pod_monitoring(named, selector, scrape, None)
         else:
-            manifest = _pod_monitor(about, selector, scrape)
-        yield Rendered(Id(service.owner, _PARTS[workload.role]), manifest, f"{workload.role}-monitor")
+            manifest = _pod_monitor(named, selector, scrape)
+        yield Rendered(Id(variant.owner, _PARTS[workload.role]), manifest, f"{workload.role}-monitor")
 
 
-def of_picker(service: VariantPlan) -> Iterator[Rendered]:
+def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the monitor of the picker, after the identity that it asks with."""
-    monitoring = service.monitoring
+    monitoring = variant.monitoring
     if monitoring is None or monitoring.picker is None:
         return
     if monitoring.authenticated:
-        yield from _reader(service)
+        yield from _reader(variant)
         if monitoring.type == "gmp":
-            yield from _collector(service)
-    manifest = _picker_monitor(service, monitoring, monitoring.picker)
-    yield Rendered(Id(service.owner, Part.PICKER_MONITOR), manifest, "monitor")
+            yield from _collector(variant)
+    manifest = _picker_monitor(variant, monitoring, monitoring.picker)
+    yield Rendered(Id(variant.owner, Part.PICKER_MONITOR), manifest, "monitor")
 
 
-def _about(service: VariantPlan, name: str, component: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
-    own = labels.standard(service.names.base, component, {**service.own_labels, **(more or {})})
-    return metadata(name, service.names.namespace, own, service.own_annotations)
+def _found(variant: VariantPlan, monitoring: Monitoring) -> VariantPlan:
+    """Return the variant with the labels by which the scraper finds its monitors."""
+    return replace(variant, own_labels={**variant.own_labels, **monitoring.labels})
 
 
-def _reader(service: VariantPlan) -> Iterator[Rendered]:
+def _reader(variant: VariantPlan) -> Iterator[Rendered]:
     """Render an identity of the scraper's own, which may get /metrics and nothing else.
 
     A scraper knows tokens from Secrets only, and one lasts as long as its Secret: so it must not be the picker's.
     """
-    owner, own = service.owner, service.names
-    about = _about(service, own.metrics_reader, "endpoint-picker")
-    account = {**rbac.service_account(about), "automountServiceAccountToken": False}
+    owner, own = variant.owner, variant.names
+    named = about.of(variant, about.PICKER, own.metrics_reader)
+    account = {**rbac.service_account(named), "automountServiceAccountToken": False}
     yield Rendered(Id(owner, Part.METRICS_READER), account, "metrics-reader")
-    yield Rendered(Id(owner, Part.METRICS_READER_TOKEN), _token(service, about), "metrics-reader-token")
-    common = labels.standard(own.base, "endpoint-picker", service.own_labels)
-    everywhere = metadata(own.metrics_reader_cluster_scoped, None, common, service.own_annotations)
+    yield Rendered(Id(owner, Part.METRICS_READER_TOKEN), _token(variant, named), "metrics-reader-token")
+    everywhere = about.everywhere(variant, about.PICKER, own.metrics_reader_cluster_scoped)
     role = rbac.cluster_role(everywhere, [{"nonResourceURLs": [PICKER_PATH], "verbs": ["get"]}])
     yield Rendered(Id(owner, Part.METRICS_READER_ROLE), role, "metrics-reader-role")
     subjects = [rbac.subject(own.metrics_reader, own.namespace)]
@@ -71,42 +71,42 @@ def _reader(service: VariantPlan) -> Iterator[Rendered]:
     yield Rendered(Id(owner, Part.METRICS_READER_BINDING), binding, "metrics-reader-binding")
 
 
-def _token(service: VariantPlan, about: Mapping[str, Any]) -> Manifest:
-    annotations = {**service.own_annotations, "kubernetes.io/service-account.name": service.names.metrics_reader}
+def _token(variant: VariantPlan, named: Mapping[str, Any]) -> Manifest:
+    annotations = {**variant.own_annotations, "kubernetes.io/service-account.name": variant.names.metrics_reader}
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {**about, "annotations": annotations},
+        "metadata": {**named, "annotations": annotations},
         "type": "kubernetes.io/service-account-token",
     }
 
 
-def _collector(service: VariantPlan) -> Iterator[Rendered]:
+def _collector(variant: VariantPlan) -> Iterator[Rendered]:
     """Let Google's collector read the token: unlike the operator of Prometheus, it may read no Secrets by itself."""
-    owner, name = service.owner, service.names.metrics_reader
-    about = _about(service, name, "endpoint-picker")
+    owner, name = variant.owner, variant.names.metrics_reader
+    named = about.of(variant, about.PICKER, name)
     rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get", "list", "watch"]}
-    yield Rendered(Id(owner, Part.TOKEN_ROLE), rbac.role(about, [rule]), "token-role")
+    yield Rendered(Id(owner, Part.TOKEN_ROLE), rbac.role(named, [rule]), "token-role")
     subjects = [rbac.subject(account, namespace) for namespace, account in GMP_COLLECTORS]
-    binding = rbac.role_binding(about, name, subjects)
+    binding = rbac.role_binding(named, name, subjects)
     yield Rendered(Id(owner, Part.TOKEN_ROLE_BINDING), binding, "token-role-binding")
 
 
-def _picker_monitor(service: VariantPlan, monitoring: Monitoring, scrape: Scrape) -> Manifest:
-    own = service.names
-    about = _about(service, own.picker, "endpoint-picker", monitoring.labels)
+def _picker_monitor(variant: VariantPlan, monitoring: Monitoring, scrape: Scrape) -> Manifest:
+    own = variant.names
+    named = about.of(_found(variant, monitoring), about.PICKER, own.picker)
     selector, secret = labels.picker_selector(own), own.metrics_reader if monitoring.authenticated else None
     if monitoring.type == "gmp":
-        return _pod_monitoring(about, selector, scrape, secret)
+        return _pod_monitoring(named, selector, scrape, secret)
     credentials = None if secret is None else {"credentials": {"name": secret, "key": _TOKEN_KEY}}
     endpoint = compact({**_endpoint(scrape, "service"), "authorization": credentials})
     spec = {"selector": {"matchLabels": selector}, "endpoints": [endpoint]}
-    return {"apiVersion": _OPERATOR, "kind": "ServiceMonitor", "metadata": about, "spec": spec}
+    return {"apiVersion": _OPERATOR, "kind": "ServiceMonitor", "metadata": named, "spec": spec}
 
 
-def _pod_monitor(about: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape) -> Manifest:
+def _pod_monitor(named: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape) -> Manifest:
     spec = {"selector": {"matchLabels": selector}, "podMetricsEndpoints": [_endpoint(scrape, "pod")]}
-    return {"apiVersion": _OPERATOR, "kind": "PodMonitor", "metadata": about, "spec": spec}
+    return {"apiVersion": _OPERATOR, "kind": "PodMonitor", "metadata": named, "spec": spec}
 
 
 def _endpoint(scrape: Scrape, found_by: str) -> dict[str, Any]:
@@ -118,14 +118,14 @@ def _endpoint(scrape: Scrape, found_by: str) -> dict[str, Any]:
 
 
 def _pod_monitoring(
-    about: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape, secret: str | None
+    named: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape, secret: str | None
 ) -> Manifest:
     encrypted = {"scheme": "https", "tls": {"insecureSkipVerify": True}} if scrape.tls else {}
     authorization = None if secret is None else {"credentials": {"secret": {"name": secret, "key": _TOKEN_KEY}}}
     return {
         "apiVersion": "monitoring.googleapis.com/v1",
         "kind": "PodMonitoring",
-        "metadata": about,
+        "metadata": named,
         "spec": {
             "selector": {"matchLabels": selector},
             "endpoints": [compact({**_where(scrape), **encrypted, "authorization": authorization})],

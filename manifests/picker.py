@@ -1,17 +1,18 @@
 """The endpoint picker of one service and its InferencePool: names, ports, identity and configuration have to agree."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from manifests import rbac
-from manifests.objects import Manifest, Rendered, compact, metadata
+from manifests import about, rbac
+from manifests.objects import Manifest, Rendered, compact
 from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security
 from manifests.routing import SKIP_AWAIT
 from planning import labels
 from planning.lifecycle import WAIT_MARGIN
 from planning.monitoring import PICKER_PORT
 from planning.order import Id, Part
-from planning.picker import (
+from planning.picker.plan import (
     CERTIFICATE_MOUNT,
     CONFIG_KEY,
     CONFIG_MOUNT,
@@ -26,125 +27,117 @@ _COUNTED = "jsonpath={$[?(@.observedGeneration==$.metadata.generation)].observed
 """The numbers in a status say nothing until they were counted for this generation."""
 
 
-def objects(service: VariantPlan) -> tuple[Rendered, ...]:
+def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
     """Render every object of the picker, in the order of their registration."""
     return (
-        _service_account(service),
-        _role(service),
-        _role_binding(service),
-        *([_metrics_auth(service)] if service.picker.metrics_auth else []),
-        _config(service),
-        _service(service),
-        _pool(service),
-        _deployment(service),
-        *([_destination_rule(service)] if service.istio and service.picker.tls.encrypted else []),
+        _service_account(variant),
+        _role(variant),
+        _role_binding(variant),
+        *([_metrics_auth(variant)] if variant.picker.metrics_auth else []),
+        _config(variant),
+        _service(variant),
+        _pool(variant),
+        _deployment(variant),
+        *([_destination_rule(variant)] if variant.istio and variant.picker.tls.encrypted else []),
     )
 
 
-def _about(service: VariantPlan, **more: Any) -> dict[str, Any]:  # noqa: ANN401, passed through
-    own = {
-        **labels.standard(service.names.base, "endpoint-picker", service.own_labels),
-        **more.get("labels", {}),
-    }
-    annotations = {**service.own_annotations, **more.get("annotations", {})}
-    return metadata(service.names.picker, service.names.namespace, own, annotations)
+def _about(variant: VariantPlan, annotations: Mapping[str, str] | None = None) -> dict[str, Any]:
+    return about.of(variant, about.PICKER, variant.names.picker, annotations=annotations or {})
 
 
-def _service_account(service: VariantPlan) -> Rendered:
-    manifest = rbac.service_account(_about(service))
-    return Rendered(Id(service.owner, Part.PICKER_SERVICE_ACCOUNT), manifest, "service-account")
+def _service_account(variant: VariantPlan) -> Rendered:
+    manifest = rbac.service_account(_about(variant))
+    return Rendered(Id(variant.owner, Part.PICKER_SERVICE_ACCOUNT), manifest, "service-account")
 
 
-def _role(service: VariantPlan) -> Rendered:
+def _role(variant: VariantPlan) -> Rendered:
     """Render what the picker may do; it asks for objectives and rewrites by namespace, and for its pool by name."""
-    return Rendered(Id(service.owner, Part.PICKER_ROLE), rbac.role(_about(service), service.picker.rules), "role")
+    return Rendered(Id(variant.owner, Part.PICKER_ROLE), rbac.role(_about(variant), variant.picker.rules), "role")
 
 
-def _subjects(service: VariantPlan) -> list[dict[str, str]]:
-    return [rbac.subject(service.names.picker, service.names.namespace)]
+def _subjects(variant: VariantPlan) -> list[dict[str, str]]:
+    return [rbac.subject(variant.names.picker, variant.names.namespace)]
 
 
-def _role_binding(service: VariantPlan) -> Rendered:
-    manifest = rbac.role_binding(_about(service), service.names.picker, _subjects(service))
-    return Rendered(Id(service.owner, Part.PICKER_ROLE_BINDING), manifest, "role-binding")
+def _role_binding(variant: VariantPlan) -> Rendered:
+    manifest = rbac.role_binding(_about(variant), variant.names.picker, _subjects(variant))
+    return Rendered(Id(variant.owner, Part.PICKER_ROLE_BINDING), manifest, "role-binding")
 
 
-def _metrics_auth(service: VariantPlan) -> Rendered:
+def _metrics_auth(variant: VariantPlan) -> Rendered:
     """Let the picker ask who scrapes it, through the role that Kubernetes ships for that."""
-    own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
-    about = metadata(service.names.picker_cluster_scoped, None, own, service.own_annotations)
-    manifest = rbac.cluster_role_binding(about, "system:auth-delegator", _subjects(service))
-    return Rendered(Id(service.owner, Part.PICKER_METRICS_AUTH), manifest, "metrics-auth")
+    everywhere = about.everywhere(variant, about.PICKER, variant.names.picker_cluster_scoped)
+    manifest = rbac.cluster_role_binding(everywhere, "system:auth-delegator", _subjects(variant))
+    return Rendered(Id(variant.owner, Part.PICKER_METRICS_AUTH), manifest, "metrics-auth")
 
 
-def _config(service: VariantPlan) -> Rendered:
+def _config(variant: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": _about(service),
-        "data": {CONFIG_KEY: service.picker.config},
+        "metadata": _about(variant),
+        "data": {CONFIG_KEY: variant.picker.config},
     }
-    return Rendered(Id(service.owner, Part.PICKER_CONFIG), manifest, "config")
+    return Rendered(Id(variant.owner, Part.PICKER_CONFIG), manifest, "config")
 
 
-def _service(service: VariantPlan) -> Rendered:
-    port = service.picker.port
+def _service(variant: VariantPlan) -> Rendered:
+    port = variant.picker.port
     ports = [
         {
             "name": "grpc-ext-proc",
             "port": port,
             "targetPort": port,
             "protocol": "TCP",
-            "appProtocol": service.picker.app_protocol,
+            "appProtocol": variant.picker.app_protocol,
         },
         {"name": PICKER_PORT, "port": METRICS_PORT, "targetPort": METRICS_PORT, "protocol": "TCP"},
     ]
-    selector = labels.picker_selector(service.names)
+    selector = labels.picker_selector(variant.names)
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
         # The Service is itself found by what its pods are: by the one monitor that is its own.
-        "metadata": _about(service, annotations=SKIP_AWAIT, labels=selector),
+        "metadata": about.of(variant, about.PICKER, variant.names.picker, selector, SKIP_AWAIT),
         "spec": {"type": "ClusterIP", "selector": selector, "ports": ports},
     }
-    return Rendered(Id(service.owner, Part.PICKER_SERVICE), manifest, "service")
+    return Rendered(Id(variant.owner, Part.PICKER_SERVICE), manifest, "service")
 
 
-def _pool(service: VariantPlan) -> Rendered:
-    own = labels.standard(service.names.base, "endpoint-picker", service.own_labels)
-    reason = service.picker.fail_open_reason
-    annotations = {**service.own_annotations, **({} if reason is None else {labels.FAIL_OPEN_REASON: reason})}
+def _pool(variant: VariantPlan) -> Rendered:
+    reason = variant.picker.fail_open_reason
+    told = {} if reason is None else {labels.FAIL_OPEN_REASON: reason}
     manifest = {
         "apiVersion": f"{POOL_GROUP}/v1",
         "kind": "InferencePool",
-        "metadata": metadata(service.names.pool, service.names.namespace, own, annotations),
+        "metadata": about.of(variant, about.PICKER, variant.names.pool, annotations=told),
         "spec": compact(
             {
-                "selector": {"matchLabels": labels.pool_selector(service.names)},
-                "targetPorts": [{"number": service.port}],
-                "appProtocol": service.picker.pool_app_protocol,
+                "selector": {"matchLabels": labels.pool_selector(variant.names)},
+                "targetPorts": [{"number": variant.port}],
+                "appProtocol": variant.picker.pool_app_protocol,
                 "endpointPickerRef": {
                     "group": "",
                     "kind": "Service",
-                    "name": service.names.picker,
-                    "port": {"number": service.picker.port},
-                    "failureMode": service.picker.failure_mode,
+                    "name": variant.names.picker,
+                    "port": {"number": variant.picker.port},
+                    "failureMode": variant.picker.failure_mode,
                 },
             }
         ),
     }
-    return Rendered(Id(service.owner, Part.POOL), manifest, "pool")
+    return Rendered(Id(variant.owner, Part.POOL), manifest, "pool")
 
 
-def _deployment(service: VariantPlan) -> Rendered:
-    picker, selector = service.picker, labels.picker_selector(service.names)
-    own = labels.standard(service.names.base, "endpoint-picker", {**service.own_labels, **picker.pod_labels})
+def _deployment(variant: VariantPlan) -> Rendered:
+    picker, selector = variant.picker, labels.picker_selector(variant.names)
     template = {
         "metadata": {
-            "labels": {**own, **selector},
+            "labels": about.marks(variant, about.PICKER, beneath=picker.pod_labels, above=selector),
             "annotations": {**picker.pod_annotations, "checksum/config": picker.checksum()},
         },
-        "spec": _pod(service),
+        "spec": _pod(variant),
     }
     spec = {
         "replicas": picker.replicas,
@@ -157,13 +150,13 @@ def _deployment(service: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _about(service, annotations=waits),
+        "metadata": _about(variant, waits),
         "spec": compact(spec),
     }
     passed: dict[tuple[str | int, ...], str] = {
-        ("spec", "template", "spec", field): f"services.{service.owner}.endpointPicker.pod.{field}" for field in PASSED
+        ("spec", "template", "spec", field): f"services.{variant.owner}.endpointPicker.pod.{field}" for field in PASSED
     }
-    identity, wait = Id(service.owner, Part.PICKER), picker.start + WAIT_MARGIN
+    identity, wait = Id(variant.owner, Part.PICKER), picker.start + WAIT_MARGIN
     return Rendered(identity, manifest, "deployment", wait=wait, origins=passed)
 
 
@@ -180,26 +173,26 @@ def _elected(picker: Picker) -> list[str]:
     return [_COUNTED, *(f"jsonpath={{.status.{field}}}={number}" for field, number in wanted.items())]
 
 
-def _pod(service: VariantPlan) -> dict[str, Any]:
-    picker = service.picker
+def _pod(variant: VariantPlan) -> dict[str, Any]:
+    picker = variant.picker
     secret = picker.tls.certificate
     certificate = [] if secret is None else [{"name": "certificate", "secret": {"secretName": secret}}]
     return compact(
         {
-            "serviceAccountName": service.names.picker,
+            "serviceAccountName": variant.names.picker,
             "enableServiceLinks": False,
             "imagePullSecrets": [{"name": name} for name in picker.image_pull_secrets],
             "terminationGracePeriodSeconds": picker.grace,
             **scheduling(picker.placement),
             "securityContext": security(),
-            "containers": [_container(service)],
-            "volumes": [{"name": "config", "configMap": {"name": service.names.picker}}, *certificate],
+            "containers": [_container(variant)],
+            "volumes": [{"name": "config", "configMap": {"name": variant.names.picker}}, *certificate],
         }
     )
 
 
-def _container(service: VariantPlan) -> Manifest:
-    picker = service.picker
+def _container(variant: VariantPlan) -> Manifest:
+    picker = variant.picker
     certificate = {"name": "certificate", "mountPath": CERTIFICATE_MOUNT}
 
     def health(name: str, period: int) -> dict[str, Any]:
@@ -226,18 +219,18 @@ def _container(service: VariantPlan) -> Manifest:
     }
 
 
-def _destination_rule(service: VariantPlan) -> Rendered:
+def _destination_rule(variant: VariantPlan) -> Rendered:
     """Make Istio speak TLS to the ext-proc port, and to that port only: metrics are plain HTTP."""
-    host, authority = service.host(service.names.picker), service.picker.tls.authority
+    host, authority = variant.host(variant.names.picker), variant.picker.tls.authority
     # A certificate that the picker makes at start cannot be known to anybody.
     trust = {"insecureSkipVerify": True}
     if authority is not None:
         trust = {"credentialName": authority, "subjectAltNames": [host]}
-    settings = [{"port": {"number": service.picker.port}, "tls": {"mode": "SIMPLE", **trust}}]
+    settings = [{"port": {"number": variant.picker.port}, "tls": {"mode": "SIMPLE", **trust}}]
     manifest = {
         "apiVersion": "networking.istio.io/v1",
         "kind": "DestinationRule",
-        "metadata": _about(service),
+        "metadata": _about(variant),
         "spec": {"host": host, "trafficPolicy": {"portLevelSettings": settings}},
     }
-    return Rendered(Id(service.owner, Part.DESTINATION_RULE), manifest, "destination-rule")
+    return Rendered(Id(variant.owner, Part.DESTINATION_RULE), manifest, "destination-rule")

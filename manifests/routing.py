@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from manifests import rbac
+from manifests import about, rbac
 from manifests.objects import Rendered, compact, metadata
 from planning import labels
 from planning.names import LONGEST, shortened
 from planning.order import Id, Part
-from planning.picker import POOL_GROUP
+from planning.picker.plan import POOL_GROUP
 from planning.stack import GATEWAY_GROUP, ROUTED_PORT, InterceptorGrant, Route, ServicePlan, VariantPlan
 
 SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}
@@ -21,7 +21,6 @@ def routed_service(variant: VariantPlan) -> Rendered:
     The *name* of its port is what the interceptor reads.
     """
     contract = {} if variant.resource_id is None else labels.routing_contract(variant.resource_id)
-    own = labels.standard(variant.names.base, "model-server", variant.own_labels)
     port = {
         "name": str(ROUTED_PORT),
         "port": ROUTED_PORT,
@@ -32,12 +31,7 @@ def routed_service(variant: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": metadata(
-            variant.names.base,
-            variant.names.namespace,
-            {**own, **contract},
-            {**variant.own_annotations, **SKIP_AWAIT},
-        ),
+        "metadata": about.of(variant, about.MODEL_SERVER, variant.names.base, contract, SKIP_AWAIT),
         "spec": {"type": "ClusterIP", "selector": labels.routed_selector(variant.names), "ports": [port]},
     }
     return Rendered(Id(variant.owner, Part.SERVICE), manifest, "service")
@@ -46,7 +40,6 @@ def routed_service(variant: VariantPlan) -> Rendered:
 def route(service: ServicePlan, wanted: Route) -> Rendered:
     """Render the HTTPRoute to the service's pools, its prefix rewritten to `/`."""
     parent, primary = wanted.parent, service.primary
-    names, own = primary.names, labels.standard(primary.names.base, "route", primary.own_labels)
     parent_ref = {
         "group": GATEWAY_GROUP,
         "kind": "Gateway",
@@ -60,7 +53,7 @@ def route(service: ServicePlan, wanted: Route) -> Rendered:
     manifest = {
         "apiVersion": f"{GATEWAY_GROUP}/v1",
         "kind": "HTTPRoute",
-        "metadata": metadata(names.base, names.namespace, own, primary.own_annotations),
+        "metadata": about.of(primary, about.ROUTE, primary.names.base),
         "spec": compact(spec),
     }
     others = tuple(one.owner for one in service.variants[1:])
@@ -94,9 +87,9 @@ def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Render
     """Render what the interceptor may do: get and list Services, in the models' namespace alone."""
     name = f"{grant.service_account}-services"
     called = shortened(grant.service_account, LONGEST)
-    about = metadata(name, grant.namespace, labels.standard(called, "interceptor", own))
-    role = rbac.role(about, [{"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}])
-    binding = rbac.role_binding(about, name, [rbac.subject(grant.service_account, grant.subject_namespace)])
+    named = metadata(name, grant.namespace, labels.standard(called, "interceptor", own))
+    role = rbac.role(named, [{"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}])
+    binding = rbac.role_binding(named, name, [rbac.subject(grant.service_account, grant.subject_namespace)])
     return (
         Rendered(Id(grant.namespace, Part.INTERCEPTOR_ROLE), role, f"{grant.namespace}-interceptor-role"),
         Rendered(Id(grant.namespace, Part.INTERCEPTOR_ROLE_BINDING), binding, f"{grant.namespace}-interceptor-binding"),

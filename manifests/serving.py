@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from manifests import autoscaling, pods, rbac
-from manifests.objects import Manifest, Rendered, compact, metadata
+from manifests import about, autoscaling, pods, rbac
+from manifests.objects import Manifest, Rendered, compact
 from planning import labels, patch
 from planning.order import Id, Part
-from planning.picker import POOL_GROUP
+from planning.picker.plan import POOL_GROUP
 from planning.stack import VariantPlan
 from planning.workload import Workload
 
@@ -25,53 +25,52 @@ _GROUPS_READY = (
 """A set is up when its controller says so of this generation, which it does from 0.9 on, and no surplus is left."""
 
 
-def objects(service: VariantPlan) -> Iterator[Rendered]:
+def objects(variant: VariantPlan) -> Iterator[Rendered]:
     """Render everything that serves one model, role by role."""
-    if service.decode.sidecar is not None:
-        yield from _pool_reader(service)
-    for workload in service.roles:
+    if variant.decode.sidecar is not None:
+        yield from _pool_reader(variant)
+    for workload in variant.roles:
         _, claim, budget, _ = _PARTS[workload.role]
         if workload.claim is not None:
-            yield Rendered(Id(service.owner, claim), _claim(service, workload), f"{workload.role}-claim", replace=True)
+            yield Rendered(Id(variant.owner, claim), _claim(variant, workload), f"{workload.role}-claim", replace=True)
         if workload.disruptions is not None:
-            yield Rendered(Id(service.owner, budget), _budget(service, workload), f"{workload.role}-budget")
-        yield from _scaled(service, workload)
+            yield Rendered(Id(variant.owner, budget), _budget(variant, workload), f"{workload.role}-budget")
+        yield from _scaled(variant, workload)
 
 
-def _scaled(service: VariantPlan, workload: Workload) -> Iterator[Rendered]:
+def _scaled(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     """Render the workload, and what owns the number of its replicas where that is not fixed."""
     part, _, _, scaler = _PARTS[workload.role]
     render = _deployment if workload.kind == "Deployment" else _group
-    manifest = patch.apply(render(service, workload), workload.patch)
+    manifest = patch.apply(render(variant, workload), workload.patch)
     own = Rendered(
-        Id(service.owner, part), manifest, workload.role, wait=workload.wait, origins=_origins(workload, manifest)
+        Id(variant.owner, part), manifest, workload.role, wait=workload.wait, origins=_origins(workload, manifest)
     )
     if workload.autoscaler is None:
         yield own
         return
     yield replace(own, ignore=autoscaling.REPLICAS)
-    scales = autoscaling.manifest(service, workload, workload.autoscaler)
+    scales = autoscaling.manifest(variant, workload, workload.autoscaler)
     passed = autoscaling.origins(workload.autoscaler)
-    yield Rendered(Id(service.owner, scaler), scales, f"{workload.role}-autoscaler", origins=passed)
+    yield Rendered(Id(variant.owner, scaler), scales, f"{workload.role}-autoscaler", origins=passed)
 
 
-def _about(service: VariantPlan, name: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
-    own = labels.standard(service.names.base, "model-server", service.own_labels)
-    return metadata(name, service.names.namespace, own, {**service.own_annotations, **(more or {})})
+def _about(variant: VariantPlan, name: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
+    return about.of(variant, about.MODEL_SERVER, name, annotations=more or {})
 
 
-def _deployment(service: VariantPlan, workload: Workload) -> dict[str, Any]:
-    selector = labels.role_selector(service.names, workload.role)
+def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
+    selector = labels.role_selector(variant.names, workload.role)
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _about(service, workload.name),
+        "metadata": _about(variant, workload.name),
         "spec": {
             **_replicas(workload),
             "selector": {"matchLabels": selector},
             "strategy": _strategy(workload),
             "progressDeadlineSeconds": workload.progress_deadline,
-            "template": _template(service, workload, selector, pods.leader(workload)),
+            "template": _template(variant, workload, selector, pods.leader(workload)),
         },
     }
 
@@ -88,16 +87,16 @@ def _strategy(workload: Workload) -> dict[str, Any]:
     return {"type": "RollingUpdate", "rollingUpdate": steps}
 
 
-def _group(service: VariantPlan, workload: Workload) -> dict[str, Any]:
+def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render a LeaderWorkerSet: the pods of one replica start, fail and end together, and the first of them serves."""
-    own, role = service.names, workload.role
-    leads = _template(service, workload, labels.role_selector(own, role), pods.leader(workload))
-    works = _template(service, workload, labels.worker(own, role), pods.worker(workload))
+    own, role = variant.names, workload.role
+    leads = _template(variant, workload, labels.role_selector(own, role), pods.leader(workload))
+    works = _template(variant, workload, labels.worker(own, role), pods.worker(workload))
     strategy = _strategy(workload)
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
-        "metadata": _about(service, workload.name, {"pulumi.com/waitFor": json.dumps(_GROUPS_READY)}),
+        "metadata": _about(variant, workload.name, {"pulumi.com/waitFor": json.dumps(_GROUPS_READY)}),
         "spec": {
             **_replicas(workload),
             "startupPolicy": "LeaderCreated",
@@ -117,31 +116,31 @@ def _group(service: VariantPlan, workload: Workload) -> dict[str, Any]:
 
 
 def _template(
-    service: VariantPlan, workload: Workload, identity: Mapping[str, str], pod: Mapping[str, Any]
+    variant: VariantPlan, workload: Workload, identity: Mapping[str, str], pod: Mapping[str, Any]
 ) -> dict[str, Any]:
-    own = labels.standard(service.names.base, "model-server", {**service.own_labels, **workload.identity.labels})
+    above = {**labels.serving(variant.names.base, workload.role), **identity}
     return {
         "metadata": compact(
             {
-                "labels": {**own, **labels.serving(service.names.base, workload.role), **identity},
-                "annotations": {**service.own_annotations, **workload.identity.annotations, **_checksum(workload)},
+                "labels": about.marks(variant, about.MODEL_SERVER, beneath=workload.identity.labels, above=above),
+                "annotations": {**variant.own_annotations, **workload.identity.annotations, **_checksum(workload)},
             }
         ),
         "spec": pod,
     }
 
 
-def _budget(service: VariantPlan, workload: Workload) -> dict[str, Any]:
+def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render the disruption budget. Of a group, every pod counts: one that goes takes the others with it."""
     selector = (
-        labels.role_selector(service.names, workload.role)
+        labels.role_selector(variant.names, workload.role)
         if workload.kind == "Deployment"
         else {labels.GROUP: workload.name}
     )
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": _about(service, workload.name),
+        "metadata": _about(variant, workload.name),
         "spec": {
             "maxUnavailable": workload.disruptions,
             "selector": {"matchLabels": selector},
@@ -151,12 +150,12 @@ def _budget(service: VariantPlan, workload: Workload) -> dict[str, Any]:
     }
 
 
-def _claim(service: VariantPlan, workload: Workload) -> dict[str, Any]:
+def _claim(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render the template of the claim that each pod makes on devices of a class."""
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",
-        "metadata": _about(service, workload.name),
+        "metadata": _about(variant, workload.name),
         "spec": _claim_spec(workload),
     }
 
@@ -183,25 +182,25 @@ def _checksum(workload: Workload) -> dict[str, str]:
     return {"checksum/claim": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def _pool_reader(service: VariantPlan) -> Iterator[Rendered]:
+def _pool_reader(variant: VariantPlan) -> Iterator[Rendered]:
     """Let the sidecar see which pods are the pool's, so that no client's header sends it anywhere else."""
-    name, key = service.names.decode, service.owner
-    account = service.decode.identity.service_account or name
+    name, key = variant.names.decode, variant.owner
+    account = variant.decode.identity.service_account or name
     if account == name:
-        own = rbac.service_account(_about(service, name))
+        own = rbac.service_account(_about(variant, name))
         yield Rendered(Id(key, Part.DECODE_SERVICE_ACCOUNT), own, "decode-service-account")
     rules = [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]},
         {
             "apiGroups": [POOL_GROUP],
             "resources": ["inferencepools"],
-            "resourceNames": [service.names.pool],
+            "resourceNames": [variant.names.pool],
             "verbs": ["list", "watch"],
         },
     ]
-    yield Rendered(Id(key, Part.DECODE_ROLE), rbac.role(_about(service, name), rules), "decode-role")
-    subjects = [rbac.subject(account, service.names.namespace)]
-    binding = rbac.role_binding(_about(service, name), name, subjects)
+    yield Rendered(Id(key, Part.DECODE_ROLE), rbac.role(_about(variant, name), rules), "decode-role")
+    subjects = [rbac.subject(account, variant.names.namespace)]
+    binding = rbac.role_binding(_about(variant, name), name, subjects)
     yield Rendered(Id(key, Part.DECODE_ROLE_BINDING), binding, "decode-role-binding")
 
 

@@ -7,7 +7,7 @@ from manifests import pods
 from manifests.objects import Rendered, compact, metadata
 from planning import labels
 from planning.order import Id, Part
-from planning.storage import ClaimPlan, FillPlan, StoragePlan
+from planning.storage.plan import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
 _UNCHANGED = ("spec",)

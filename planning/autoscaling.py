@@ -9,8 +9,9 @@ from models.autoscaling import CacheMetric, CpuMetric, KedaAutoscaling, Metric, 
 from models.problems import Problem
 from models.role import Role
 from models.vocabulary import seconds
-from planning import lifecycle, picker_config
+from planning import lifecycle
 from planning.context import VariantContext
+from planning.picker import config as picker_config
 from planning.releases import EngineMetric, Release
 
 

@@ -9,10 +9,12 @@ from models.service import Service
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount
-from planning import accelerators, canary, context, labels, monitoring, picker, roles, sources, storage_checks
+from planning import accelerators, canary, context, labels, monitoring, roles, sources
 from planning.accelerators import AcceleratorClass
 from planning.context import Subject, VariantContext
+from planning.picker import checks as picker_checks
 from planning.releases import Release, channel, channels
+from planning.storage import checks as storage_checks
 
 _MOVING = frozenset({"latest", "main"})
 """Tags under which another image is found tomorrow."""
@@ -45,7 +47,7 @@ def _planned(stack: Stack, release: Release, classes: Mapping[str, AcceleratorCl
     yield from storage_checks.problems(stack, variants, release)
     for one in variants:
         yield from roles.problems(one)
-        yield from picker.problems(one)
+        yield from picker_checks.problems(one)
 
 
 def resource_id(stack: Stack, key: str) -> str | None:

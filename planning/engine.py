@@ -13,11 +13,12 @@ from models.service import KvCache, Lora, Variant
 from models.source import served_name
 from models.stack import Tracing
 from models.vocabulary import amount
-from planning import environment, images, labels, lifecycle, picker_config, resources, tracing
+from planning import environment, images, labels, lifecycle, resources, tracing
 from planning.context import RoleContext
 from planning.devices import Layout
 from planning.environment import EnvValue, Variable
 from planning.lifecycle import Probes
+from planning.picker import config as picker_config
 from planning.releases import Release
 from planning.sidecar import CERTIFICATES
 from planning.sources import ADAPTERS_MOUNT

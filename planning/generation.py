@@ -17,8 +17,9 @@ from models.role import Role
 from models.service import Variant
 from models.stack import Stack
 from models.storage import Dedicated, Existing, Shared, Storage
-from planning import environment, images, picker_config
+from planning import environment, images
 from planning.accelerators import AcceleratorClass
+from planning.picker import config as picker_config
 from planning.releases import Release
 
 _DIGITS = 5

@@ -24,12 +24,12 @@ class LoadBalancing:
     """Of a whole answer, streams included; its own default of 30 would cut most of them."""
 
 
-def plan(service: Variant, decode: Workload) -> LoadBalancing:
+def plan(spec: Variant, decode: Workload) -> LoadBalancing:
     """Decide for one pool. Prefill's pods are in it, too, but the load balancer sends them nothing."""
     return LoadBalancing(
-        port=service.engine.port,
+        port=spec.engine.port,
         path=decode.engine.probes.liveness_path,
         check_interval=_CHECK_SECONDS,
         check_timeout=_CHECK_SECONDS,
-        timeout=max(_LEAST_TIMEOUT, seconds(service.drain_timeout)),
+        timeout=max(_LEAST_TIMEOUT, seconds(spec.drain_timeout)),
     )

@@ -51,9 +51,9 @@ class Monitoring:
     """Whether the picker asks its scraper for a token."""
 
 
-def plan(service: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Monitoring | None:
+def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Monitoring | None:
     """Decide what is scraped of a variant; nothing where nobody scrapes."""
-    wish = service.metrics
+    wish = spec.metrics
     if monitors.type == "none":
         return None
     interval = _interval(wish.interval)
@@ -67,7 +67,7 @@ def plan(service: Variant, roles: Mapping[str, Workload], monitors: Monitors) ->
             if wanted[name]
         },
         picker=Scrape(PICKER_PORT, PICKER_PATH, interval) if wish.picker else None,
-        authenticated=wish.picker and service.endpoint_picker.metrics_auth,
+        authenticated=wish.picker and spec.endpoint_picker.metrics_auth,
     )
 
 

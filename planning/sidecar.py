@@ -6,7 +6,7 @@ from models.service import Sidecar
 from planning import tracing
 from planning.context import VariantContext
 from planning.environment import Variable, ordered
-from planning.picker import POOL_GROUP
+from planning.picker.plan import POOL_GROUP
 
 CERTIFICATES = "/certificates"
 """Folder of the certificate, in the engine that serves it."""

@@ -17,7 +17,7 @@ from models.storage import Cache, Dedicated
 from planning.context import subjects
 from planning.facts import Unknown
 from planning.names import CANARY
-from planning.storage import cache_of
+from planning.storage.plan import cache_of
 
 _ASKED = ("s3", "kit")
 

@@ -8,27 +8,17 @@ from models.load import Loaded
 from models.service import Service
 from models.source import served_name
 from models.stack import Gateway, Stack
-from planning import (
-    accelerators,
-    autoscaling,
-    canary,
-    checks,
-    context,
-    gke,
-    labels,
-    monitoring,
-    picker,
-    storage,
-    workload,
-)
+from planning import accelerators, autoscaling, canary, checks, context, gke, labels, monitoring, workload
 from planning.canary import Share
 from planning.context import VariantContext
 from planning.gke import LoadBalancing
 from planning.monitoring import Monitoring
 from planning.names import CANARY, PRIMARY, Names
-from planning.picker import Picker
+from planning.picker import plan as picker
+from planning.picker.plan import Picker
 from planning.releases import Release, channel, unproven
-from planning.storage import StoragePlan
+from planning.storage import plan as storage
+from planning.storage.plan import StoragePlan
 from planning.workload import Workload
 
 ROUTED_PORT = 8000

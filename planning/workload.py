@@ -6,7 +6,7 @@ from typing import Any
 
 from models.accelerators import ResourceClaim
 from models.role import Recreate, Role, RollingUpdate
-from planning import autoscaling, engine, labels, lifecycle, placement, resources, sidecar, sources, storage
+from planning import autoscaling, engine, labels, lifecycle, placement, resources, sidecar, sources
 from planning.accelerators import AcceleratorClass
 from planning.autoscaling import Autoscaler
 from planning.context import RoleContext
@@ -16,6 +16,7 @@ from planning.lifecycle import Drain
 from planning.placement import Placement
 from planning.sidecar import SidecarPlan
 from planning.sources import Weights
+from planning.storage import plan as storage
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from models import flags
 from models.load import load
-from planning import accelerators, generation, labels, picker_config
+from planning import accelerators, generation, labels
+from planning.picker import config as picker_config
 from planning.releases import channel, channels
 from tests.shapes import SPANNING, engine, flag, label, model_servers, sidecars
 from tests.stacks import exactly, plan, rendered, tree

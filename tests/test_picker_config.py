@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from models.load import load
 from models.problems import ConfigError
 from models.service import Service
-from planning import checks, picker_config, picker_lint, shapes
+from planning import checks
 from planning.names import names
-from planning.picker_lint import Context
+from planning.picker import config as picker_config
+from planning.picker import lint as picker_lint
+from planning.picker import shapes
+from planning.picker.lint import Context
 from planning.releases import channel, channels
 from planning.stack import ROUTED_PORT
 from tests.stacks import SERVICE, plan, tree

@@ -5,9 +5,10 @@ import hashlib
 import pytest
 
 from models.stack import Stack
-from planning import picker_config, shapes
 from planning.labels import serving
-from planning.picker_graph import ROLE_LABEL
+from planning.picker import config as picker_config
+from planning.picker import shapes
+from planning.picker.graph import ROLE_LABEL
 from planning.releases import (
     DEFAULT_PRESET,
     Release,

@@ -98,7 +98,7 @@ class PickerFlags(Sourced):
     always: list[str]
     """What every picker gets, as single tokens."""
     known: dict[str, str]
-    """What users may set, with the shape of its value (`planning.shapes`)."""
+    """What users may set, with the shape of its value (`planning.picker.shapes`)."""
     rejected: dict[str, str]
     """What exists and stops or misleads the picker, with the reason."""
     experimental: str | None = None
@@ -112,7 +112,7 @@ class ConfigFacts(Sourced):
     gates: list[str]
     """Feature gates."""
     shape: dict[str, Any]
-    """The keys, as `planning.shapes` reads them, without apiVersion and kind."""
+    """The keys, as `planning.picker.shapes` reads them, without apiVersion and kind."""
     deprecated: dict[str, str] = Field(default={})
     """Keys that are still read, and what takes their place."""
     gate_values: bool = False
@@ -162,7 +162,7 @@ class Plugin(Spec):
     stability: Literal["beta", "alpha"] = "beta"
     deprecated: Deprecation | None = None
     parameters: dict[str, Any] | None = None
-    """Its parameters, as `planning.shapes` reads them; absent: they are not checked."""
+    """Its parameters, as `planning.picker.shapes` reads them; absent: they are not checked."""
     implicit: bool = False
     """The picker adds it by itself, under the name of its type, where it is needed."""
     requires: dict[str, Need] = Field(default={})

@@ -11,11 +11,12 @@ from models.source import scheme
 from models.stack import Stack
 from models.storage import MODEL_MOUNT, Cache, Dedicated, Ephemeral, Existing, Fill, Shared
 from models.vocabulary import amount
-from planning import context, devices, engine, environment, names, sidecar, sources, storage
+from planning import context, devices, engine, environment, names, sidecar, sources
 from planning.context import VariantContext
 from planning.names import CANARY
 from planning.releases import Release
-from planning.storage import Job
+from planning.storage import plan as storage
+from planning.storage.plan import Job
 
 _TAKEN = (
     *(sources.ADAPTERS_MOUNT, sources.FETCH_HOME, sources.PUBLIC_KEY, sidecar.CERTIFICATES, engine.HOME, "/dev"),

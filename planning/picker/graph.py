@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from planning import shapes
+from planning.picker import shapes
+from planning.picker.shapes import Reference
 from planning.releases import PickerFacts, Plugin
-from planning.shapes import Reference
 
 H2C = "kubernetes.io/h2c"
 FLOW_CONTROL = "flowControl"

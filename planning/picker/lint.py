@@ -8,10 +8,10 @@ from itertools import chain
 from typing import Any, cast
 
 from models.problems import Problem
-from planning import shapes
-from planning.picker_graph import FLOW_CONTROL, H2C, Declared, Entry, Graph, gate_names, graph, used_parsers
+from planning.picker import shapes
+from planning.picker.graph import FLOW_CONTROL, H2C, Declared, Entry, Graph, gate_names, graph, used_parsers
+from planning.picker.shapes import Reading, Reference
 from planning.releases import ConfigFacts, Need, PickerFacts, Plugin, Release, channel, channels
-from planning.shapes import Reading, Reference
 
 _SCHEDULING = frozenset({"filter", "scorer", "picker"})
 _ACTIVE = frozenset({"eviction", "producer", "profile-handler", "request"})

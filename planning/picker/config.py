@@ -12,12 +12,13 @@ from models.picker import FlowControl
 from models.service import Variant
 from models.source import scheme, served_name
 from models.vocabulary import amount
-from planning import picker_graph, shapes
 from planning.names import Names
-from planning.picker_graph import FLOW_CONTROL
-from planning.picker_lint import Context
+from planning.picker import graph as picker_graph
+from planning.picker import shapes
+from planning.picker.graph import FLOW_CONTROL
+from planning.picker.lint import Context
+from planning.picker.shapes import Reference
 from planning.releases import PickerFacts, Release
-from planning.shapes import Reference
 
 BLOCK_SIZE = 64
 """Tokens in one KV cache block where several parts have to agree, as llm-d's guides have it."""
@@ -26,47 +27,47 @@ SERVICE_PORT = 8000
 _READS_EVENTS = frozenset({"precise-prefix-cache-producer", "precise-prefix-cache-scorer"})
 
 
-def needs_kv_events(service: Variant) -> bool:
+def needs_kv_events(spec: Variant) -> bool:
     """Say whether the picker reads what engines publish about their cache, so that they have to."""
-    spec = service.endpoint_picker
-    if spec.preset != "custom":
-        return spec.preset == "precise-prefix-cache"
-    return any(_READS_EVENTS & set(_types(one)) for one in _items((spec.config or {}).get("plugins")))
+    wanted = spec.endpoint_picker
+    if wanted.preset != "custom":
+        return wanted.preset == "precise-prefix-cache"
+    return any(_READS_EVENTS & set(_types(one)) for one in _items((wanted.config or {}).get("plugins")))
 
 
-def holds_requests(service: Variant) -> bool:
+def holds_requests(spec: Variant) -> bool:
     """Say whether requests wait in the picker while no pod takes them."""
-    spec = service.endpoint_picker
-    own = spec.config or {} if spec.preset == "custom" else {}
-    return spec.flow_control is not None or picker_graph.gate_names(own).get(FLOW_CONTROL, FLOW_CONTROL in own)
+    wanted = spec.endpoint_picker
+    own = wanted.config or {} if wanted.preset == "custom" else {}
+    return wanted.flow_control is not None or picker_graph.gate_names(own).get(FLOW_CONTROL, FLOW_CONTROL in own)
 
 
-def block_size(service: Variant) -> int | None:
+def block_size(spec: Variant) -> int | None:
     """Return the tokens in one block where roles or picker have to agree about it; nothing where they need not."""
-    agreed = service.prefill is not None or needs_kv_events(service)
-    return service.kv_cache.block_size or (BLOCK_SIZE if agreed else None)
+    agreed = spec.prefill is not None or needs_kv_events(spec)
+    return spec.kv_cache.block_size or (BLOCK_SIZE if agreed else None)
 
 
-def context(service: Variant, release: Release) -> Context:
+def context(spec: Variant, release: Release) -> Context:
     """Return what a service's configuration has to fit."""
-    roles = [service] if service.prefill is None else [service, service.prefill]
-    image = scheme(service.model.source) == "image"
+    roles = [spec] if spec.prefill is None else [spec, spec.prefill]
+    image = scheme(spec.model.source) == "image"
     custom = any(one.engine.type == "custom" or (one.engine.type is None and image) for one in roles)
-    return Context(release, service.prefill is not None, block_size(service), vllm=not custom)
+    return Context(release, spec.prefill is not None, block_size(spec), vllm=not custom)
 
 
-def config(service: Variant, names: Names, release: Release) -> dict[str, Any]:
+def config(spec: Variant, names: Names, release: Release) -> dict[str, Any]:
     """Return a service's configuration without apiVersion and kind. The service is without mistakes."""
-    spec, facts = service.endpoint_picker, release.picker
-    if spec.preset == "custom":
-        own: dict[str, Any] = dict(spec.config or {})
+    wanted, facts = spec.endpoint_picker, release.picker
+    if wanted.preset == "custom":
+        own: dict[str, Any] = dict(wanted.config or {})
     else:
-        template = preset(spec.preset, facts, apart=service.prefill is not None)
+        template = preset(wanted.preset, facts, apart=spec.prefill is not None)
         if template is None:
             raise ValueError("this release has no such preset")
-        own = cast("dict[str, Any]", _filled(template, _values(service, names, release)))
-    weighted = _weighted(own, spec.scorer_weights)
-    return _flow_controlled(weighted, spec.flow_control, facts, declare=spec.preset != "custom")
+        own = cast("dict[str, Any]", _filled(template, _values(spec, names, release)))
+    weighted = _weighted(own, wanted.scorer_weights)
+    return _flow_controlled(weighted, wanted.flow_control, facts, declare=wanted.preset != "custom")
 
 
 def preset(name: str, facts: PickerFacts, *, apart: bool) -> dict[str, Any] | None:
@@ -89,15 +90,15 @@ def _yaml(written: str) -> str:
     return yaml.safe_dump(json.loads(written), sort_keys=False)
 
 
-def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
+def flow_control(wanted: FlowControl, facts: PickerFacts) -> dict[str, Any]:
     """Return the section as the release reads it; what the release knows not is left as it was written."""
-    written = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    written = wanted.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return cast("dict[str, Any]", _sized(written, facts.config.shape.get(FLOW_CONTROL)))
 
 
-def flow_references(path: str, spec: FlowControl, facts: PickerFacts) -> Iterator[Reference]:
+def flow_references(path: str, wanted: FlowControl, facts: PickerFacts) -> Iterator[Reference]:
     """Yield every plugin that the section names."""
-    yield from shapes.references(path, flow_control(spec, facts), facts.config.shape.get(FLOW_CONTROL, {}))
+    yield from shapes.references(path, flow_control(wanted, facts), facts.config.shape.get(FLOW_CONTROL, {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +111,12 @@ class _Values:
     render_url: str
 
 
-def _values(service: Variant, names: Names, release: Release) -> _Values:
+def _values(spec: Variant, names: Names, release: Release) -> _Values:
     endpoint = str(release.engine.kv_events["endpoint"])
     return _Values(
-        block_size=block_size(service),
+        block_size=block_size(spec),
         events_port=int(endpoint.rpartition(":")[2]),
-        model=served_name(service.model.name, service.model.source) or names.base,
+        model=served_name(spec.model.name, spec.model.source) or names.base,
         render_url=f"http://{names.base}.{names.namespace}.svc:{SERVICE_PORT}",
     )
 
@@ -161,21 +162,21 @@ def _plain(number: float) -> float:
 
 
 def _flow_controlled(
-    own: dict[str, Any], spec: FlowControl | None, facts: PickerFacts, *, declare: bool
+    own: dict[str, Any], wanted: FlowControl | None, facts: PickerFacts, *, declare: bool
 ) -> dict[str, Any]:
     """Add the section and open its gate; of a preset, declare the plugins that the section names."""
-    if spec is None and FLOW_CONTROL not in own:
+    if wanted is None and FLOW_CONTROL not in own:
         return own
-    section = own.get(FLOW_CONTROL, {}) if spec is None else flow_control(spec, facts)
+    section = own.get(FLOW_CONTROL, {}) if wanted is None else flow_control(wanted, facts)
     gates = list(own.get("featureGates", []))
     if FLOW_CONTROL not in picker_graph.gate_names(own):
         gates.append(FLOW_CONTROL)
     rest = {key: value for key, value in own.items() if key not in {"featureGates", FLOW_CONTROL}}
-    if declare and spec is not None:
+    if declare and wanted is not None:
         present = {one.get("name", one["type"]) for one in rest["plugins"]}
-        named = dict.fromkeys(one.name for one in flow_references("", spec, facts))
-        wanted = [{"type": name} for name in named if name not in present and not _implicit(name, facts)]
-        rest["plugins"] = [*rest["plugins"], *wanted]
+        named = dict.fromkeys(one.name for one in flow_references("", wanted, facts))
+        added = [{"type": name} for name in named if name not in present and not _implicit(name, facts)]
+        rest["plugins"] = [*rest["plugins"], *added]
     return {"featureGates": gates, **rest, **({FLOW_CONTROL: section} if section else {})}
 
 

@@ -1,0 +1,181 @@
+"""The endpoint picker: its configuration, its arguments and its ports."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.picker import Certificate, PickerTls
+from models.service import Variant
+from models.vocabulary import seconds
+from planning import labels, placement, tracing
+from planning.context import VariantContext
+from planning.environment import EnvValue, Variable, ordered
+from planning.picker import config as picker_config
+from planning.picker import graph as picker_graph
+from planning.picker import lint as picker_lint
+from planning.placement import Placement
+from planning.releases import PickerFacts
+
+POOL_GROUP = "inference.networking.k8s.io"
+HEALTH_PORT = 9003
+METRICS_PORT = 9090
+CONFIG_MOUNT = "/config"
+CONFIG_KEY = "config.yaml"
+CERTIFICATE_MOUNT = "/certificates"
+_GRACE = 130
+"""Longer than an ext-proc stream that the gateway still drains."""
+_DRAIN, _MARGIN = "drain-timeout", 15
+"""The flag for the time that running requests get when a pod ends, and what the pod gets beyond it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How the gateway asks the picker."""
+
+    encrypted: bool
+    certificate: str | None
+    """The Secret with the picker's certificate; absent: it makes one itself."""
+    authority: str | None
+    """The Secret by which Istio's gateway verifies it; absent: it does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picker:
+    """What the picker's objects agree about."""
+
+    image: str
+    arguments: tuple[str, ...]
+    env: tuple[Variable, ...]
+    config: str
+    """The EndpointPickerConfig as YAML."""
+    port: int
+    app_protocol: str
+    pool_app_protocol: str | None
+    """appProtocol that the pool has to say; absent: its parsers take what a pool says by itself."""
+    failure_mode: str
+    fail_open_reason: str | None
+    rules: tuple[Mapping[str, Any], ...]
+    """Rules of its Role, as Kubernetes has them."""
+    replicas: int
+    readiness_service: str
+    liveness_service: str
+    metrics_auth: bool
+    tls: Tls
+    requests: dict[str, str]
+    limits: dict[str, str]
+    placement: Placement
+    image_pull_secrets: tuple[str, ...]
+    pod_labels: Mapping[str, str]
+    pod_annotations: Mapping[str, str]
+    grace: int
+    """Seconds from the deletion of a pod to its end."""
+    start: int
+    """Seconds until a pod is ready at most."""
+    warnings: tuple[str, ...]
+    """What works, and what whoever wrote it should know."""
+
+    def checksum(self) -> str:
+        """Return the SHA-256 of the configuration: the picker reads it once, so a change has to roll its pods."""
+        return hashlib.sha256(self.config.encode()).hexdigest()
+
+    @property
+    def elects(self) -> bool:
+        """Say whether several pickers elect a leader, which alone is ready."""
+        return self.replicas > 1
+
+
+def plan(of: VariantContext) -> Picker:
+    """Decide the picker of one variant, which is without mistakes."""
+    facts, wanted = of.release.picker, of.spec.endpoint_picker
+    config = picker_config.config(of.spec, of.names, of.release)
+    return Picker(
+        image=wanted.image or of.release.images.picker.ref,
+        arguments=tuple(_arguments(of, experimental=picker_graph.is_experimental(config, facts))),
+        env=ordered(_environment(of), {}),
+        config=picker_config.text(config, facts),
+        port=wanted.port,
+        app_protocol=facts.service_app_protocol,
+        pool_app_protocol=picker_graph.app_protocol(config, facts),
+        failure_mode=wanted.failure_mode,
+        fail_open_reason=wanted.fail_open_reason if wanted.failure_mode == "FailOpen" else None,
+        rules=tuple(_rules(of)),
+        replicas=wanted.replicas,
+        readiness_service=facts.probes.readiness,
+        liveness_service=facts.probes.liveness,
+        metrics_auth=wanted.metrics_auth,
+        tls=_tls(wanted.tls),
+        requests=wanted.resources.requests,
+        limits=wanted.resources.limits,
+        placement=placement.plan(wanted.pod, None, labels.picker_selector(of.names)),
+        image_pull_secrets=tuple(secret.name for secret in wanted.pod.image_pull_secrets),
+        pod_labels=wanted.pod.labels,
+        pod_annotations=wanted.pod.annotations,
+        grace=max(_GRACE, seconds(wanted.flags.get(_DRAIN, "0s")) + _MARGIN),
+        start=facts.start_seconds,
+        warnings=tuple(map(str, picker_lint.warnings("endpointPicker.config", wanted.config or {}, facts))),
+    )
+
+
+def _tls(wanted: PickerTls) -> Tls:
+    if isinstance(wanted, Certificate):
+        return Tls(encrypted=True, certificate=wanted.secret, authority=wanted.ca_secret)
+    return Tls(encrypted=wanted.type != "none", certificate=None, authority=None)
+
+
+def _rules(of: VariantContext) -> Iterator[dict[str, Any]]:
+    """Yield what the picker may do, narrowed to its own pool and lease by name where the verb allows."""
+    rbac, names = of.release.picker.rbac, of.names
+    lease = rbac.lease.format(namespace=names.namespace, pool=names.pool)
+    for rule in (*rbac.rules, *(rbac.leader_election if of.spec.endpoint_picker.replicas > 1 else ())):
+        only = names.pool if rule.pool_only else lease if rule.lease_only else None
+        own = {} if only is None else {"resourceNames": [only]}
+        yield {"apiGroups": rule.api_groups, "resources": rule.resources, **own, "verbs": rule.verbs}
+
+
+def _environment(of: VariantContext) -> dict[str, EnvValue]:
+    identity: dict[str, EnvValue] = {
+        "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
+        "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
+    }
+    traces = tracing.environment(of.stack.observability.tracing, of.names.picker, of.release.picker.untraced)
+    return {**identity, **_predictor(of.spec, of.release.picker), **traces}
+
+
+def _predictor(spec: Variant, facts: PickerFacts) -> dict[str, EnvValue]:
+    """Return where the latency predictor is."""
+    wanted = spec.endpoint_picker.latency_predictor
+    if wanted is None or facts.latency_predictor is None:
+        return {}
+    variables = facts.latency_predictor
+    return {variables.training: wanted.training_server, variables.prediction: ",".join(wanted.prediction_servers)}
+
+
+def _arguments(of: VariantContext, *, experimental: bool) -> Iterator[str]:
+    """Yield flags as one token each: as two, a boolean's value is silently dropped."""
+    wanted, flags, names = of.spec.endpoint_picker, of.release.picker.flags, of.names
+    yield f"--pool-name={names.pool}"
+    yield f"--pool-namespace={names.namespace}"
+    yield f"--pool-group={POOL_GROUP}"
+    yield f"--config-file={CONFIG_MOUNT}/{CONFIG_KEY}"
+    yield f"--grpc-port={wanted.port}"
+    yield f"--grpc-health-port={HEALTH_PORT}"
+    yield f"--metrics-port={METRICS_PORT}"
+    yield f"--metrics-endpoint-auth={_boolean(wanted.metrics_auth)}"
+    yield f"--tracing={_boolean(of.stack.observability.tracing is not None)}"
+    yield f"--v={wanted.log_level}"
+    yield from flags.always
+    if experimental and flags.experimental is not None:
+        yield f"{flags.experimental}=true"
+    if wanted.replicas > 1:
+        yield "--ha-enable-leader-election=true"
+    if isinstance(wanted.tls, Certificate):
+        yield f"--cert-path={CERTIFICATE_MOUNT}"
+        yield "--enable-cert-reload=true"
+    elif wanted.tls.type == "none":
+        yield "--secure-serving=false"
+    yield from (f"--{name}={value}" for name, value in sorted(wanted.flags.items()))
+
+
+def _boolean(value: bool) -> str:  # noqa: FBT001, it is what is written
+    return str(value).lower()

@@ -1,0 +1,1 @@
+"""Where weights lie, and how they come there."""
