@@ -1,20 +1,18 @@
 """Monitors come and go by themselves, and who reads the picker's metrics may read them and nothing else."""
 
 import base64
-import copy
 import json
 import time
 import urllib.error
 import urllib.request
 
 import pytest
-import yaml
 
 from local.errors import LocalError
-from manifests import validation
 from tests.deployments import in_namespace
 from tests.real.test_picker import picker, serves
-from tests.stacks import as_rendered, find, rendered, tree
+from tests.stacks import find, rendered, tree
+from tests.verdicts import edited, ours, servers
 
 pytestmark = pytest.mark.real
 
@@ -221,29 +219,6 @@ NAMES = {"PodMonitor": "qwen-decode", "ServiceMonitor": "qwen-epp"}
     ids=lambda part: json.dumps(part)[:70],
 )
 def test_our_schemas_accept_and_refuse_what_the_server_does(kind, path, value, plane):
-    one = copy.deepcopy(dict(find(rendered(tree() | {"observability": {"metrics": METRICS}}), kind, NAMES[kind])))
-    one["metadata"] = one["metadata"] | {"namespace": "default"}
-    parent = one
-    for part in path[:-1]:
-        parent = parent[part]
-    if value is None:
-        del parent[path[-1]]
-    else:
-        parent[path[-1]] = value
+    everything = rendered(tree() | {"observability": {"metrics": METRICS}})
+    one = edited(find(everything, kind, NAMES[kind]), path, value)
     assert ours(one) == servers(plane, one)
-
-
-def ours(one):
-    try:
-        validation.check([as_rendered(one)])
-    except validation.SchemaError:
-        return False
-    return True
-
-
-def servers(plane, one):
-    try:
-        plane.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", input=yaml.safe_dump(one))
-    except LocalError:
-        return False
-    return True

@@ -1,15 +1,13 @@
 """The API server agrees with what we render, and with our own schemas of its custom kinds."""
 
-import copy
 import json
 
 import pytest
 import yaml
 
 from cli.render import render
-from local.errors import LocalError
-from manifests import validation
-from tests.stacks import SHIPPED, as_rendered, find, rendered, tree
+from tests.stacks import SHIPPED, find, rendered, tree
+from tests.verdicts import edited, ours, servers
 
 pytestmark = pytest.mark.real
 
@@ -78,26 +76,5 @@ SPANNING = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8, "pip
 )
 def test_our_schemas_accept_and_refuse_what_the_server_does(kind, path, value, plane):
     stack = tree(qwen=SPANNING if kind == "LeaderWorkerSet" else {})
-    one = copy.deepcopy(dict(find(rendered(stack), kind, NAMES.get(kind, "qwen"))))
-    one["metadata"] = one["metadata"] | {"namespace": "default"}
-    parent = one
-    for part in path[:-1]:
-        parent = parent[part]
-    parent[path[-1]] = value
+    one = edited(find(rendered(stack), kind, NAMES.get(kind, "qwen")), path, value)
     assert ours(one) == servers(plane, one)
-
-
-def ours(one):
-    try:
-        validation.check([as_rendered(one)])
-    except validation.SchemaError:
-        return False
-    return True
-
-
-def servers(plane, one):
-    try:
-        plane.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", input=yaml.safe_dump(one))
-    except LocalError:
-        return False
-    return True
