@@ -26,6 +26,7 @@ class Step:
     note: str = ""
 
     def line(self) -> str:
+        """Return its title with the seconds that it has run, those expected where known, and its note."""
         elapsed = f"{time.monotonic() - self.started:.0f} s"
         expected = f" of about {self.expected:.0f} s" if self.expected else ""
         return f"{self.title} ({elapsed}{expected}){': ' + self.note if self.note else ''}"

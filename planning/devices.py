@@ -59,6 +59,7 @@ class _Spread:
 
     @property
     def per_stage(self) -> int:
+        """Return the devices that a pod takes for each of its stages."""
         return self.tensor * self.local
 
     @property
@@ -76,6 +77,7 @@ class _Spread:
 
     @property
     def fits_node(self) -> bool:
+        """Say whether a node has the devices of one stage; it is taken to where they are unknown or unlimited."""
         return self.unbound or self.most is None or self.per_stage <= self.most
 
 

@@ -24,6 +24,7 @@ class OnPath:
     beside: tuple[str, ...]
 
     def fits(self, version: str) -> bool:
+        """Say whether a dotted version is at least `minimum` and below `below`; ValueError if it is not of numbers."""
         return self.minimum <= numbers(version) < self.below
 
 
@@ -65,6 +66,7 @@ class Entry:
         return digest.hexdigest()[:16]
 
     def location(self, name: str) -> str:
+        """Return where in what a build yields the tool of this name is: a path below the build's folder."""
         return self.at if self.at is not None else name
 
 
