@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from models import env
 
 _LONGEST_ECHO = 80
-_MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets"})
+_MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
 
 
 @dataclass(frozen=True, slots=True, order=True)

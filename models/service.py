@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field
 
 from models.base import Spec
 from models.monitoring import Metrics
 from models.picker import EndpointPicker
 from models.role import Resources, Role
+from models.routing import Headers, Objective, Rewrite, Route
 from models.source import ModelSource
 from models.storage import Ephemeral, Storage
 from models.vocabulary import (
@@ -17,9 +18,6 @@ from models.vocabulary import (
     DnsSubdomain,
     Duration,
     Entries,
-    HeaderName,
-    HeaderValue,
-    Hostname,
     ImageRef,
     Items,
     LabelKey,
@@ -30,7 +28,6 @@ from models.vocabulary import (
     Text,
     Url,
     Within,
-    refuse,
 )
 
 _MERGED = "merge them into one: one of type kubernetes.io/dockerconfigjson holds several registries, under auths"
@@ -166,15 +163,6 @@ class Prefill(Role):
     """The second role: pods that only read prompts. What is absent is as in the service, but replicas and patch."""
 
 
-class Route(Spec):
-    """The HTTPRoute of the service."""
-
-    enabled: bool = True
-    """Make the route; off: the service is reached inside the cluster only."""
-    hostnames: Items[Hostname] = Field(default=(), examples=[["llm.example.com"]])
-    """Hosts that the route answers to; absent: every host of the gateway's listener."""
-
-
 class ServiceInterceptor(Spec):
     """The service's part in token metering."""
 
@@ -215,6 +203,9 @@ class Variant(Role):
     """The routing sidecar; only beside prefill, where it is there without being asked for."""
     endpoint_picker: EndpointPicker = EndpointPicker()
     """The endpoint picker."""
+    objectives: dict[DnsLabel, Objective] = Field(default={}, examples=[{"batch": {"priority": -1}}])
+    """Priorities by name; clients send `<service>-<name>` in the header of objectives. A canary has its own, with
+    -canary behind the service, because an objective belongs to one pool."""
     metrics: Metrics = Metrics()
     """What is scraped."""
 
@@ -224,15 +215,8 @@ class Canary(Variant):
 
     weight: Annotated[int, Within(0, 100, "write the percentage of requests for the canary"), Field(examples=[10])]
     """Percentage of the requests that the canary gets; 0 keeps it running without any."""
-    headers: dict[HeaderName, HeaderValue] = Field(default={}, max_length=16, examples=[{"x-canary": "always"}])
+    headers: Headers = Field(default={}, examples=[{"x-canary": "always"}])
     """Requests with all of these headers always reach the canary."""
-
-    @field_validator("headers")
-    @classmethod
-    def _names_are_told_apart(cls, headers: dict[str, str]) -> dict[str, str]:
-        if len({name.lower() for name in headers}) < len(headers):
-            raise refuse("names one header twice (capitals make no difference)", "keep one of them", echoed=False)
-        return headers
 
 
 class Service(Variant):
@@ -246,5 +230,9 @@ class Service(Variant):
     """A second variant, which gets a share of the requests; absent: none."""
     route: Route = Route()
     """The HTTPRoute."""
+    rewrites: Items[Rewrite] = Field(
+        default=(), examples=[[{"model": "qwen-latest", "targets": [{"model": "Qwen/Qwen3-0.6B"}]}]]
+    )
+    """Other names of the model, or of its adapters, in requests that come through the gateway."""
     interceptor: ServiceInterceptor = ServiceInterceptor()
     """Token metering; meaningful only where the stack has an interceptor."""

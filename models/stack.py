@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue, model_validator
 from models.accelerators import UserClass
 from models.base import Spec
 from models.monitoring import Monitors
+from models.routing import Gateway
 from models.service import Service
 from models.storage import Cache, lend
 from models.vocabulary import (
@@ -16,7 +17,6 @@ from models.vocabulary import (
     ImageRef,
     LabelKey,
     LabelValue,
-    Port,
     Shape,
     Text,
     Url,
@@ -28,22 +28,6 @@ class NamespaceOptions(Spec):
 
     create: bool = False
     """Make them, with Pod Security restricted enforced. Otherwise they exist already and are left alone."""
-
-
-class Gateway(Spec):
-    """The Gateway that routes attach to (Gateway API ParentReference), and who implements it."""
-
-    name: Annotated[DnsSubdomain, Field(examples=["inference-gateway"])]
-    """Name of the Gateway."""
-    namespace: DnsLabel | None = Field(default=None, examples=["gateways"])
-    """Namespace of the Gateway; absent: the stack's."""
-    section_name: DnsSubdomain | None = Field(default=None, examples=["https"])
-    """Listener of the Gateway; absent: all of them."""
-    port: Port | None = Field(default=None, examples=[443])
-    """Port of the listeners; absent: all of them."""
-    provider: Annotated[Literal["istio", "gke", "agentgateway", "none"], Field(examples=["istio"])]
-    """Who implements the Gateway; istio gets a DestinationRule for the picker's TLS, gke the policies of
-    its load balancer for the pool."""
 
 
 class LiveFacts(Spec):
