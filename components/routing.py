@@ -11,7 +11,7 @@ from planning.stack import StackPlan
 
 @dataclass(frozen=True, slots=True)
 class RoutingArgs:
-    """The stack's plan, its rendered routes and grants, and what is registered before them."""
+    """The stack's plan, the rendered objects, and what is registered before them."""
 
     plan: StackPlan
     objects: tuple[Rendered, ...]
@@ -19,14 +19,14 @@ class RoutingArgs:
 
 
 class RoutingStack(pulumi.ComponentResource):
-    """The HTTPRoutes of all services and the grants of the token-metering interceptor."""
+    """The HTTPRoutes, objectives and rewrites of all services, and the grants of mirrors and the interceptor."""
 
-    paths: pulumi.Output[dict[str, str]]
-    """The path of each routed service, by its key."""
+    paths: pulumi.Output[dict[str, list[str]]]
+    """The paths of each routed service, by its key."""
 
     def __init__(self, name: str, args: RoutingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Register routes and grants in their planned order."""
-        paths = {service.key: service.route.path for service in args.plan.services if service.route is not None}
+        paths = {one.key: list(one.route.paths) for one in args.plan.services if one.route is not None}
         super().__init__("inference-stacks:index:RoutingStack", name, {"paths": paths}, opts)
         register(name, args.objects, args.registry, pulumi.ResourceOptions(parent=self))
         self.paths = pulumi.Output.from_input(paths)

@@ -1,4 +1,4 @@
-"""How requests reach a service: the routed Service, the HTTPRoute, and the grant that lets the interceptor look."""
+"""How requests reach a service: the routed Service, the HTTPRoute, and the grants that both rest on."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,11 +6,14 @@ from typing import Any
 from manifests import about, rbac
 from manifests.objects import Rendered, compact, metadata
 from planning import labels
+from planning.canary import ALL
 from planning.names import LONGEST, shortened
 from planning.order import Id, Part
 from planning.picker.plan import POOL_GROUP
-from planning.stack import GATEWAY_GROUP, ROUTED_PORT, InterceptorGrant, Route, ServicePlan, VariantPlan
+from planning.routes.records import Match, Mirror, Route, Rule, Timeouts
+from planning.stack import ROUTED_PORT, InterceptorGrant, ServicePlan, VariantPlan
 
+GATEWAY_GROUP = "gateway.networking.k8s.io"
 SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}
 """A Service's wait is for endpoints, which come with the pods that are waited for anyway."""
 
@@ -38,49 +41,98 @@ def routed_service(variant: VariantPlan) -> Rendered:
 
 
 def route(service: ServicePlan, wanted: Route) -> Rendered:
-    """Render the HTTPRoute to the service's pools, its prefix rewritten to `/`."""
-    parent, primary = wanted.parent, service.primary
+    """Render the HTTPRoute to the service's pools."""
+    parent, primary, mirror = wanted.parent, service.primary, wanted.mirror
     parent_ref = {
-        "group": GATEWAY_GROUP,
-        "kind": "Gateway",
+        "group": parent.group,
+        "kind": parent.kind,
         "name": parent.name,
-        "namespace": wanted.parent_namespace,
+        "namespace": parent.namespace,
         "sectionName": parent.section_name,
         "port": parent.port,
     }
-    rules = [_rule(wanted.path, headers, backends) for headers, backends in _shares(service)]
-    spec = {"parentRefs": [compact(parent_ref)], "hostnames": list(wanted.hostnames), "rules": rules}
+    spec = {
+        "parentRefs": [compact(parent_ref)],
+        "hostnames": list(wanted.hostnames),
+        "rules": [_rule(wanted, rule) for rule in wanted.rules],
+    }
     manifest = {
         "apiVersion": f"{GATEWAY_GROUP}/v1",
         "kind": "HTTPRoute",
-        "metadata": about.of(primary, about.ROUTE, primary.names.base),
+        "metadata": about.of(primary, about.ROUTE, wanted.name, annotations=wanted.annotations),
         "spec": compact(spec),
     }
-    others = tuple(one.owner for one in service.variants[1:])
-    return Rendered(Id(primary.owner, Part.ROUTE), manifest, f"{service.key}-route", with_parts_of=others)
+    return Rendered(
+        Id(primary.owner, Part.ROUTE),
+        manifest,
+        f"{service.key}-route",
+        with_parts_of=tuple(one.owner for one in service.variants[1:]),
+        with_objects=() if mirror is None else (Id(mirror.key, Part.SERVICE), Id(mirror.key, Part.MIRROR_GRANT)),
+    )
 
 
-def _shares(service: ServicePlan) -> Iterator[tuple[Mapping[str, str], Mapping[str, int]]]:
-    """Yield which requests, by their headers, go to which pools, by weight; the more exact match comes first."""
-    primary, canary = service.primary.names.pool, service.canary
-    if canary is None:
-        yield {}, {primary: 1}
-        return
-    if service.share.headers:
-        yield service.share.headers, {canary.names.pool: 1}
+def _rule(wanted: Route, rule: Rule) -> dict[str, Any]:
     # A weight that is absent means 1, so that 0 is written out, too.
-    yield {}, {primary: service.share.primary, canary.names.pool: service.share.canary}
-
-
-def _rule(path: str, headers: Mapping[str, str], backends: Mapping[str, int]) -> dict[str, Any]:
-    rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
-    matched = [{"type": "Exact", "name": name, "value": value} for name, value in headers.items()]
     pool = {"group": POOL_GROUP, "kind": "InferencePool"}
-    return {
-        "matches": [compact({"path": {"type": "PathPrefix", "value": path}, "headers": matched})],
-        "filters": [{"type": "URLRewrite", "urlRewrite": rewrite}],
-        "backendRefs": [{**pool, "name": name, "weight": weight} for name, weight in backends.items()],
+    fields = {
+        "matches": [_match(match) for match in rule.matches],
+        "filters": list(_filters(wanted, rule)),
+        "backendRefs": [{**pool, "name": one.pool, "weight": one.weight} for one in rule.backends],
+        "timeouts": _timeouts(wanted.timeouts),
     }
+    return compact(fields)
+
+
+def _match(match: Match) -> dict[str, Any]:
+    headers = [{"type": "Exact", "name": name, "value": value} for name, value in match.headers.items()]
+    return compact({"path": {"type": "PathPrefix", "value": match.path}, "headers": headers})
+
+
+def _filters(wanted: Route, rule: Rule) -> Iterator[dict[str, Any]]:
+    if rule.prefix is not None:
+        rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": rule.prefix}}
+        yield {"type": "URLRewrite", "urlRewrite": rewrite}
+    if wanted.set_headers or wanted.remove_headers:
+        added = [{"name": name, "value": value} for name, value in wanted.set_headers.items()]
+        modifier = compact({"set": added, "remove": list(wanted.remove_headers)})
+        yield {"type": "RequestHeaderModifier", "requestHeaderModifier": modifier}
+    if wanted.mirror is not None:
+        yield {"type": "RequestMirror", "requestMirror": _mirror(wanted.mirror, wanted.namespace)}
+
+
+def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
+    """Render who gets copies: a Service, because gateways that mirror to an InferencePool ask no picker, or refuse."""
+    backend = {
+        "group": "",
+        "kind": "Service",
+        "name": mirror.name,
+        "namespace": None if mirror.namespace == namespace else mirror.namespace,
+        "port": ROUTED_PORT,
+    }
+    referred = {key: value for key, value in backend.items() if value is not None}
+    # A percentage that is absent means all of them, in releases of Gateway API that know none, too.
+    return {"backendRef": referred, **({} if mirror.percent == ALL else {"percent": mirror.percent})}
+
+
+def _timeouts(timeouts: Timeouts | None) -> dict[str, str]:
+    if timeouts is None:
+        return {}
+    return compact({"request": timeouts.request, "backendRequest": timeouts.backend_request})
+
+
+def mirror_grant(service: ServicePlan) -> Rendered:
+    """Render what lets routes of other namespaces copy requests to a service."""
+    primary = service.primary
+    origins = [
+        {"group": GATEWAY_GROUP, "kind": "HTTPRoute", "namespace": namespace} for namespace in service.mirrored_from
+    ]
+    manifest = {
+        "apiVersion": f"{GATEWAY_GROUP}/v1beta1",
+        "kind": "ReferenceGrant",
+        "metadata": about.of(primary, about.ROUTE, primary.names.mirror_grant),
+        "spec": {"from": origins, "to": [{"group": "", "kind": "Service", "name": primary.names.base}]},
+    }
+    return Rendered(Id(primary.owner, Part.MIRROR_GRANT), manifest, f"{service.key}-mirror-grant")
 
 
 def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Rendered, Rendered]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from manifests import gke, monitoring, picker, routing, serving, storage
+from manifests import gke, monitoring, picker, requests, routing, serving, storage
 from manifests.objects import Rendered, metadata
 from planning import labels
 from planning.order import AFTER, Id, Part
@@ -36,10 +36,12 @@ class Component:
 def render(plan: StackPlan) -> tuple[Component, ...]:
     """Render a stack."""
     components = tuple(component for component in _components(plan) if component.objects)
-    by_id = {rendered.id: rendered for rendered in objects(components)}
+    by_part = _by_part(objects(components))
     fillers = {one.owner: one.weights_of for service in plan.services for one in service.variants}
     return tuple(
-        replace(component, objects=tuple(replace(one, after=_after(one, by_id, fillers)) for one in component.objects))
+        replace(
+            component, objects=tuple(replace(one, after=_after(one, by_part, fillers)) for one in component.objects)
+        )
         for component in components
     )
 
@@ -90,24 +92,41 @@ def _routing(plan: StackPlan) -> Iterator[Rendered]:
     for grant in plan.grants:
         yield from routing.interceptor(grant, plan.labels)
     for service in plan.services:
+        for variant in service.variants:
+            yield from _marked(requests.objects(variant), f"{service.key}-{variant.mark}")
+        if service.mirrored_from:
+            yield routing.mirror_grant(service)
+    for service in plan.services:
         if service.route is not None:
             yield routing.route(service, service.route)
 
 
-def _after(one: Rendered, existing: Mapping[Id, Rendered], fillers: Mapping[str, str]) -> tuple[Id, ...]:
+_ByPart = Mapping[tuple[str, Part], list[Id]]
+"""The objects of a stack, by whose they are and which part."""
+
+
+def _by_part(rendered: Iterable[Rendered]) -> _ByPart:
+    found: dict[tuple[str, Part], list[Id]] = {}
+    for one in rendered:
+        found.setdefault((one.id.owner, one.id.part), []).append(one.id)
+    return found
+
+
+def _after(one: Rendered, existing: _ByPart, fillers: Mapping[str, str]) -> tuple[Id, ...]:
     """Return the objects that exist before this one; for a part that is not made, its own predecessors."""
     namespace = one.manifest["metadata"].get("namespace") or _only_namespace(one)
 
     def before(owner: str, part: Part) -> Iterator[Id]:
         for earlier in AFTER[part]:
             whose = {Part.NAMESPACE: namespace, Part.FILL: fillers.get(owner, owner)}.get(earlier, owner)
-            if Id(whose, earlier) in existing:
-                yield Id(whose, earlier)
+            if (whose, earlier) in existing:
+                yield from existing[whose, earlier]
             else:
                 yield from before(whose if earlier is not Part.NAMESPACE else owner, earlier)
 
-    own = (each for owner in (one.id.owner, *one.with_parts_of) for each in before(owner, one.id.part))
-    return tuple(dict.fromkeys(own))
+    own = [each for owner in (one.id.owner, *one.with_parts_of) for each in before(owner, one.id.part)]
+    others = [each for each in one.with_objects if each in existing.get((each.owner, each.part), ())]
+    return tuple(dict.fromkeys((*own, *others)))
 
 
 def _only_namespace(one: Rendered) -> str:

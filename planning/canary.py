@@ -7,6 +7,7 @@ from models.problems import Problem
 from models.service import Canary, Service, Variant
 from models.source import served_name
 from models.stack import Stack
+from planning import context
 
 ALL = 100
 """Percent."""
@@ -47,9 +48,10 @@ def problems(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
 
 def _unreached(path: str, service: Service, canary: Canary, stack: Stack) -> Iterator[Problem]:
     """Refuse shares of requests that no route divides."""
-    if stack.gateway is not None and service.route.enabled:
+    gateway = context.gateway(service, stack)
+    if gateway is not None and service.route.enabled:
         return
-    reason, remedy = ("a route", "set route.enabled: true") if stack.gateway else ("a gateway", "add gateway")
+    reason, remedy = ("a route", "set route.enabled: true") if gateway else ("a gateway", "add gateway")
     if canary.weight:
         what = f"has no effect without {reason} ({canary.weight})"
         yield Problem(f"{path}.canary.weight", what, f"{remedy}, or write 0", ("gateway", f"{path}.route"))
@@ -88,6 +90,7 @@ def _run(variant: Variant) -> dict[str, object]:
     same = {
         **counted,
         "metrics": None,
+        "objectives": None,
         "model": variant.model.model_copy(update=named),
         "prefill": None if variant.prefill is None else variant.prefill.model_copy(update=counted),
     }

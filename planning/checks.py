@@ -14,6 +14,7 @@ from planning.accelerators import AcceleratorClass
 from planning.context import Subject, VariantContext
 from planning.picker import checks as picker_checks
 from planning.releases import Release, channel, channels
+from planning.routes import checks as route_checks
 from planning.storage import checks as storage_checks
 
 _MOVING = frozenset({"latest", "main"})
@@ -29,8 +30,7 @@ def problems(stack: Stack) -> list[Problem]:
         found += _container(f"{at}.resources", fill.resources, classes, remedy="remove it")
     for key, service in stack.services.items():
         path = f"services.{key}"
-        found += [*_route(path, service, stack), *_metering(path, service, stack)]
-        found += canary.problems(path, service, stack)
+        found += [*_metering(path, service, stack), *canary.problems(path, service, stack)]
     for subject in context.subjects(stack):
         found += [*sources.problems(subject), *monitoring.problems(subject), *_beside(subject, classes)]
         for _, at, role in subject.roles:
@@ -45,6 +45,7 @@ def _planned(stack: Stack, release: Release, classes: Mapping[str, AcceleratorCl
     variants = [context.of_variant(one, release, classes) for one in context.subjects(stack)]
     yield from _twins(variants)
     yield from storage_checks.problems(stack, variants, release)
+    yield from route_checks.problems(variants)
     for one in variants:
         yield from roles.problems(one)
         yield from picker_checks.problems(one)
@@ -89,13 +90,6 @@ def _release(stack: Stack) -> Iterator[Problem]:
         yield Problem("release", f"unknown channel ({stack.release})", remedy)
 
 
-def _route(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
-    if stack.gateway is None and service.route.hostnames:
-        yield Problem(
-            f"{path}.route.hostnames", "has no effect without a gateway", "add gateway, or remove it", ("gateway",)
-        )
-
-
 def _labels(stack: Stack) -> Iterator[Problem]:
     """Refuse labels that are decided here: a user's value could not stand."""
     written = [("labels", stack.labels), ("observability.metrics.labels", stack.observability.metrics.labels)]
@@ -113,6 +107,9 @@ def _twins(variants: Iterable[VariantContext]) -> Iterator[Problem]:
     holders = dict[tuple[str, str], str]()
     for one in sorted(variants, key=lambda one: one.path):
         claimed = [(kind, f"{one.namespace}/{name}", "name or namespace") for kind, name in one.names.claims]
+        claimed += [
+            ("InferenceObjective", f"{one.namespace}/{one.names.objective(key)}", "name") for key in one.spec.objectives
+        ]
         claimed += [("logical name", f"{prefix}-…", "key") for prefix in one.logical_prefixes]
         for kind, name, another in claimed:
             holder = holders.setdefault((kind, name), one.path)

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from models.role import Role
-from models.service import Sidecar, Variant
+from models.routing import Gateway
+from models.service import Service, Sidecar, Variant
 from models.stack import Stack
 from planning import devices, generation, images, labels, lifecycle
 from planning.accelerators import AcceleratorClass
@@ -34,9 +35,19 @@ class Subject:
             yield labels.PREFILL, f"{self.path}.prefill", self.spec.prefill
 
     @property
+    def service(self) -> Service:
+        """Return the service, of which it may be the canary."""
+        return self.stack.services[self.key]
+
+    @property
     def namespace(self) -> str:
         """Return the namespace of its objects."""
-        return self.stack.services[self.key].namespace or self.stack.namespace
+        return self.service.namespace or self.stack.namespace
+
+    @property
+    def gateway(self) -> Gateway | None:
+        """Return the gateway that its requests come through."""
+        return gateway(self.service, self.stack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +103,11 @@ class RoleContext:
         """Return the port that the engine listens on itself."""
         spec = self.of.spec
         return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
+
+
+def gateway(service: Service, stack: Stack) -> Gateway | None:
+    """Return the gateway of a service: its own, or the stack's."""
+    return service.route.gateway or stack.gateway
 
 
 def owner(key: str, variant: str) -> str:

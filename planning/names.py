@@ -53,6 +53,15 @@ class Names:
     """What that identity may do."""
 
     @property
+    def mirror_grant(self) -> str:
+        """Return the name of the grant that lets routes of other namespaces copy requests to the service."""
+        return f"{self.base}-mirror"
+
+    def objective(self, key: str) -> str:
+        """Return the name of an objective, which clients send."""
+        return f"{self.base}-{key}"
+
+    @property
     def claims(self) -> tuple[tuple[str, str], ...]:
         """Return kind and name of the objects that another service could also come to claim.
 

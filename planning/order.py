@@ -47,6 +47,9 @@ class Part(StrEnum):
     TOKEN_ROLE = "token-role"  # noqa: S105, a part's name
     TOKEN_ROLE_BINDING = "token-role-binding"  # noqa: S105, a part's name
     PICKER_MONITOR = "picker-monitor"
+    OBJECTIVE = "objective"
+    MODEL_REWRITE = "model-rewrite"
+    MIRROR_GRANT = "mirror-grant"
     ROUTE = "route"
     INTERCEPTOR_ROLE = "interceptor-role"
     INTERCEPTOR_ROLE_BINDING = "interceptor-role-binding"
@@ -93,7 +96,13 @@ AFTER: Mapping[Part, tuple[Part, ...]] = {
         Part.METRICS_READER_BINDING,
         Part.TOKEN_ROLE_BINDING,
     ),
+    # A new generation takes the priorities over from the one before when it can serve, and the requests right after.
+    Part.OBJECTIVE: (Part.POOL, Part.PICKER, Part.DECODE, Part.PREFILL),
+    Part.MODEL_REWRITE: (Part.POOL,),
+    Part.MIRROR_GRANT: (Part.NAMESPACE,),
     Part.ROUTE: (
+        Part.OBJECTIVE,
+        Part.MODEL_REWRITE,
         Part.POOL,
         Part.PICKER,
         Part.DECODE,
@@ -115,3 +124,5 @@ class Id:
 
     owner: str
     part: Part
+    which: str = ""
+    """Of several that are the same part."""

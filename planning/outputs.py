@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from planning.stack import ROUTED_PORT, Route, ServicePlan, StackPlan, VariantPlan
+from planning.routes.records import Route
+from planning.stack import ROUTED_PORT, ServicePlan, StackPlan, VariantPlan
 from planning.workload import Workload
 
 CONTRACT_VERSION = 1
@@ -27,7 +28,7 @@ def _service(service: ServicePlan) -> dict[str, Any]:
         "namespace": primary.names.namespace,
         "model": _model(primary),
         "urls": _urls(route),
-        "paths": [] if route is None else [route.path],
+        "paths": [] if route is None else list(route.paths),
         "hostnames": [] if route is None else sorted(route.hostnames),
         "gateway": _gateway(route),
         "weight": service.share.primary,
@@ -57,14 +58,15 @@ def _urls(route: Route | None) -> list[str]:
     if route is None or route.parent.port not in _SCHEMES:
         return []
     scheme = _SCHEMES[route.parent.port]
-    return sorted(f"{scheme}://{host}{route.path}" for host in route.hostnames if not host.startswith("*"))
+    named = [host for host in route.hostnames if not host.startswith("*")]
+    return sorted(f"{scheme}://{host}{path}" for host in named for path in route.paths)
 
 
 def _gateway(route: Route | None) -> dict[str, Any] | None:
     if route is None:
         return None
     parent = route.parent
-    return {"name": parent.name, "namespace": route.parent_namespace, "sectionName": parent.section_name}
+    return {"name": parent.name, "namespace": parent.namespace, "sectionName": parent.section_name}
 
 
 def _interceptor(variant: VariantPlan) -> dict[str, Any] | None:
@@ -77,6 +79,7 @@ def _variant(variant: VariantPlan) -> dict[str, Any]:
     names = variant.names
     return {
         "pool": {"group": "inference.networking.k8s.io", "name": names.pool},
+        "objectives": sorted(one.name for one in variant.requests.objectives),
         "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}",
         "endpointPickerHost": f"{variant.host(names.picker)}:{variant.picker.port}",
         "roles": {one.role: _role(one, variant.accelerators[one.role]) for one in variant.roles},

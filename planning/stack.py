@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models.load import Loaded
-from models.service import Service
 from models.source import served_name
-from models.stack import Gateway, Stack
+from models.stack import Stack
 from planning import accelerators, autoscaling, canary, checks, context, gke, labels, monitoring, workload
 from planning.canary import Share
 from planning.context import VariantContext
@@ -17,23 +16,17 @@ from planning.names import CANARY, PRIMARY, Names
 from planning.picker import plan as picker
 from planning.picker.plan import Picker
 from planning.releases import Release, channel, unproven
+from planning.routes import checks as route_checks
+from planning.routes import plan as routes
+from planning.routes import requests
+from planning.routes.plan import Contexts
+from planning.routes.records import PoolRequests, Route
 from planning.storage import plan as storage
 from planning.storage.plan import StoragePlan
 from planning.workload import Workload
 
 ROUTED_PORT = 8000
 """Port of the routed Service, in number and name: the interceptor looks for the name first."""
-GATEWAY_GROUP = "gateway.networking.k8s.io"
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """The HTTPRoute of one service."""
-
-    parent: Gateway
-    parent_namespace: str
-    path: str
-    hostnames: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +57,8 @@ class VariantPlan:
     """Whether the gateway is Istio's, which has to be told to speak TLS to the picker."""
     gke: LoadBalancing | None
     """What the load balancer of GKE's gateway is told; absent: the gateway is another's."""
+    requests: PoolRequests
+    """What the picker makes of requests."""
     monitoring: Monitoring | None
     """What is scraped; absent: nobody scrapes."""
     resource_id: str | None
@@ -119,6 +114,8 @@ class ServicePlan:
     share: Share
     """Of the requests, between the two."""
     route: Route | None
+    mirrored_from: tuple[str, ...]
+    """Other namespaces, whose routes copy requests to it."""
     own_warnings: tuple[str, ...]
 
     @property
@@ -183,9 +180,7 @@ def plan(loaded: Loaded) -> StackPlan:
     stack = loaded.finish(checks.problems(loaded.stack))
     release, classes = channel(stack.release), accelerators.classes(stack.accelerators)
     contexts = {(one.key, one.variant): context.of_variant(one, release, classes) for one in context.subjects(stack)}
-    services = tuple(
-        _service(key, stack, contexts[key, PRIMARY], contexts.get((key, CANARY))) for key in sorted(stack.services)
-    )
+    services = tuple(_service(key, stack, contexts) for key in sorted(stack.services))
     caches = tuple(storage.of_cache(key, stack, release) for key in sorted(stack.caches))
     used = {one.primary.names.namespace for one in services} | {one.namespace for one in caches}
     return StackPlan(
@@ -204,7 +199,8 @@ def _unproven(release: Release, vendors: Collection[str]) -> Iterator[str]:
         yield f"release {release.name}: {at} is unproven ({entry.source})"
 
 
-def _service(key: str, stack: Stack, own: VariantContext, other: VariantContext | None) -> ServicePlan:
+def _service(key: str, stack: Stack, contexts: Contexts) -> ServicePlan:
+    own, other = contexts[key, PRIMARY], contexts.get((key, CANARY))
     spec, primary = stack.services[key], _variant(own, checks.resource_id(stack, key))
     tried = None if other is None else _beside(primary, _variant(other, None))
     return ServicePlan(
@@ -212,14 +208,15 @@ def _service(key: str, stack: Stack, own: VariantContext, other: VariantContext 
         primary=primary,
         canary=tried,
         share=canary.share(spec.canary),
-        route=_route(stack, spec, own.names),
-        own_warnings=tuple(canary.warnings(spec)),
+        route=routes.route(contexts, key),
+        mirrored_from=routes.mirrored_from(contexts, key),
+        own_warnings=(*canary.warnings(spec), *route_checks.warnings(own), *requests.warnings(own)),
     )
 
 
 def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
     spec, stack = of.spec, of.stack
-    provider = None if stack.gateway is None else stack.gateway.provider
+    provider = None if of.gateway is None else of.gateway.provider
     roles = {name: workload.plan(context.of_role(of, name, path, role)) for name, path, role in of.roles}
     cache, decided = storage.cache_of(spec), picker.plan(of)
     return VariantPlan(
@@ -238,6 +235,7 @@ def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
         picker=decided,
         istio=provider == "istio",
         gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
+        requests=requests.of(of),
         monitoring=monitoring.plan(spec, roles, stack.observability.metrics),
         resource_id=resource_id,
         domain=stack.cluster.domain,
@@ -251,17 +249,6 @@ def _beside(primary: VariantPlan, tried: VariantPlan) -> VariantPlan:
     if own is None or other is None or (own.fill.claim, own.fill.name) != (other.fill.claim, other.fill.name):
         return tried
     return replace(tried, storage=None, weights_of=primary.owner)
-
-
-def _route(stack: Stack, spec: Service, own: Names) -> Route | None:
-    if stack.gateway is None or not spec.route.enabled:
-        return None
-    return Route(
-        parent=stack.gateway,
-        parent_namespace=stack.gateway.namespace or stack.namespace,
-        path=f"/{own.namespace}/{own.base}",
-        hostnames=spec.route.hostnames,
-    )
 
 
 def _grants(stack: Stack, services: tuple[ServicePlan, ...]) -> list[InterceptorGrant]:

@@ -455,6 +455,7 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
     assert (found["weight"], found["canary"]["weight"]) == (70, 30)
     assert found["canary"] == {
         "pool": {"group": "inference.networking.k8s.io", "name": "qwen-canary"},
+        "objectives": [],
         "serviceHost": "qwen-canary.models.svc.cluster.local:8000",
         "endpointPickerHost": "qwen-canary-epp.models.svc.cluster.local:9002",
         "roles": {

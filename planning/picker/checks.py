@@ -65,7 +65,7 @@ def _failing(at: str, wanted: EndpointPicker) -> Iterator[Problem]:
 
 def _verified(at: str, of: VariantContext) -> Iterator[Problem]:
     """Refuse an authority that nobody would ask."""
-    tls, gateway = of.spec.endpoint_picker.tls, of.stack.gateway
+    tls, gateway = of.spec.endpoint_picker.tls, of.gateway
     if isinstance(tls, Certificate) and tls.ca_secret is not None and (gateway is None or gateway.provider != "istio"):
         asked = "without a gateway" if gateway is None else f"with gateway.provider {gateway.provider}"
         what = f"has no effect {asked} ({tls.ca_secret})"

@@ -233,6 +233,8 @@ class Headers(Sourced):
     objective: str
     fairness_id: str
     model_rewrite: str
+    base_model: str
+    """What a payload processor in front writes the base model into that a request's body asks for."""
     ttft_slo: str
     tpot_slo: str
     destination: str

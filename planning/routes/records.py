@@ -85,6 +85,7 @@ class Route:
     rules: tuple[Rule, ...]
     """What the matches become; of rules that match equally well, the first is taken."""
     annotations: Mapping[str, str]
+    """Over those of all the service's objects."""
     set_headers: Mapping[str, str]
     remove_headers: tuple[str, ...]
     mirror: Mirror | None
@@ -94,3 +95,34 @@ class Route:
     def paths(self) -> tuple[str, ...]:
         """Return the path prefixes, each once, sorted."""
         return tuple(sorted({match.path for match in self.matches}))
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A priority that requests ask for by name."""
+
+    key: str
+    """As the user calls it."""
+    name: str
+    """The object's, which clients send."""
+    priority: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name of models that a pool serves."""
+
+    model: str
+    """The name that clients send."""
+    targets: Mapping[str, int | None]
+    """Who answers, and its share in proportion to the others'; absent for all: they share alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRequests:
+    """What the endpoint picker of a pool makes of requests."""
+
+    group: str
+    """API group of the objects that tell it."""
+    objectives: tuple[Objective, ...]
+    aliases: tuple[Alias, ...]
