@@ -361,6 +361,53 @@ def _collected() -> dict[str, Any]:
     return stack | {"observability": {"metrics": {"type": "gmp"}}}
 
 
+def _routed() -> dict[str, Any]:
+    """Return a model and its adapters, found in every way on a gateway of its own, and whom requests are copied to."""
+    adapters = {"edited": {"source": "hf://org/edited"}, "sql": {"source": "hf://org/sql"}}
+    gateway = {"name": "other", "namespace": "edge", "sectionName": "https", "port": 443, "bodyRouter": True}
+    team = {"path": "/{.metadata.labels['team']}/{.metadata.name}", "headers": {"x-one": "one"}}
+    route = {
+        "gateway": {**gateway, "provider": "istio"},
+        "hostnames": ["llm.example.com"],
+        "annotations": {"one": "one"},
+        "matches": [team, {"model": "org/m"}, {"path": "/v1", "headers": {"x-tier": "gold", "x-two": "two"}}],
+        "replacePrefixMatch": "/v1",
+        "setHeaders": {"x-tier": "gold", "x-one": "one"},
+        "removeHeaders": ["x-debug"],
+        "mirror": {"service": "next", "percent": 10},
+        "timeouts": {"request": "10m", "backendRequest": "5m"},
+    }
+    targets = [{"model": "org/m", "weight": 90}, {"model": "sql", "weight": 10}]
+    service = {
+        "model": {"name": "org/m", "source": "hf://org/m", "lora": {"adapters": adapters}},
+        "labels": {"team": "search"},
+        "route": route,
+        "objectives": {"batch": {"priority": -1}, "chat": {"priority": 10}},
+        "rewrites": [{"model": "latest", "targets": targets}, {"model": "query", "targets": [{"model": "sql"}]}],
+    }
+    apart = {"route": {"enabled": False}}
+    return tree(qwen=service, next={**apart, "namespace": "trials"}, edited=apart)
+
+
+def _routed_apart() -> dict[str, Any]:
+    """Return two roles and a canary that are found by a host or a path, and told of priorities by an older release."""
+    canary = {"weight": 0, "headers": {"x-canary": "always"}, "objectives": {"batch": {"priority": -2}}}
+    service = {
+        "model": {"source": "hf://org/m"},
+        "prefill": {},
+        "route": {
+            "hostnames": ["llm.example.com"],
+            "matches": [{}, {"path": "/{.metadata.name}"}],
+            "mirror": {"service": "bert"},
+            "timeouts": {"request": "0s"},
+        },
+        "objectives": {"batch": {"priority": -1}},
+        "rewrites": [{"model": "latest", "targets": [{"model": "org/m"}]}],
+        "canary": canary,
+    }
+    return tree(qwen=service, bert={})
+
+
 VARIED = {
     "plain": _plain(),
     "apart": _apart(),
@@ -385,6 +432,8 @@ VARIED = {
     "tried-dedicated": _tried_dedicated(),
     "tried-existing": _tried_existing(),
     "tried-shared": _tried_shared(),
+    "routed": _routed(),
+    "routed-apart": _routed_apart(),
     "scraped": _scraped(),
     "collected": _collected(),
 }

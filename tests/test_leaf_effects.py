@@ -24,6 +24,7 @@ Place = tuple[str | int, ...]
 """Where a value stands; `*` is any name of a map that is the user's, `[]` any item of a list."""
 
 CONSTANTS = {
+    "gateway.bodyRouter": "says what stands in front, which allows matches[].model; without it that word is refused",
     "interceptor.mode": "one way to find the engine exists; the word keeps a file valid when there are more",
     "prefill.engine.port": "the pool reaches every pod on one port, so it is the service's",
     "prefill.engine.type": "only vllm hands its cache from one role to the other",
@@ -67,6 +68,8 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
 }
 """What stands instead of a whole group, whose `type` cannot change alone."""
 
+OF_A_SERVICE = {"name", "namespace", "route", "rewrites", "interceptor"}
+"""What no canary says."""
 FACTS = {"cluster": {"facts": {"type": "file", "path": "tests/facts/no-pool.json"}}}
 BASES = [stack | FACTS for stack in VARIED.values()]
 
@@ -80,9 +83,11 @@ def inherited(stack: dict[str, Any]) -> dict[str, Any]:
     service = stack["services"]["qwen"]
     own = {"canary"} & service.keys()
     every = {key: value for key, value in service.items() if key not in own}
+    copied = "mirror" in service.get("route", {})
+    others = {key: one for key, one in stack["services"].items() if key != "qwen" and copied}
     return stack | {
         "defaults": over(stack.get("defaults", {}), every),
-        "services": {"qwen": {key: service[key] for key in own}},
+        "services": {"qwen": {key: service[key] for key in own}, **others},
     }
 
 
@@ -93,7 +98,7 @@ def tried(stack: dict[str, Any]) -> dict[str, Any]:
         return stack
     cache = stack.get("caches", {}).get(service.get("storage", {}).get("cache"), SERVICE["model"])
     model = {"name": "org/m", "source": cache["source"], **service["model"]}
-    canary = {key: value for key, value in service.items() if key not in {"name", "namespace", "route", "interceptor"}}
+    canary = {key: value for key, value in service.items() if key not in OF_A_SERVICE}
     little = {"model": {"name": model["name"], "source": "hf://org/little"}, "accelerator": "nvidia"}
     beside = {"weight": 0, "headers": {"x-canary": "always"}, **canary, "model": model}
     whole = {key: value for key, value in stack.items() if key != "interceptor"}
@@ -267,6 +272,10 @@ def test_the_walk_reaches_every_part_of_the_schema():
         "services.*.pod.affinity",
         "services.*.pod.tolerations.[].key",
         "services.*.prefill.patch",
+        "services.*.route.matches.[].headers.*",
+        "services.*.route.gateway.bodyRouter",
+        "services.*.rewrites.[].targets.[].weight",
+        "services.*.canary.objectives.*.priority",
         "services.*.canary.weight",
         "services.*.canary.headers.*",
         "services.*.canary.prefill.patch",

@@ -41,6 +41,9 @@ DRAINING = {"llm-d-0.10"}
 """Channels whose vLLM lets requests run on after it was told to end (0.18 and newer)."""
 CONNECTORS = {"nixlv2": "NixlConnector", "mooncake": "MooncakeConnector"}
 
+BASE_MODEL = "X-Gateway-Base-Model-Name"
+"""The header that a payload processor writes the model of a request's body into."""
+
 RESOURCES = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "cpu": None}
 """The extended resource of a vendor, which is the key of the taint of its nodes, too."""
 PRODUCTS = {

@@ -33,7 +33,7 @@ def places(wish: Wish) -> Iterator[tuple[Place, str]]:
         kinds = ["ServiceAccount", "Secret", *(["Role", "RoleBinding"] if _scraper(wish) == GOOGLE else [])]
         yield from (((kind, reader, wish.namespace), "endpoint-picker") for kind in kinds)
         yield from (((kind, cluster, None), "endpoint-picker") for kind in ("ClusterRole", "ClusterRoleBinding"))
-    if look(wish.stack, ("gateway", "provider"), None) == "gke":
+    if wish.provider == "gke":
         yield from (((kind, wish.pool, wish.namespace), "endpoint-picker") for kind in POLICIES)
 
 
@@ -143,7 +143,7 @@ def the_reader_may_read_metrics_and_nothing_else(world: World) -> Iterator[str]:
 
 def the_load_balancer_knows_the_pool(world: World) -> Iterator[str]:
     wish = world.wish
-    if look(wish.stack, ("gateway", "provider"), None) != "gke":
+    if wish.provider != "gke":
         return
     target = {"group": POOL_GROUP, "kind": "InferencePool", "name": wish.pool}
     check = {"requestPath": wish.say("health", "livenessPath", default="/health"), "port": wish.port}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.invariants import monitoring, storage
+from tests.invariants import monitoring, routing, storage
 from tests.invariants.wishes import Wish, wishes
 from tests.invariants.world import Place, World, marks, same
 
@@ -23,6 +23,7 @@ def the_service_has_its_objects_and_they_carry_its_marks(world: World) -> Iterat
         waits = json.loads(annotations.pop("pulumi.com/waitFor", "[]"))
         yield from same(f"{about} is waited for", waits, _waits(wish, place))
         expected = wish.annotations | (SKIPPED if place[0] == "Service" else {}) | monitoring.annotations(wish, place)
+        expected |= wish.say("route", "annotations", default={}) if place[0] == "HTTPRoute" else {}
         if place[0] == "InferencePool" and wish.say("endpointPicker", "failureMode") == "FailOpen":
             expected |= {"inference-stacks.io/fail-open-reason": wish.say("endpointPicker", "failOpenReason")}
         yield from same(f"{about} annotations", annotations, expected)
@@ -70,11 +71,9 @@ def _of_a_variant(wish: Wish) -> Iterator[tuple[Place, str]]:
     if wish.say("endpointPicker", "metricsAuth", default=True):
         yield ("ClusterRoleBinding", f"inference-stacks:{place}:{picker}", None), "endpoint-picker"
     yield from monitoring.places(wish)
-    gateway = wish.stack.get("gateway")
-    if gateway is not None and gateway["provider"] == "istio" and wish.picker_tls["type"] != "none":
+    if wish.provider == "istio" and wish.picker_tls["type"] != "none":
         yield ("DestinationRule", picker, place), "endpoint-picker"
-    if gateway is not None and not wish.is_canary and wish.say("route", "enabled", default=True):
-        yield ("HTTPRoute", wish.base, place), "route"
+    yield from ((one, "route") for one in routing.places(wish))
 
 
 def nothing_else_is_made(stack: Mapping[str, Any], index: Mapping[Place, Any]) -> Iterator[str]:

@@ -1,11 +1,12 @@
 """How requests come to a service: pool, Services, route and gateway, and who bills them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.invariants.facts import POOL_GROUP
+from tests.invariants.facts import BASE_MODEL, CONFIG_GROUPS, POOL_GROUP
 from tests.invariants.wishes import Wish
-from tests.invariants.world import World, reference, same, subject
+from tests.invariants.world import Place, World, reference, same, subject
 
 
 def the_pool_reaches_engine_and_picker(world: World) -> Iterator[str]:
@@ -65,43 +66,142 @@ def the_interceptor_may_get_and_list_services_and_nothing_else(world: World) -> 
     yield from same("interceptor's role", binding["roleRef"], reference("Role", f"{account}-services"))
 
 
+def places(wish: Wish) -> Iterator[Place]:
+    """Yield where the objects are that lead requests to a variant."""
+    space = wish.namespace
+    if wish.is_routed and not wish.is_canary:
+        yield "HTTPRoute", wish.base, space
+    if not wish.is_canary and _mirrors(wish):
+        yield "ReferenceGrant", f"{wish.base}-mirror", space
+    yield from (("InferenceObjective", name, space) for name in wish.objectives)
+    if "rewrites" in wish.whole:
+        yield "InferenceModelRewrite", wish.pool, space
+
+
+def _mirrors(wish: Wish) -> set[str]:
+    """Return the other namespaces that copy requests to a service."""
+    every = [Wish(wish.stack, key) for key in wish.stack["services"]]
+    return {one.namespace for one in every if one.mirrored and one.mirrored.key == wish.key} - {wish.namespace}
+
+
 def the_route_leads_to_the_pools(world: World) -> Iterator[str]:
-    place = ("HTTPRoute", world.wish.base, world.wish.namespace)
-    if world.wish.is_canary or place not in world.index:
+    wish = world.wish
+    if wish.is_canary or not wish.is_routed:
         return
-    gateway = world.wish.stack["gateway"]
-    parent = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": world.wish.stack["namespace"]}
-    parent |= {key: value for key, value in gateway.items() if key != "provider"}
-    hostnames = world.wish.say("route", "hostnames", default=[])
-    expected = {"parentRefs": [parent], "rules": list(_rules(world.wish))}
+    parent = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": wish.stack["namespace"]}
+    parent |= {key: value for key, value in wish.gateway.items() if key not in {"provider", "bodyRouter"}}
+    hostnames = wish.say("route", "hostnames", default=[])
+    expected = {"parentRefs": [parent], "rules": list(_rules(wish))}
     expected |= {"hostnames": hostnames} if hostnames else {}
-    yield from same("route", world.index[place]["spec"], expected)
+    yield from same("route", world.get("HTTPRoute", wish.base)["spec"], expected)
 
 
 def _rules(wish: Wish) -> Iterator[dict[str, Any]]:
+    """Yield whom each path's requests go to, those that are not rewritten together and last."""
+    prefix = wish.say("route", "replacePrefixMatch", default="/")
+    named = [{"path": "/{.metadata.namespace}/{.metadata.name}"}]
+    matches = [
+        (_path(wish, one.get("path", "/")), _headers(one)) for one in wish.say("route", "matches", default=named)
+    ]
+    for path, headers in matches:
+        if path != prefix:
+            yield from _shared(wish, [(path, headers)], prefix)
+    if kept := [(path, headers) for path, headers in matches if path == prefix]:
+        yield from _shared(wish, kept, None)
+
+
+def _path(wish: Wish, template: str) -> str:
+    """Return a path of names and labels, as one would read it aloud."""
+    known = {".metadata.namespace": wish.namespace, ".metadata.name": wish.service}
+    known |= {f".metadata.labels['{key}']": value for key, value in wish.variants[0].labels.items()}
+    known[".spec.model.name"] = wish.variants[0].served
+    for place, value in known.items():
+        template = template.replace(f"{{{place}}}", re.sub("[^a-z0-9]", "-", value.lower()))
+    return template
+
+
+def _headers(match: Mapping[str, Any]) -> dict[str, str]:
+    return match.get("headers", {}) | ({BASE_MODEL: match["model"]} if "model" in match else {})
+
+
+def _shared(wish: Wish, matches: list[Any], prefix: str | None) -> Iterator[dict[str, Any]]:
     """Yield whom all requests go to; before it, where a canary wants some by their headers, whom those go to."""
     primary, *others = wish.variants
     if not others:
-        yield _rule(wish, [], {primary.pool: 1})
+        yield _rule(wish, matches, {primary.pool: 1}, prefix)
         return
     (tried,) = others
-    wanted = sorted(tried.say("headers", default={}).items())
-    if wanted:
-        headers = [{"type": "Exact", "name": name, "value": value} for name, value in wanted]
-        yield _rule(wish, headers, {tried.pool: 1})
+    if wanted := tried.say("headers", default={}):
+        yield _rule(wish, [(path, headers | wanted) for path, headers in matches], {tried.pool: 1}, prefix)
     percent = tried.say("weight")
-    yield _rule(wish, [], {primary.pool: 100 - percent, tried.pool: percent})
+    yield _rule(wish, matches, {primary.pool: 100 - percent, tried.pool: percent}, prefix)
 
 
-def _rule(wish: Wish, headers: list[Any], weights: Mapping[str, int]) -> dict[str, Any]:
-    match = {"path": {"type": "PathPrefix", "value": f"/{wish.namespace}/{wish.service}"}}
-    rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}}
+def _rule(wish: Wish, matches: list[Any], weights: Mapping[str, int], prefix: str | None) -> dict[str, Any]:
     pool = {"group": POOL_GROUP, "kind": "InferencePool"}
-    return {
-        "matches": [match | ({"headers": headers} if headers else {})],
-        "filters": [{"type": "URLRewrite", "urlRewrite": rewrite}],
+    timeouts, filters = wish.say("route", "timeouts", default={}), [*_filters(wish, prefix)]
+    rule = {
+        "matches": [_match(path, headers) for path, headers in matches],
         "backendRefs": [pool | {"name": name, "weight": weight} for name, weight in weights.items()],
     }
+    return rule | ({"filters": filters} if filters else {}) | ({"timeouts": timeouts} if timeouts else {})
+
+
+def _match(path: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    exact = [{"type": "Exact", "name": name, "value": value} for name, value in sorted(headers.items())]
+    return {"path": {"type": "PathPrefix", "value": path}} | ({"headers": exact} if exact else {})
+
+
+def _filters(wish: Wish, prefix: str | None) -> Iterator[dict[str, Any]]:
+    if prefix is not None:
+        rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": prefix}}
+        yield {"type": "URLRewrite", "urlRewrite": rewrite}
+    added = [
+        {"name": name, "value": value} for name, value in sorted(wish.say("route", "setHeaders", default={}).items())
+    ]
+    taken = wish.say("route", "removeHeaders", default=[])
+    if added or taken:
+        change = ({"set": added} if added else {}) | ({"remove": taken} if taken else {})
+        yield {"type": "RequestHeaderModifier", "requestHeaderModifier": change}
+    if (other := wish.mirrored) is not None:
+        service = {"group": "", "kind": "Service", "name": other.base, "port": 8000}
+        service |= {} if other.namespace == wish.namespace else {"namespace": other.namespace}
+        percent = wish.say("route", "mirror", "percent", default=100)
+        yield {
+            "type": "RequestMirror",
+            "requestMirror": {"backendRef": service} | ({} if percent == 100 else {"percent": percent}),
+        }
+
+
+def who_copies_requests_from_another_namespace_is_let(world: World) -> Iterator[str]:
+    spaces = _mirrors(world.wish)
+    if world.wish.is_canary or not spaces:
+        return
+    gateway_group = "gateway.networking.k8s.io"
+    expected = {
+        "from": [{"group": gateway_group, "kind": "HTTPRoute", "namespace": space} for space in sorted(spaces)],
+        "to": [{"group": "", "kind": "Service", "name": world.wish.base}],
+    }
+    yield from same("mirror grant", world.get("ReferenceGrant", f"{world.wish.base}-mirror")["spec"], expected)
+
+
+def the_picker_is_told_of_priorities_and_names(world: World) -> Iterator[str]:
+    wish = world.wish
+    api = f"{CONFIG_GROUPS[wish.release][1]}/v1alpha2"
+    pool = {"group": POOL_GROUP, "kind": "InferencePool", "name": wish.pool}
+    for name, priority in wish.objectives.items():
+        objective = world.get("InferenceObjective", name)
+        yield from same(f"{name} API", objective["apiVersion"], api)
+        yield from same(name, objective["spec"], {"priority": priority, "poolRef": pool})
+    if "rewrites" in wish.whole:
+        rewrite = world.get("InferenceModelRewrite", wish.pool)
+        yield from same("rewrite API", rewrite["apiVersion"], api)
+        yield from same("rewrite", rewrite["spec"], {"poolRef": pool, "rules": [*map(_alias, wish.whole["rewrites"])]})
+
+
+def _alias(one: Mapping[str, Any]) -> dict[str, Any]:
+    named = [({"modelRewrite": to["model"]} | {key: to[key] for key in to if key == "weight"}) for to in one["targets"]]
+    return {"matches": [{"model": {"type": "Exact", "value": one["model"]}}], "targets": named}
 
 
 def istio_speaks_tls_to_the_ext_proc_port_alone(world: World) -> Iterator[str]:

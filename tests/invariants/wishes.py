@@ -16,7 +16,10 @@ INHERITED = {
     "disruptionBudget",
 }
 """What prefill has of its service."""
-NOT_OF_A_CANARY = {*("name", "namespace", "route", "interceptor", "canary"), *("replicas", "autoscaling", "prefill")}
+NOT_OF_A_CANARY = {
+    *("name", "namespace", "route", "rewrites", "interceptor", "canary"),
+    *("replicas", "autoscaling", "prefill"),
+}
 """What a canary has not of its service; its prefill inherits by rules of its own."""
 BEFORE_THE_END = 15
 """Seconds until nobody sends requests to a pod that ends, and from the engine's own deadline to the kill."""
@@ -91,6 +94,31 @@ class Wish:
     @cached_property
     def picker(self) -> str:
         return f"{self.pool}-epp"
+
+    @cached_property
+    def gateway(self) -> Mapping[str, Any] | None:
+        """Return what the service's route attaches to, of which no part is inherited by another."""
+        own = look(self.whole, ("route", "gateway"), None)
+        return self.stack.get("gateway") if own is None else own
+
+    @cached_property
+    def provider(self) -> str | None:
+        return None if self.gateway is None else self.gateway["provider"]
+
+    @cached_property
+    def is_routed(self) -> bool:
+        return self.gateway is not None and look(self.whole, ("route", "enabled"), True)
+
+    @cached_property
+    def mirrored(self) -> "Wish | None":
+        """Return the service that gets copies of requests; what the defaults say of all may mean the service itself."""
+        key = look(self.whole, ("route", "mirror", "service"), self.key)
+        return Wish(self.stack, key, pools=self.pools) if self.is_routed and key != self.key else None
+
+    @cached_property
+    def objectives(self) -> Mapping[str, int]:
+        """Return priorities by the name that clients send."""
+        return {f"{self.base}-{key}": one["priority"] for key, one in self.say("objectives", default={}).items()}
 
     @cached_property
     def pickers(self) -> int:
