@@ -31,12 +31,18 @@ _ANY_PRIORITY = 2**31
 
 
 def _told_apart(headers: dict[str, str]) -> dict[str, str]:
+    if len(headers) > MOST_HEADERS:
+        raise refuse(f"has {len(headers)} entries", f"write at most {MOST_HEADERS}", echoed=False)
     if len({name.lower() for name in headers}) < len(headers):
         raise refuse("names one header twice (capitals make no difference)", "keep one of them", echoed=False)
     return headers
 
 
-Headers = Annotated[dict[HeaderName, HeaderValue], Field(max_length=MOST_HEADERS), AfterValidator(_told_apart)]
+Headers = Annotated[
+    dict[HeaderName, HeaderValue],
+    AfterValidator(_told_apart),
+    Field(json_schema_extra={"maxProperties": MOST_HEADERS}),
+]
 """Values of headers by name."""
 PathTemplate = Annotated[
     str,

@@ -361,6 +361,9 @@ def _collected() -> dict[str, Any]:
     return stack | {"observability": {"metrics": {"type": "gmp"}}}
 
 
+UNSEEN = {"route": {"enabled": False}, "rewrites": []}
+
+
 def _routed() -> dict[str, Any]:
     """Return a model and its adapters, found in every way on a gateway of its own, and whom requests are copied to."""
     adapters = {"edited": {"source": "hf://org/edited"}, "sql": {"source": "hf://org/sql"}}
@@ -385,13 +388,13 @@ def _routed() -> dict[str, Any]:
         "objectives": {"batch": {"priority": -1}, "chat": {"priority": 10}},
         "rewrites": [{"model": "latest", "targets": targets}, {"model": "query", "targets": [{"model": "sql"}]}],
     }
-    apart = {"route": {"enabled": False}}
-    return tree(qwen=service, next={**apart, "namespace": "trials"}, edited=apart)
+    return tree(qwen=service, next={**UNSEEN, "namespace": "trials"}, edited=UNSEEN)
 
 
 def _routed_apart() -> dict[str, Any]:
     """Return two roles and a canary that are found by a host or a path, and told of priorities by an older release."""
     canary = {"weight": 0, "headers": {"x-canary": "always"}, "objectives": {"batch": {"priority": -2}}}
+    canary |= {"engine": {"args": ["--seed=7"]}}
     service = {
         "model": {"source": "hf://org/m"},
         "prefill": {},
@@ -405,7 +408,7 @@ def _routed_apart() -> dict[str, Any]:
         "rewrites": [{"model": "latest", "targets": [{"model": "org/m"}]}],
         "canary": canary,
     }
-    return tree(qwen=service, bert={})
+    return tree(qwen=service, bert=UNSEEN)
 
 
 VARIED = {
