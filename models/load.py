@@ -271,9 +271,17 @@ def _field(path: Path) -> FieldInfo | None:
 def _example(path: Path) -> str:
     """Return the field's example as a user would write it on one line."""
     field = _field(path)
-    value: object = field.examples[0] if field is not None and field.examples else ""
+    return _flow(field.examples[0]) if field is not None and field.examples else ""
+
+
+def _flow(value: object) -> str:
+    """Write a value as YAML on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {inner}" for key, inner in cast("dict[str, object]", value).items()) + "}"
+        return (
+            "{" + ", ".join(f"{key}: {_flow(inner)}" for key, inner in cast("dict[str, object]", value).items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, cast("list[object]", value))) + "]"
     return str(value)
 
 
