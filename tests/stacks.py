@@ -400,7 +400,11 @@ def _reached() -> dict[str, Any]:
 def _asked() -> dict[str, Any]:
     """Return who may reach whom where autoscaling follows what nobody was told to scrape, and requests are metered."""
     scaling = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": METRICS}
-    picker = {"failureMode": "FailOpen", "failOpenReason": "any pod will do", "flowControl": {"defaultRequestTTL": "1h"}}
+    picker = {
+        "failureMode": "FailOpen",
+        "failOpenReason": "any pod will do",
+        "flowControl": {"defaultRequestTTL": "1h"},
+    }
     model = {"name": "org/m", "source": "s3://bucket/m", "endpoint": "http://10.0.0.7:9000"}
     service = {"model": model, "autoscaling": scaling, "endpointPicker": picker, "prefill": {}}
     stack = tree(qwen=service) | PROMETHEUS | {"interceptor": {"mode": "label", "namespace": "metering"}}
