@@ -17,6 +17,7 @@ _CLASSES: Mapping[str, str] = {
     "apps/v1/Deployment": "apps.v1.Deployment",
     "autoscaling/v2/HorizontalPodAutoscaler": "autoscaling.v2.HorizontalPodAutoscaler",
     "batch/v1/Job": "batch.v1.Job",
+    "networking.k8s.io/v1/NetworkPolicy": "networking.v1.NetworkPolicy",
     "policy/v1/PodDisruptionBudget": "policy.v1.PodDisruptionBudget",
     "rbac.authorization.k8s.io/v1/ClusterRole": "rbac.v1.ClusterRole",
     "rbac.authorization.k8s.io/v1/ClusterRoleBinding": "rbac.v1.ClusterRoleBinding",

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from manifests import gke, monitoring, picker, requests, routing, serving, storage, waits
+from manifests import gke, monitoring, network, picker, requests, routing, serving, storage, waits
 from manifests.objects import Rendered, metadata
 from planning import labels
 from planning.order import AFTER, Id, Part
@@ -60,8 +60,7 @@ def _components(plan: StackPlan, awaited: Collection[str]) -> Iterator[Component
         own = tuple(one for variant in service.variants for one in _serving(variant))
         yield Component(ComponentType.MODEL_SERVICE, service.key, own, service)
         for variant in service.variants:
-            every = (*picker.objects(variant), *gke.objects(variant), *monitoring.of_picker(variant))
-            picked = tuple(_marked(every, variant.generation_mark))
+            picked = tuple(_marked(_picking(variant), variant.generation_mark))
             yield Component(ComponentType.EPP, f"{service.key}-{variant.mark}epp", picked, variant)
     yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan, awaited)))
 
@@ -69,9 +68,16 @@ def _components(plan: StackPlan, awaited: Collection[str]) -> Iterator[Component
 def _serving(variant: VariantPlan) -> Iterator[Rendered]:
     if variant.storage is not None:
         yield from storage.objects(variant.storage, variant.own_labels, variant.own_annotations)
-    pods = (*serving.objects(variant), *monitoring.of_pods(variant))
+    pods = (*network.of_pods(variant), *serving.objects(variant), *monitoring.of_pods(variant))
     yield from _marked(pods, f"{variant.mark}{variant.generation_mark}")
     yield from _marked([routing.routed_service(variant)], variant.mark)
+
+
+def _picking(variant: VariantPlan) -> Iterator[Rendered]:
+    yield from network.of_picker(variant)
+    yield from picker.objects(variant)
+    yield from gke.objects(variant)
+    yield from monitoring.of_picker(variant)
 
 
 def _marked(rendered: Iterable[Rendered], mark: str) -> Iterator[Rendered]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from manifests import pods
+from manifests import network, pods
 from manifests.objects import Rendered, compact, metadata
 from planning import labels
 from planning.order import Id, Part
@@ -30,6 +30,10 @@ def objects(storage: StoragePlan, own_labels: Mapping[str, str], annotations: Ma
         manifest = _claim(claim, about(claim.name, {"pulumi.com/skipAwait": "true"}))
         identity, suffix = Id(storage.owner, Part.WEIGHTS_CLAIM), f"{storage.prefix}weights-{storage.holds}"
         yield Rendered(identity, manifest, suffix, retain=claim.retain, protect=claim.protect)
+    if storage.policy is not None:
+        suffix = f"{storage.prefix}fill-{storage.holds}-network-policy"
+        denied = network.manifest(storage.policy, about(storage.policy.name, {}))
+        yield Rendered(Id(storage.owner, storage.policy.part), denied, suffix)
     # A Job that failed, or was interrupted, is replaced by the next run instead of being waited for in vain.
     manifest = _job(fill, about(fill.name, {"pulumi.com/replaceUnready": "true"}), own)
     suffix = f"{storage.prefix}fill-{storage.holds}"

@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue, model_validator
 from models.accelerators import UserClass
 from models.base import Spec
 from models.monitoring import Monitors
+from models.network import NetworkPolicies
 from models.routing import Gateway
 from models.service import Service
 from models.storage import Cache, lend
@@ -163,6 +164,10 @@ class Stack(Spec):
     """The cluster deployed to."""
     checks: Checks = Checks()
     """What a failed check does."""
+    network_policies: NetworkPolicies | None = Field(
+        default=None, examples=[{"gatewayPods": {"gateway.networking.k8s.io/gateway-name": "inference-gateway"}}]
+    )
+    """Who may reach the pods, and whom they may reach; absent: no policies, {}: the edges that are known."""
     interceptor: Interceptor | None = Field(default=None, examples=[{"mode": "label", "namespace": "metering"}])
     """Token metering; absent: none."""
     caches: dict[Dns1035Label, Cache] = Field(

@@ -12,6 +12,7 @@ from models.vocabulary import amount
 from planning import accelerators, canary, context, labels, monitoring, roles, sources
 from planning.accelerators import AcceleratorClass
 from planning.context import Subject, VariantContext
+from planning.network import plan as network
 from planning.picker import checks as picker_checks
 from planning.releases import Release, channel, channels
 from planning.routes import checks as route_checks
@@ -24,7 +25,7 @@ _MOVING = frozenset({"latest", "main"})
 def problems(stack: Stack) -> list[Problem]:
     """Return every mistake that spans more than one field."""
     found = [*_release(stack), *_interceptor(stack), *accelerators.problems(stack.accelerators), *_labels(stack)]
-    found += [*monitoring.of_stack(stack), *_moving(stack)]
+    found += [*monitoring.of_stack(stack), *network.problems(stack), *_moving(stack)]
     classes = accelerators.classes(stack.accelerators)
     for at, fill in storage_checks.fills(stack):
         found += _container(f"{at}.resources", fill.resources, classes, remedy="remove it")

@@ -2,6 +2,7 @@
 
 The endpoint picker is neither live nor ready before its pool exists, and the pool needs only the *name* of the picker's
 Service: so the pool comes first, and nothing waits for the Service. The route comes when what it leads to is there.
+A network policy comes before the pods that it is about, so that none of them ever runs without it.
 """
 
 from collections.abc import Mapping
@@ -17,12 +18,17 @@ class Part(StrEnum):
     DECODE_ROLE = "decode-role"
     DECODE_ROLE_BINDING = "decode-role-binding"
     WEIGHTS_CLAIM = "weights-claim"
+    FILL_NETWORK_POLICY = "fill-network-policy"
     FILL = "fill"
+    DECODE_NETWORK_POLICY = "decode-network-policy"
+    DECODE_WORKER_NETWORK_POLICY = "decode-worker-network-policy"
     DECODE_CLAIM = "decode-claim"
     DECODE_BUDGET = "decode-budget"
     DECODE = "decode"
     DECODE_AUTOSCALER = "decode-autoscaler"
     DECODE_MONITOR = "decode-monitor"
+    PREFILL_NETWORK_POLICY = "prefill-network-policy"
+    PREFILL_WORKER_NETWORK_POLICY = "prefill-worker-network-policy"
     PREFILL_CLAIM = "prefill-claim"
     PREFILL_BUDGET = "prefill-budget"
     PREFILL = "prefill"
@@ -33,6 +39,7 @@ class Part(StrEnum):
     PICKER_ROLE = "role"
     PICKER_ROLE_BINDING = "role-binding"
     PICKER_METRICS_AUTH = "metrics-auth"
+    PICKER_NETWORK_POLICY = "network-policy"
     PICKER_CONFIG = "config"
     PICKER_SERVICE = "picker-service"
     POOL = "pool"
@@ -61,15 +68,31 @@ AFTER: Mapping[Part, tuple[Part, ...]] = {
     Part.DECODE_ROLE: (Part.NAMESPACE,),
     Part.DECODE_ROLE_BINDING: (Part.DECODE_ROLE, Part.DECODE_SERVICE_ACCOUNT),
     Part.WEIGHTS_CLAIM: (Part.NAMESPACE,),
-    Part.FILL: (Part.WEIGHTS_CLAIM,),
+    Part.FILL_NETWORK_POLICY: (Part.NAMESPACE,),
+    Part.FILL: (Part.WEIGHTS_CLAIM, Part.FILL_NETWORK_POLICY),
+    Part.DECODE_NETWORK_POLICY: (Part.NAMESPACE,),
+    Part.DECODE_WORKER_NETWORK_POLICY: (Part.NAMESPACE,),
     Part.DECODE_CLAIM: (Part.NAMESPACE,),
     Part.DECODE_BUDGET: (Part.NAMESPACE,),
-    Part.DECODE: (Part.DECODE_ROLE_BINDING, Part.DECODE_CLAIM, Part.FILL),
+    Part.DECODE: (
+        Part.DECODE_ROLE_BINDING,
+        Part.DECODE_NETWORK_POLICY,
+        Part.DECODE_WORKER_NETWORK_POLICY,
+        Part.DECODE_CLAIM,
+        Part.FILL,
+    ),
     Part.DECODE_AUTOSCALER: (Part.DECODE,),
     Part.DECODE_MONITOR: (Part.DECODE,),
+    Part.PREFILL_NETWORK_POLICY: (Part.NAMESPACE,),
+    Part.PREFILL_WORKER_NETWORK_POLICY: (Part.NAMESPACE,),
     Part.PREFILL_CLAIM: (Part.NAMESPACE,),
     Part.PREFILL_BUDGET: (Part.NAMESPACE,),
-    Part.PREFILL: (Part.PREFILL_CLAIM, Part.FILL),
+    Part.PREFILL: (
+        Part.PREFILL_NETWORK_POLICY,
+        Part.PREFILL_WORKER_NETWORK_POLICY,
+        Part.PREFILL_CLAIM,
+        Part.FILL,
+    ),
     Part.PREFILL_AUTOSCALER: (Part.PREFILL,),
     Part.PREFILL_MONITOR: (Part.PREFILL,),
     Part.SERVICE: (Part.NAMESPACE,),
@@ -77,10 +100,17 @@ AFTER: Mapping[Part, tuple[Part, ...]] = {
     Part.PICKER_ROLE: (Part.NAMESPACE,),
     Part.PICKER_ROLE_BINDING: (Part.PICKER_ROLE, Part.PICKER_SERVICE_ACCOUNT),
     Part.PICKER_METRICS_AUTH: (Part.PICKER_SERVICE_ACCOUNT,),
+    Part.PICKER_NETWORK_POLICY: (Part.NAMESPACE,),
     Part.PICKER_CONFIG: (Part.NAMESPACE,),
     Part.PICKER_SERVICE: (Part.NAMESPACE,),
     Part.POOL: (Part.PICKER_SERVICE,),
-    Part.PICKER: (Part.PICKER_ROLE_BINDING, Part.PICKER_METRICS_AUTH, Part.PICKER_CONFIG, Part.POOL),
+    Part.PICKER: (
+        Part.PICKER_ROLE_BINDING,
+        Part.PICKER_METRICS_AUTH,
+        Part.PICKER_NETWORK_POLICY,
+        Part.PICKER_CONFIG,
+        Part.POOL,
+    ),
     Part.DESTINATION_RULE: (Part.PICKER_SERVICE,),
     Part.HEALTH_CHECK_POLICY: (Part.POOL,),
     Part.BACKEND_POLICY: (Part.POOL,),

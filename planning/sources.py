@@ -21,6 +21,14 @@ FETCH_HOME = "/fetch"
 CLAIM_MOUNT = "/claim"
 """Where a Job has the claim that it fills."""
 _KEY_FILE = "cosign.pub"
+_ENDPOINTS = {
+    "hf": ("HF_ENDPOINT", "https://huggingface.co"),
+    "s3": ("AWS_ENDPOINT_URL", "https://s3.amazonaws.com"),
+}
+"""The variable that says where a source is asked, and the vendor's own address."""
+_TRANSPARENCY_LOG = "https://rekor.sigstore.dev"
+"""Where cosign asks for the signatures that it trusts."""
+_PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"})
 _AWS_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
@@ -43,6 +51,8 @@ class Fetch:
     """The Secret with the registry's credentials."""
     public_key: str | None
     """The Secret with the key that the ModelKit has to be signed with."""
+    asks: tuple[str, ...]
+    """Addresses that it asks, as URLs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,19 +179,37 @@ def _fetch(source: Source, item: _Item, mount: str, own: Mapping[str, EnvValue])
     secret = next(iter(model.secrets), None) if scheme(item.source) == scheme(model.source) else None
     verify = model.verify if kit else None
     env = _kit_env(item, model, secret) if kit else _download_env(source, item.source, secret)
+    every = {"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}
     return Fetch(
         name=item.container,
         image=_image(source, kit=kit, verify=verify),
         command=_command(item, model, verify),
         arguments=() if kit else (_address(item.source), item.path),
-        env=ordered({"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}, own),
+        env=ordered(every, own),
         volume=item.volume,
         mount=mount,
         sub_path=item.sub_path,
         kit=kit,
         docker_config=secret if kit else None,
         public_key=verify.secret if isinstance(verify, KeyVerification) else None,
+        asks=tuple(_asked(item.source, model, {**every, **own})),
     )
+
+
+def _asked(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[str]:
+    """Yield the URLs of whom a container asks: the source, who knows what was signed, and a proxy before them."""
+    kind = scheme(address)
+    if kind == "kit":
+        yield f"{'http' if model.insecure else 'https'}://{place(address).partition('/')[0]}"
+        if model.verify is not None:
+            yield _TRANSPARENCY_LOG
+    else:
+        told, vendor = _ENDPOINTS[kind]
+        endpoint = env.get(told)
+        yield endpoint if isinstance(endpoint, str) else vendor
+    for name, value in env.items():
+        if name.upper() in _PROXIES and isinstance(value, str):
+            yield value
 
 
 def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:

@@ -13,6 +13,8 @@ from planning.context import VariantContext
 from planning.gke import LoadBalancing
 from planning.monitoring import Monitoring
 from planning.names import CANARY, PRIMARY, Names
+from planning.network import plan as network
+from planning.network.graph import Policy
 from planning.picker import plan as picker
 from planning.picker.plan import Picker
 from planning.releases import Release, channel, unproven
@@ -61,6 +63,8 @@ class VariantPlan:
     """What the picker makes of requests."""
     monitoring: Monitoring | None
     """What is scraped; absent: nobody scrapes."""
+    policies: tuple[Policy, ...]
+    """What serving pods and picker may do; none: anything."""
     resource_id: str | None
     """The id that the interceptor bills by, on the routed Service alone."""
     domain: str
@@ -224,6 +228,7 @@ def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
     provider = None if of.gateway is None else of.gateway.provider
     roles = {name: workload.plan(context.of_role(of, name, path, role)) for name, path, role in of.roles}
     cache, decided = storage.cache_of(spec), picker.plan(of)
+    scraped = monitoring.plan(spec, roles, stack.observability.metrics)
     return VariantPlan(
         owner=of.owner,
         names=of.names,
@@ -241,7 +246,8 @@ def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
         istio=provider == "istio",
         gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
         requests=requests.of(of),
-        monitoring=monitoring.plan(spec, roles, stack.observability.metrics),
+        monitoring=scraped,
+        policies=network.plan(of, roles, decided, scraped, metered=resource_id is not None),
         resource_id=resource_id,
         domain=stack.cluster.domain,
         warnings=(*autoscaling.warnings(of), *decided.warnings),

@@ -411,6 +411,57 @@ def _routed_apart() -> dict[str, Any]:
     return tree(qwen=service, bert=UNSEEN)
 
 
+def _guarded() -> dict[str, Any]:
+    """Return who may reach whom of two roles over several nodes, of their canary, and of what fills their claims."""
+    service = {
+        "model": {"source": "hf://org/m", "endpoint": "http://hub.models:8080"},
+        "accelerator": "nvidia-h100-80gb",
+        "parallelism": {"tensor": 8, "pipeline": 3},
+        "prefill": {"parallelism": {"tensor": 8, "pipeline": 2}},
+        "endpointPicker": {"preset": "precise-prefix-cache"},
+        "canary": {"weight": 10, "prefill": None, "parallelism": {"tensor": 8}, "kvCache": {"events": True}},
+    }
+    proxy = {"env": {"HTTPS_PROXY": "http://proxy.example.com:3128"}}
+    caches = {"one": {"source": "kit://registry.example:5000/m:v1", "size": "1Gi", "fill": proxy}}
+    addresses = {"apiServerCIDRs": ["10.0.0.1/32"], "egressCIDRs": ["203.0.113.0/24", "2001:db8::/32"]}
+    return tree(qwen=service) | {
+        "caches": caches,
+        "networkPolicies": {"gatewayPods": {"app": "gateway"}, **addresses},
+        "observability": {"tracing": {"endpoint": "http://collector.monitoring.svc.cluster.local:4317"}},
+    }
+
+
+def _reached() -> dict[str, Any]:
+    """Return who may reach whom in front of pools that Google's load balancer checks, or that nobody routes to."""
+    predictor = {"trainingServer": "http://training:8000", "predictionServers": ["https://prediction.example.com"]}
+    picker = {"failureMode": "FailOpen", "failOpenReason": "any pod will do", "port": 9100}
+    kit = {"name": "org/m", "source": "kit://registry.example/m:v1", "insecure": True}
+    predicted = {"prefill": {}, "endpointPicker": {"preset": "predicted-latency", "latencyPredictor": predictor}}
+    dedicated = {"namespace": "other", "annotations": {"one": "one"}, "storage": {"type": "dedicated", "size": "1Gi"}}
+    stack = tree(
+        qwen=predicted | {"model": kit},
+        bert={"endpointPicker": picker, **dedicated},
+        unrouted={"route": {"enabled": False}, "metrics": {"decode": False, "picker": False}},
+    )
+    stack["gateway"]["provider"] = "gke"
+    return stack | {"networkPolicies": {}, "observability": {"metrics": {"type": "gmp"}}}
+
+
+def _asked() -> dict[str, Any]:
+    """Return who may reach whom where autoscaling follows what nobody was told to scrape, and requests are metered."""
+    scaling = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": METRICS}
+    picker = {
+        "failureMode": "FailOpen",
+        "failOpenReason": "any pod will do",
+        "flowControl": {"defaultRequestTTL": "1h"},
+    }
+    model = {"name": "org/m", "source": "s3://bucket/m", "endpoint": "http://10.0.0.7:9000"}
+    service = {"model": model, "autoscaling": scaling, "endpointPicker": picker, "prefill": {}}
+    stack = tree(qwen=service) | PROMETHEUS | {"interceptor": {"mode": "label", "namespace": "metering"}}
+    del stack["gateway"]["namespace"]
+    return stack | {"networkPolicies": {"prometheusNamespace": "prometheus", "gatewayPods": {"app": "gateway"}}}
+
+
 VARIED = {
     "plain": _plain(),
     "apart": _apart(),
@@ -439,6 +490,9 @@ VARIED = {
     "routed-apart": _routed_apart(),
     "scraped": _scraped(),
     "collected": _collected(),
+    "guarded": _guarded(),
+    "reached": _reached(),
+    "asked": _asked(),
 }
 """Valid stacks that between them reach every field."""
 

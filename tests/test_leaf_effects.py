@@ -36,7 +36,7 @@ TEXTS = [
     "edited", "7s", "7m", "9h", "77Gi", "170Gi", "100Mi", "7", "0.5", "/edited", "--edited", "edited.example.com",
     "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3", "tests/facts/complete.json",
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
-    "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited",
+    "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited",
     "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]

@@ -16,9 +16,12 @@ from models.source import scheme
 from models.stack import Stack
 from models.storage import Cache, Dedicated, Ephemeral, Existing, Fill, Shared
 from models.vocabulary import amount
-from planning import environment, lifecycle, names, resources, sources
+from planning import environment, labels, lifecycle, names, resources, sources
 from planning.context import VariantContext
 from planning.environment import EnvValue
+from planning.network import graph
+from planning.network.graph import Pods, Policy
+from planning.order import Part
 from planning.releases import Release
 from planning.sources import Fetch, Kept
 
@@ -86,6 +89,8 @@ class StoragePlan:
     claim: ClaimPlan | None
     """Absent: it exists."""
     fill: FillPlan
+    policy: Policy | None
+    """Whom the Job may reach; absent: anybody."""
     prefix: str = ""
     """What the logical names begin with, below the component's."""
 
@@ -132,7 +137,8 @@ def of_variant(context: VariantContext) -> StoragePlan | None:
     size = context.spec.model.size
     claim = _claim(job.claim, storage, size, context.stack) if isinstance(storage, Dedicated) else None
     fill = _fill(job, context.stack, context.release)
-    return StoragePlan(context.owner, own.service, own.namespace, job.folder, claim, fill)
+    policy = _policy(own.namespace, fill, context.stack)
+    return StoragePlan(context.owner, own.service, own.namespace, job.folder, claim, fill, policy)
 
 
 def of_cache(key: str, stack: Stack, release: Release) -> StoragePlan:
@@ -140,7 +146,10 @@ def of_cache(key: str, stack: Stack, release: Release) -> StoragePlan:
     cache = stack.caches[key]
     job = cache_job(key, cache)
     claim, fill = _claim(job.claim, cache, cache.size, stack), _fill(job, stack, release)
-    return StoragePlan(cache_owner(key), names.cache(key), stack.namespace, job.folder, claim, fill, prefix=f"{key}-")
+    policy = _policy(stack.namespace, fill, stack)
+    return StoragePlan(
+        cache_owner(key), names.cache(key), stack.namespace, job.folder, claim, fill, policy, prefix=f"{key}-"
+    )
 
 
 def cache_owner(key: str) -> str:
@@ -244,6 +253,15 @@ def _fill(job: Job, stack: Stack, release: Release) -> FillPlan:
         deadline=deadline,
         wait=deadline + lifecycle.WAIT_MARGIN,
     )
+
+
+def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
+    """Return what the pods of a Job may do: ask for the weights. Nobody asks them anything."""
+    if stack.network_policies is None:
+        return None
+    pods = Pods(namespace, {labels.JOB: fill.name})
+    edges = (graph.names(pods), *graph.fetching(pods, fill.fetch.asks, stack))
+    return graph.policy(Part.FILL_NETWORK_POLICY, fill.name, pods, edges)
 
 
 def fetch(job: Job, stack: Stack, release: Release, env: Mapping[str, EnvValue]) -> Fetch:

@@ -17,6 +17,7 @@ from tests.invariants import (
     identity,
     lifetime,
     monitoring,
+    network,
     objects,
     picker,
     placement,
@@ -42,6 +43,7 @@ _MODULES = (
     objects,
     scaling,
     monitoring,
+    network,
 )
 
 
@@ -67,6 +69,7 @@ def violations(stack: Mapping[str, Any], rendered: list[Manifest]) -> Iterator[s
     yield from objects.what_is_the_interceptors_carries_its_marks(stack, index)
     for owner in storage.caches(stack):
         yield from _guarded("a cache is kept", storage.are_kept(owner, index))
+        yield from _guarded("a cache is filled", network.a_job_may_ask_for_weights(owner, index))
     for wish in wishes(stack, index):
         yield from _of_a_variant(wish, index)
 

@@ -61,6 +61,9 @@ METRICS = {
 }
 """vLLM's gauges."""
 
+FRONT_ENDS = ("35.191.0.0/16", "130.211.0.0/22", "2600:2d00:1:1::/64", "2600:2d00:1:b029::/64")
+"""Whence Google's load balancers ask and check."""
+
 READ = ["get", "list", "watch"]
 DROPPED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 SEALED = DROPPED | {"readOnlyRootFilesystem": True}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.invariants import monitoring, routing, storage
+from tests.invariants import monitoring, network, routing, storage
 from tests.invariants.wishes import Wish, wishes
 from tests.invariants.world import Place, World, marks, same
 
@@ -71,6 +71,7 @@ def _of_a_variant(wish: Wish) -> Iterator[tuple[Place, str]]:
     if wish.say("endpointPicker", "metricsAuth", default=True):
         yield ("ClusterRoleBinding", f"inference-stacks:{place}:{picker}", None), "endpoint-picker"
     yield from monitoring.places(wish)
+    yield from network.places(wish)
     if wish.provider == "istio" and wish.picker_tls["type"] != "none":
         yield ("DestinationRule", picker, place), "endpoint-picker"
     yield from ((one, "route") for one in routing.places(wish))

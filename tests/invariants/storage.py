@@ -82,6 +82,8 @@ def places(owner: Owner) -> Iterator[Place]:
     if owner.makes_a_claim:
         yield ("PersistentVolumeClaim", owner.claim, owner.namespace)
     yield ("Job", owner.job, owner.namespace)
+    if "networkPolicies" in owner.stack:
+        yield ("NetworkPolicy", owner.job, owner.namespace)
 
 
 def weights_of_a_variant_are_kept(world: World) -> Iterator[str]:
@@ -164,7 +166,7 @@ def _pod(owner: Owner, spec: Mapping[str, Any]) -> Iterator[str]:
     expected |= {"imagePullSecrets": own} if (own := owner.pod.get("imagePullSecrets")) else {}
     rest = {key: value for key, value in spec.items() if key not in {"containers", "volumes"}}
     yield from same(f"{owner.job} pod", rest, expected)
-    item = _item(owner)
+    item = weights_of(owner)
     volumes = {"model": {"persistentVolumeClaim": {"claimName": owner.claim}}}
     yield from named(f"{owner.job} volumes", spec["volumes"], volumes | opening([item]))
     (container,) = spec["containers"]
@@ -176,7 +178,7 @@ def _pod(owner: Owner, spec: Mapping[str, Any]) -> Iterator[str]:
     yield from brings(owner.job, item, container, account, {CLAIM: {"name": "model"} | below}, _env(owner))
 
 
-def _item(owner: Owner) -> Item:
+def weights_of(owner: Owner) -> Item:
     """Return the weights as the Job sees them: a folder of the claim."""
     wish = Wish({**owner.stack, "defaults": {}, "services": {"job": {"model": owner.model}}}, "job")
     name = "model-unpack" if wish.scheme == "kit" else "model-download"

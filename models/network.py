@@ -1,0 +1,67 @@
+"""Who may reach whom: the words for NetworkPolicies."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from models.base import Spec
+from models.vocabulary import DnsLabel, Items, LabelKey, LabelValue, refuse
+
+_CIDR = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9A-Fa-f:]+(:[0-9]{1,3}(\.[0-9]{1,3}){3})?)/(0|[1-9][0-9]{0,2})"
+
+
+@dataclass(frozen=True, slots=True)
+class _CidrShape:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(_checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(schema) | {"pattern": f"^(?:{_CIDR})$"}
+
+
+def _checked(value: str) -> str:
+    network = _network(value)
+    if network is None:
+        raise refuse("is not a range of addresses", "write address/length, such as 10.96.0.1/32")
+    if network.network_address != ipaddress.ip_address(value.partition("/")[0]):
+        raise refuse("has an address inside of the range", f"write {network}")
+    return value
+
+
+def _network(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    """Read CIDR notation; a mask in dots, as in 10.0.0.0/255.0.0.0, is none."""
+    if re.fullmatch(_CIDR, value) is None:
+        return None
+    try:
+        return ipaddress.ip_network(value, strict=False)
+    except ValueError:
+        return None
+
+
+Cidr = Annotated[str, _CidrShape()]
+
+
+class NetworkPolicies(Spec):
+    """NetworkPolicies from the known graph, with default deny of all else; policies of your own add to them.
+
+    DNS is asked in kube-system. A Service inside of the cluster is let through to its namespace on the port in its
+    address, which has to be the one that its pods listen on.
+    """
+
+    gateway_pods: dict[LabelKey, LabelValue] = Field(
+        default={}, examples=[{"gateway.networking.k8s.io/gateway-name": "inference-gateway"}]
+    )
+    """Labels of the gateway's pods, in its namespace; absent: any pod there. The load balancer of gke has none: its
+    front ends' addresses are let in, and a proxy-only subnet needs a policy of your own."""
+    prometheus_namespace: DnsLabel = "monitoring"
+    """Namespace of what scrapes; metrics.type gmp has its own."""
+    api_server_cidrs: Items[Cidr] = Field(default=(), alias="apiServerCIDRs", examples=[["10.0.0.10/32"]])
+    """Addresses of the API server behind its Service, on any port; absent: any address on ports 443 and 6443."""
+    egress_cidrs: Items[Cidr] = Field(default=(), alias="egressCIDRs", examples=[["203.0.113.0/24"]])
+    """Addresses outside of the cluster that models are fetched from and traces are sent to, on port 443 and the ports
+    that are written in endpoints; absent: any address."""
