@@ -75,6 +75,7 @@ def test_the_outputs_are_the_contract():
                 "weight": 100,
                 "primary": {
                     "pool": {"group": "inference.networking.k8s.io", "name": "qwen"},
+                    "objectives": [],
                     "serviceHost": "qwen.models.svc.cluster.local:8000",
                     "endpointPickerHost": "qwen-epp.models.svc.cluster.local:9002",
                     "roles": {
