@@ -2,13 +2,11 @@
 
 import argparse
 import sys
-from pathlib import Path
 
 from cli import schema
 from cli.render import render
 from facts import cluster
 from models.problems import ConfigError
-from models.stack import Cluster
 from planning.facts import Unknown
 
 
@@ -42,11 +40,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _facts(context: str | None) -> int:
-    read = cluster.read(Cluster(), cluster.Access(None, context), Path.cwd())
+    read = cluster.read_all(cluster.Access(None, context))
+    for name, part in (("apis", read.apis), ("gateways", read.gateways), ("routes", read.routes)):
+        if isinstance(part, Unknown):
+            print(f"{name}: {part.reason}", file=sys.stderr)
     if isinstance(read.apis, Unknown):
-        print(read.apis.reason, file=sys.stderr)
         return 1
-    sys.stdout.write(cluster.to_json(read.apis))
+    sys.stdout.write(cluster.to_json(read))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Reads a cluster's API discovery and its pools, with the kubeconfig's own credentials and a deadline."""
+"""Reads a cluster's kinds, Gateways, routes and pools, with the kubeconfig's own credentials and a deadline."""
 
 import http
 import importlib
@@ -6,15 +6,27 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import yaml
+from pydantic import TypeAdapter
 
+from facts import gateways
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
-from planning.facts import NOTHING_READ, ClusterFacts, Pools, Served, Unknown
+from planning.facts import (
+    NOTHING_READ,
+    ClusterFacts,
+    GatewayRef,
+    Gateways,
+    LiveGateway,
+    Pools,
+    Routes,
+    Served,
+    Unknown,
+)
 from planning.picker.plan import POOL_GROUP
 
 Read = TypeVar("Read")
@@ -22,6 +34,11 @@ Read = TypeVar("Read")
 _DEADLINE_SECONDS = 15
 _ATTEMPTS, _PAUSE_SECONDS = 3, 0.5
 """A connection that breaks once is no fact about the cluster."""
+_JSON = "application/json"
+_GATEWAY_API = f"/apis/{gateways.GROUP}/v1"
+_PAGE = "500"
+"""Objects that are asked for at a time."""
+_NOTHING: Mapping[str, str] = {}
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -30,6 +47,7 @@ class _RefusedError(Exception):
 
     def __init__(self, status: int) -> None:
         super().__init__(f"it answered {status}")
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +58,45 @@ class Access:
     context: str | None
 
 
-def read(spec: Cluster, access: Access, root: Path) -> ClusterFacts:
-    """Read the facts that the configuration asks for; paths are relative to `root`. Never raises for a failed read."""
+def read(spec: Cluster, access: Access, root: Path, used: Iterable[GatewayRef] = ()) -> ClusterFacts:
+    """Read the facts that the configuration asks for; paths are relative to `root`. Never raises for a failed read.
+
+    Of Gateways those in use are read, with the routes that attach to them.
+    """
     if isinstance(spec.facts, NoFacts):
         return NOTHING_READ
     if isinstance(spec.facts, FileFacts):
         return from_file(root / spec.facts.path)
-    return _live(access)
+    return _live(access, frozenset(used))
+
+
+def read_all(access: Access) -> ClusterFacts:
+    """Read what any stack may want to know of a cluster. Never raises for a failed read."""
+    return _live(access, None)
 
 
 def from_file(path: Path) -> ClusterFacts:
     """Read facts that `python -m cli facts` wrote."""
     try:
-        served = json.loads(path.read_text(encoding="utf-8"))["apis"]
-        return ClusterFacts(apis=Served(frozenset(map(str, served))))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        kinds = Served(frozenset(map(str, content["apis"])))
+        return ClusterFacts(kinds, _part(path, content, Gateways), _part(path, content, Routes))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        return ClusterFacts(apis=Unknown(f"{path.name} could not be read ({type(error).__name__})"))
+        failed = Unknown(f"{path.name} could not be read ({type(error).__name__})")
+        return ClusterFacts(failed, failed, failed)
 
 
-def to_json(served: Served) -> str:
-    """Return facts as the text of a facts file."""
-    return json.dumps({"apis": sorted(served.kinds)}, indent=1) + "\n"
+def _part(path: Path, content: Mapping[str, Any], part: type[Read]) -> Read | Unknown:
+    """Return a part of a facts file, which one that was written without it does not know."""
+    name = part.__name__.lower()
+    return TypeAdapter(part).validate_python(content) if name in content else Unknown(f"{path.name} has no {name}")
+
+
+def to_json(facts: ClusterFacts) -> str:
+    """Return facts as the text of a facts file, without what is unknown."""
+    apis = {} if isinstance(facts.apis, Unknown) else {"apis": sorted(facts.apis.kinds)}
+    parts = (asdict(part) for part in (facts.gateways, facts.routes) if not isinstance(part, Unknown))
+    return json.dumps({**apis, **{name: each for part in parts for name, each in part.items()}}, indent=1) + "\n"
 
 
 def name(access: Access) -> str | None:
@@ -96,9 +132,28 @@ def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | U
     return _within_deadline(reading)
 
 
-def _live(access: Access) -> ClusterFacts:
-    found = _within_deadline(lambda: _discover(access))
-    return ClusterFacts(apis=found if isinstance(found, Unknown) else Served(found))
+def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
+    """Read kinds and, of the Gateways in use or else of all, what they and their routes are."""
+
+    def reading() -> ClusterFacts:
+        with _client(access) as api:
+            kinds = Served(_discover(api))
+            if used is not None and not used:
+                return ClusterFacts(kinds)
+            return ClusterFacts(
+                kinds, _unless_refused(lambda: _gateways(api, used)), _unless_refused(lambda: _routes(api, used))
+            )
+
+    found = _within_deadline(reading)
+    return ClusterFacts(found, found, found) if isinstance(found, Unknown) else found
+
+
+def _unless_refused(reading: Callable[[], Read]) -> Read | Unknown:
+    """Read what not everybody may."""
+    try:
+        return reading()
+    except _RefusedError as error:
+        return Unknown(f"the cluster could not be read ({error})")
 
 
 def _within_deadline(reading: Callable[[], Read]) -> Read | Unknown:
@@ -147,24 +202,61 @@ def _client(access: Access) -> Any:  # noqa: ANN401, the client is untyped
     return client.ApiClient(settings)
 
 
-def _discover(access: Access) -> frozenset[str]:
-    with _client(access) as api:
-        return frozenset(kind for path in ("/api", "/apis") for kind in _kinds(_get(api, path, _AGGREGATED)))
+def _discover(api: Any) -> frozenset[str]:  # noqa: ANN401, untyped
+    return frozenset(kind for path in ("/api", "/apis") for kind in _kinds(_get(api, path, _AGGREGATED)))
+
+
+def _gateways(api: Any, used: Collection[GatewayRef] | None) -> Gateways:  # noqa: ANN401, untyped
+    """Read Gateways one by one where some are in use, because fewer may look at those of every namespace."""
+    if used is None:
+        return Gateways(tuple(map(gateways.gateway, _listed(api, f"{_GATEWAY_API}/gateways"))))
+    found = list[LiveGateway]()
+    for one in sorted(used):
+        if (one.group, one.kind) != (gateways.GROUP, gateways.KIND):
+            continue
+        try:
+            item = _get(api, f"{_GATEWAY_API}/namespaces/{one.namespace}/gateways/{one.name}", _JSON)
+        except _RefusedError as error:
+            if error.status != http.HTTPStatus.NOT_FOUND:
+                raise
+        else:
+            found.append(gateways.gateway(item))
+    return Gateways(tuple(found))
+
+
+def _routes(api: Any, used: Collection[GatewayRef] | None) -> Routes:  # noqa: ANN401, untyped
+    found = map(gateways.route, _listed(api, f"{_GATEWAY_API}/httproutes"))
+    return Routes(tuple(one for one in found if used is None or any(to.gateway in used for to in one.parents)))
+
+
+def _listed(api: Any, path: str) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401, untyped
+    """Yield the objects of a list, page by page."""
+    more = ""
+    while True:
+        page = _get(api, path, _JSON, {"limit": _PAGE, **({"continue": more} if more else {})})
+        yield from page["items"]
+        more = page.get("metadata", {}).get("continue", "")
+        if not more:
+            return
 
 
 def _pools(api: Any, namespace: str) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:  # noqa: ANN401, untyped
     """Yield place and selector of each."""
-    found = _get(api, f"/apis/{POOL_GROUP}/v1/namespaces/{namespace}/inferencepools", "application/json")
+    found = _get(api, f"/apis/{POOL_GROUP}/v1/namespaces/{namespace}/inferencepools", _JSON)
     for one in found["items"]:
         selector = one["spec"].get("selector", {}).get("matchLabels", {})
         yield (namespace, one["metadata"]["name"]), {str(key): str(value) for key, value in selector.items()}
 
 
-def _get(api: Any, path: str, accepted: str) -> Mapping[str, Any]:  # noqa: ANN401, the client is untyped
-    response = api.call_api(
-        *api.param_serialize("GET", path, header_params={"Accept": accepted}, auth_settings=["BearerToken"]),
-        _request_timeout=_DEADLINE_SECONDS,
+def _get(api: Any, path: str, accepted: str, query: Mapping[str, str] = _NOTHING) -> Mapping[str, Any]:  # noqa: ANN401, untyped
+    request = api.param_serialize(
+        "GET",
+        path,
+        query_params=list(query.items()),
+        header_params={"Accept": accepted},
+        auth_settings=["BearerToken"],
     )
+    response = api.call_api(*request, _request_timeout=_DEADLINE_SECONDS)
     response.read()
     if response.status != http.HTTPStatus.OK:
         raise _RefusedError(response.status)

@@ -82,6 +82,7 @@ class Routes:
 class LiveGateway:
     """A Gateway that is there."""
 
+    ref: GatewayRef
     accepted: bool
     """Whether a controller has taken it on (condition Accepted)."""
     programmed: bool
@@ -92,9 +93,9 @@ class LiveGateway:
 
 @dataclass(frozen=True, slots=True)
 class Gateways:
-    """The Gateways that were asked for; those that are not there are absent."""
+    """The Gateways that are there, of those that were asked for."""
 
-    found: Mapping[GatewayRef, LiveGateway]
+    gateways: tuple[LiveGateway, ...]
 
 
 _NOT_ASKED = Unknown("it was not asked for")
