@@ -1,5 +1,6 @@
 """The composition root: reads the configuration, decides, checks, registers, exports."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from models.problems import ConfigError
 from models.stack import Cluster
 from planning import outputs, preflight, transition
 from planning import stack as planning
+from planning.facts import ClusterFacts
 from planning.order import Part
+from planning.routes import collisions, waits
+from planning.routes.waits import Waits
 from planning.stack import ServicePlan, StackPlan, VariantPlan
 
 _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
@@ -29,15 +33,18 @@ def main() -> None:
     try:
         loaded = _asked(_configuration())
         plan = planning.plan(loaded)
-        components = render(plan)
+        access = cluster.Access(pulumi.Config().get("kubeconfig"), loaded.stack.cluster.context)
+        facts = cluster.read(loaded.stack.cluster, access, Path.cwd(), waits.gateways(plan.routes))
+        awaited = waits.decide(plan.routes, facts.gateways)
+        components = render(plan, awaited.routes)
         validation.check(objects(components))
     except ConfigError as error:
         raise _stop("The configuration is mistaken", str(error).splitlines()) from None
-    access = cluster.Access(pulumi.Config().get("kubeconfig"), loaded.stack.cluster.context)
-    digest = _preflight(loaded, components, access)
-    _announce(plan, loaded.stack.cluster, access)
+    needed = {one.api for one in objects(components)}
+    _preflight(loaded, plan, facts, needed)
+    _announce(plan, awaited, loaded.stack.cluster, access)
     registry = _register(plan, components, _provider(loaded.stack.cluster, access))
-    _export(plan, registry, digest)
+    _export(plan, awaited, registry, facts.digest(needed, awaited.gateways))
 
 
 def _configuration() -> Loaded:
@@ -60,20 +67,21 @@ def _stop(headline: str, problems: list[str]) -> pulumi.RunError:
     return pulumi.RunError(f"{headline}, nothing was changed:\n" + "\n".join(f"  - {problem}" for problem in problems))
 
 
-def _preflight(loaded: Loaded, components: tuple[Component, ...], access: cluster.Access) -> str | None:
-    """Check the cluster's kinds and return the digest of the facts that were used."""
-    needed = {one.api for one in objects(components)}
-    facts = cluster.read(loaded.stack.cluster, access, Path.cwd())
-    verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
-    for warning in verdict.warnings:
+def _preflight(loaded: Loaded, plan: StackPlan, facts: ClusterFacts, needed: Collection[str]) -> None:
+    """Check the cluster's kinds, and its routes."""
+    mode = loaded.stack.checks.preflight
+    verdicts = preflight.kinds(needed, facts, mode), collisions.with_cluster(plan.routes, facts.routes, mode)
+    for warning in (warning for verdict in verdicts for warning in verdict.warnings):
         pulumi.log.warn(warning)
-    if verdict.errors:
-        raise _stop("The cluster lacks what this stack needs", list(verdict.errors))
-    return facts.digest(needed)
+    errors = [error for verdict in verdicts for error in verdict.errors]
+    if errors:
+        raise _stop("The cluster is not as this stack needs it", errors)
 
 
-def _announce(plan: StackPlan, spec: Cluster, access: cluster.Access) -> None:
+def _announce(plan: StackPlan, awaited: Waits, spec: Cluster, access: cluster.Access) -> None:
     """Say what a change means that the list of operations does not tell."""
+    for line in awaited.warnings:
+        pulumi.log.warn(line)
     if transition.has_generations(plan):
         used = {service.primary.names.namespace for service in plan.services}
         for line in transition.announced(plan, cluster.pools(spec, access, used)):
@@ -112,12 +120,13 @@ def _register(plan: StackPlan, components: tuple[Component, ...], provider: k8s.
     return registry
 
 
-def _export(plan: StackPlan, registry: Registry, digest: str | None) -> None:
+def _export(plan: StackPlan, waited: Waits, registry: Registry, digest: str | None) -> None:
     """Export the contract; a service is ready once everything that is awaited for it has been."""
-    contract: dict[str, Any] = outputs.stack(plan, digest)
+    contract: dict[str, Any] = outputs.stack(plan, digest, waited.routes)
     for service in plan.services:
         owners = {one.owner for one in service.variants}
-        awaited = [one for at, one in registry.items() if at.owner in owners and at.part in _AWAITED]
+        parts = _AWAITED | ({Part.ROUTE} if service.key in waited.routes else set[Part]())
+        awaited = [one for at, one in registry.items() if at.owner in owners and at.part in parts]
         contract["services"][service.key]["ready"] = pulumi.Output.all(*[one.urn for one in awaited]).apply(bool)
     for name, value in contract.items():
         pulumi.export(name, value)

@@ -1,6 +1,7 @@
 """`render`: the objects of a stack as YAML, in the order of their registration, byte for byte the same each time."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +15,9 @@ from manifests.stack import objects
 from manifests.stack import render as render_stack
 from models.load import load
 from planning import stack as planning
-from planning.facts import NOTHING_READ
+from planning.facts import NOTHING_READ, ClusterFacts
+from planning.routes import waits
+from planning.routes.waits import Waits
 from planning.stack import StackPlan
 
 _WIDE = 10_000
@@ -41,22 +44,26 @@ def render(file_or_stack: str, facts_file: str | None) -> str:
 
     Raises `ConfigError` with every mistake of the user.
     """
-    plan, rendered = stackfile.parse(stackfile.locate(file_or_stack)).judged(_rendered)
-    everything = [one.manifest for one in rendered]
     facts = NOTHING_READ if facts_file is None else cluster.from_file(Path(facts_file))
-    digest = facts.digest(f"{one['apiVersion']}/{one['kind']}" for one in everything)
+    told = facts_file is not None
+    plan, awaited, rendered = stackfile.parse(stackfile.locate(file_or_stack)).judged(partial(_rendered, facts))
+    for warning in awaited.warnings if told else ():
+        sys.stderr.write(f"warning: {warning}\n")
+    everything = [one.manifest for one in rendered]
+    digest = facts.digest((f"{one['apiVersion']}/{one['kind']}" for one in everything), awaited.gateways)
     header = f"# release: {plan.release}\n# facts: {digest or 'none'}\n# objects: {len(everything)}\n"
     documents = [yaml.dump(dict(one), Dumper=_Dumper, sort_keys=False, width=_WIDE) for one in everything]
     return header + "".join(f"---\n{document}" for document in documents)
 
 
-def _rendered(tree: object) -> tuple[StackPlan, list[Rendered]]:
+def _rendered(facts: ClusterFacts, tree: object) -> tuple[StackPlan, Waits, list[Rendered]]:
     known, warnings = sizes.asked(load(tree))
     for warning in warnings:
         sys.stderr.write(f"warning: {warning}\n")
     plan = planning.plan(known)
     for warning in plan.warnings:
         sys.stderr.write(f"warning: {warning}\n")
-    rendered = list(objects(render_stack(plan)))
+    awaited = waits.decide(plan.routes, facts.gateways)
+    rendered = list(objects(render_stack(plan, awaited.routes)))
     validation.check(rendered)
-    return plan, rendered
+    return plan, awaited, rendered

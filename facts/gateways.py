@@ -10,7 +10,7 @@ GROUP = "gateway.networking.k8s.io"
 KIND = "Gateway"
 _ANY_PATH = {"type": "PathPrefix", "value": "/"}
 _EVERY: Mapping[str, Any] = {}
-"""A match that is left out, which every request has."""
+"""A rule, or a match, that is left out: it takes every request."""
 
 
 def gateway(item: Mapping[str, Any]) -> LiveGateway:
@@ -28,7 +28,7 @@ def gateway(item: Mapping[str, Any]) -> LiveGateway:
 def route(item: Mapping[str, Any]) -> LiveRoute:
     """Return where an HTTPRoute attaches to, and which requests it asks for."""
     at, spec = item["metadata"], item["spec"]
-    matches = (match for rule in spec.get("rules", ()) for match in rule.get("matches") or [_EVERY])
+    matches = (match for rule in spec.get("rules") or [_EVERY] for match in rule.get("matches") or [_EVERY])
     return LiveRoute(
         namespace=at["namespace"],
         name=at["name"],

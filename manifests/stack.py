@@ -1,10 +1,10 @@
 """Every object of a stack, grouped by the component that registers it, each after what it needs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from manifests import gke, monitoring, picker, requests, routing, serving, storage
+from manifests import gke, monitoring, picker, requests, routing, serving, storage, waits
 from manifests.objects import Rendered, metadata
 from planning import labels
 from planning.order import AFTER, Id, Part
@@ -33,9 +33,9 @@ class Component:
     """The plan that they are rendered from, where they are one service's or one variant's."""
 
 
-def render(plan: StackPlan) -> tuple[Component, ...]:
-    """Render a stack."""
-    components = tuple(component for component in _components(plan) if component.objects)
+def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
+    """Render a stack, in which the routes of some services, by their keys, are awaited."""
+    components = tuple(component for component in _components(plan, awaited) if component.objects)
     by_part = _by_part(objects(components))
     fillers = {one.owner: one.weights_of for service in plan.services for one in service.variants}
     return tuple(
@@ -52,7 +52,7 @@ def objects(components: Iterable[Component]) -> Iterator[Rendered]:
         yield from component.objects
 
 
-def _components(plan: StackPlan) -> Iterator[Component]:
+def _components(plan: StackPlan, awaited: Collection[str]) -> Iterator[Component]:
     yield Component(ComponentType.NAMESPACES, "namespace", tuple(_namespace(plan, name) for name in plan.namespaces))
     cached = tuple(one for cache in plan.caches for one in storage.objects(cache, plan.labels, {}))
     yield Component(ComponentType.CACHES, "caches", cached)
@@ -63,7 +63,7 @@ def _components(plan: StackPlan) -> Iterator[Component]:
             every = (*picker.objects(variant), *gke.objects(variant), *monitoring.of_picker(variant))
             picked = tuple(_marked(every, variant.generation_mark))
             yield Component(ComponentType.EPP, f"{service.key}-{variant.mark}epp", picked, variant)
-    yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan)))
+    yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan, awaited)))
 
 
 def _serving(variant: VariantPlan) -> Iterator[Rendered]:
@@ -88,7 +88,7 @@ def _namespace(plan: StackPlan, name: str) -> Rendered:
     return Rendered(Id(name, Part.NAMESPACE), manifest, name)
 
 
-def _routing(plan: StackPlan) -> Iterator[Rendered]:
+def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
     for grant in plan.grants:
         yield from routing.interceptor(grant, plan.labels)
     for service in plan.services:
@@ -98,7 +98,8 @@ def _routing(plan: StackPlan) -> Iterator[Rendered]:
             yield routing.mirror_grant(service)
     for service in plan.services:
         if service.route is not None:
-            yield routing.route(service, service.route)
+            made = routing.route(service, service.route)
+            yield waits.accepted(made, service.route.parent.name) if service.key in awaited else made
 
 
 _ByPart = Mapping[tuple[str, Part], list[Id]]

@@ -1,5 +1,6 @@
 """What a stack gives back to other repositories: contract version 1, plain JSON, arrays sorted."""
 
+from collections.abc import Collection
 from typing import Any
 
 from planning.routes.records import Route
@@ -11,17 +12,20 @@ _SCHEMES = {80: "http", 443: "https"}
 """What a listener's port says about its protocol; any other says nothing, and then no URL is claimed."""
 
 
-def stack(plan: StackPlan, facts_digest: str | None) -> dict[str, Any]:
-    """Return the stack's outputs, all but `ready`, which only a deployment run can tell."""
+def stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str] = ()) -> dict[str, Any]:
+    """Return the stack's outputs, all but `ready`, which only a deployment run can tell.
+
+    Of the services whose keys are in `awaited`, the run waits for the route, too.
+    """
     return {
         "contractVersion": CONTRACT_VERSION,
         "release": plan.release,
         "factsDigest": facts_digest,
-        "services": {service.key: _service(service) for service in plan.services},
+        "services": {service.key: _service(service, with_route=service.key in awaited) for service in plan.services},
     }
 
 
-def _service(service: ServicePlan) -> dict[str, Any]:
+def _service(service: ServicePlan, *, with_route: bool) -> dict[str, Any]:
     route, primary = service.route, service.primary
     return {
         "name": primary.names.base,
@@ -36,7 +40,7 @@ def _service(service: ServicePlan) -> dict[str, Any]:
         "canary": None if service.canary is None else _canary(service.canary, service.share.canary),
         "profile": None,
         "interceptor": _interceptor(primary),
-        "awaited": ["endpointPicker", "workload"],
+        "awaited": ["endpointPicker", *(["route"] if with_route else []), "workload"],
         "message": "",
         "warnings": sorted(service.warnings),
     }

@@ -166,6 +166,11 @@ class StackPlan:
     """Facts of the release that are used and that nobody has proven."""
 
     @property
+    def routes(self) -> tuple[Route, ...]:
+        """Return the routes of all services that have one."""
+        return tuple(one.route for one in self.services if one.route is not None)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Return what works, and what whoever wrote it should know; each begins with where it is."""
         told = (f"services.{service.key}.{warning}" for service in self.services for warning in service.warnings)

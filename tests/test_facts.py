@@ -11,7 +11,20 @@ import yaml
 from facts import cluster
 from facts.cluster import Access
 from models.stack import Cluster, FileFacts, NoFacts
-from planning.facts import NOTHING_READ, Pools, Served, Unknown
+from planning.facts import (
+    NOTHING_READ,
+    ClusterFacts,
+    GatewayRef,
+    Gateways,
+    LiveGateway,
+    LiveRoute,
+    ParentRef,
+    Pools,
+    RouteMatch,
+    Routes,
+    Served,
+    Unknown,
+)
 
 
 def discovery(*kinds):
@@ -28,7 +41,49 @@ def discovery(*kinds):
 
 
 POOL = {"spec": {"selector": {"matchLabels": {"inference-stacks.io/service": "qwen"}}}}
+GATEWAY_API = "gateway.networking.k8s.io"
+USED, ABSENT = (GatewayRef(GATEWAY_API, "Gateway", "gateways", name) for name in ("public", "absent"))
+PUBLIC = {
+    "metadata": {"namespace": "gateways", "name": "public"},
+    "status": {
+        "conditions": [
+            {"type": "Accepted", "status": "True", "reason": "Accepted"},
+            {"type": "Programmed", "status": "False", "reason": "AddressNotAssigned", "message": "no address yet"},
+        ]
+    },
+}
+PENDING = {
+    "metadata": {"namespace": "gateways", "name": "pending"},
+    "status": {"conditions": [{"type": "Accepted", "status": "Unknown", "reason": "Pending"}]},
+}
+EXACT = {
+    "method": "GET",
+    "path": {"type": "Exact", "value": "/b"},
+    "headers": [{"name": "x-b", "value": "1"}, {"name": "x-a", "type": "RegularExpression", "value": "2"}],
+}
+CHAT = {
+    "metadata": {
+        "namespace": "chat",
+        "name": "qwen",
+        "labels": {"app.kubernetes.io/part-of": "inference-stacks"},
+    },
+    "spec": {
+        "parentRefs": [
+            {"name": "public", "namespace": "gateways", "sectionName": "https"},
+            {"name": "own", "group": "", "kind": "Service", "port": 80},
+        ],
+        "hostnames": ["llm.example.com"],
+        "rules": [{"matches": [{"path": {"value": "/a"}}, EXACT]}, {"backendRefs": []}],
+    },
+}
+BARE = {"metadata": {"namespace": "gateways", "name": "bare"}, "spec": {"parentRefs": [{"name": "public"}]}}
+OTHER = {"metadata": {"namespace": "chat", "name": "other"}, "spec": {"parentRefs": [{"name": "public"}]}}
+ROUTES = f"/apis/{GATEWAY_API}/v1/httproutes?limit=500"
 ANSWERS = {
+    f"/apis/{GATEWAY_API}/v1/namespaces/gateways/gateways/public": PUBLIC,
+    f"/apis/{GATEWAY_API}/v1/gateways?limit=500": {"items": [PUBLIC, PENDING]},
+    ROUTES: {"items": [CHAT], "metadata": {"continue": "more"}},
+    f"{ROUTES}&continue=more": {"items": [BARE, OTHER], "metadata": {"continue": ""}},
     "/apis/inference.networking.k8s.io/v1/namespaces/models/inferencepools": {
         "items": [POOL | {"metadata": {"name": "qwen"}}, {"metadata": {"name": "bare"}, "spec": {}}]
     },
@@ -43,10 +98,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.seen.append(self.headers.get("Authorization"))
         if self.server.hang is not None:
             self.server.hang.wait(30)
-        status = 200 if self.headers.get("Authorization") == "Bearer right" else 403
-        self.send_response(status)
+        allowed = self.headers.get("Authorization") == "Bearer right" and self.path not in self.server.refused
+        self.send_response(403 if not allowed else 200 if self.path in ANSWERS else 404)
         self.end_headers()
-        self.wfile.write(json.dumps(ANSWERS[self.path]).encode())
+        self.wfile.write(json.dumps(ANSWERS.get(self.path)).encode())
 
     def log_message(self, *arguments):
         pass
@@ -55,7 +110,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     one = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    one.seen, one.hang = [], None
+    one.seen, one.hang, one.refused = [], None, set()
     threading.Thread(target=one.serve_forever, daemon=True).start()
     yield one
     if one.hang is not None:
@@ -129,17 +184,26 @@ def test_no_cluster_at_all_is_unknown(monkeypatch, tmp_path):
     assert isinstance(found.apis, Unknown)
 
 
-def test_facts_survive_their_file(tmp_path):
-    served = Served(frozenset({"v1/Service"}))
-    (tmp_path / "facts.json").write_text(cluster.to_json(served))
+def test_facts_survive_their_file(server, tmp_path):
+    facts = cluster.read_all(Access(kubeconfig(server, {"token": "right"}), None))
+    (tmp_path / "facts.json").write_text(cluster.to_json(facts))
     spec = Cluster(facts=FileFacts(type="file", path="facts.json"))
-    assert cluster.read(spec, Access(None, None), tmp_path).apis == served
+    assert cluster.read(spec, Access(None, None), tmp_path) == facts
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"apis": 1}'])
+def test_what_is_unknown_is_unknown_in_the_file_too(tmp_path):
+    served = Served(frozenset({"v1/Service"}))
+    (tmp_path / "facts.json").write_text(cluster.to_json(ClusterFacts(served)))
+    found = cluster.from_file(tmp_path / "facts.json")
+    missing = (Unknown(f"facts.json has no {name}") for name in ("gateways", "routes"))
+    assert found == ClusterFacts(served, *missing)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"apis": 1}', '{"apis": [], "routes": [{"name": "x"}]}'])
 def test_a_broken_file_is_unknown(tmp_path, text):
     (tmp_path / "facts.json").write_text(text)
-    assert isinstance(cluster.from_file(tmp_path / "facts.json").apis, Unknown)
+    found = cluster.from_file(tmp_path / "facts.json")
+    assert {type(part) for part in (found.apis, found.gateways, found.routes)} == {Unknown}
 
 
 def test_none_reads_nothing():
@@ -168,3 +232,55 @@ def test_pools_are_asked_of_a_live_cluster_alone(server, facts):
     found = cluster.pools(Cluster(facts=facts), Access(kubeconfig(server, {"token": "right"}), None), ["models"])
     assert found == Unknown(f"cluster.facts is {facts.type}")
     assert server.seen == []
+
+
+def live(server, *used, token="right"):
+    return cluster.read(Cluster(), Access(kubeconfig(server, {"token": token}), None), None, used)
+
+
+def test_the_gateways_in_use_are_read_with_what_their_controllers_say(server):
+    found = live(server, USED, ABSENT, GatewayRef("example.com", "Gateway", "gateways", "public"))
+    assert found.gateways == Gateways((LiveGateway(USED, True, False, "AddressNotAssigned: no address yet"),))
+
+
+def test_a_gateway_that_nobody_has_looked_at_is_not_accepted(server):
+    found = cluster.read_all(Access(kubeconfig(server, {"token": "right"}), None))
+    pending = GatewayRef(GATEWAY_API, "Gateway", "gateways", "pending")
+    assert found.gateways.gateways[1] == LiveGateway(pending, False, False)
+
+
+def test_the_routes_that_attach_to_a_gateway_in_use_are_read_page_by_page(server):
+    public, service = ParentRef(USED, "https", None), GatewayRef("", "Service", "chat", "own")
+    exact = (("Exact", "x-b", "1"), ("RegularExpression", "x-a", "2"))
+    matches = (
+        RouteMatch("PathPrefix", "/a"),
+        RouteMatch("Exact", "/b", exact, ('{"method": "GET"}',)),
+        RouteMatch("PathPrefix", "/"),
+    )
+    parents, hosts = (public, ParentRef(service, None, 80)), ("llm.example.com",)
+    assert live(server, USED).routes == Routes(
+        (
+            LiveRoute("chat", "qwen", "inference-stacks", parents, hosts, matches),
+            LiveRoute("gateways", "bare", None, (ParentRef(USED, None, None),), (), (RouteMatch("PathPrefix", "/"),)),
+        )
+    )
+
+
+def test_nothing_is_asked_about_routes_where_no_gateway_is_in_use(server):
+    assert isinstance(live(server).routes, Unknown)
+    assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize("part", ["gateways", "routes"])
+def test_one_refused_read_leaves_the_others_known(server, part):
+    path = {"gateways": f"/apis/{GATEWAY_API}/v1/namespaces/gateways/gateways/public", "routes": ROUTES}[part]
+    server.refused = {path}
+    found = live(server, USED)
+    unknown = {name for name in ("apis", "gateways", "routes") if isinstance(getattr(found, name), Unknown)}
+    assert unknown == {part}
+    assert getattr(found, part) == Unknown("the cluster could not be read (it answered 403)")
+
+
+def test_where_nothing_can_be_read_nothing_is_known(server):
+    found = live(server, USED, token="wrong")
+    assert {type(part) for part in (found.apis, found.gateways, found.routes)} == {Unknown}

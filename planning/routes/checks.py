@@ -10,7 +10,7 @@ from models.vocabulary import milliseconds
 from planning import images
 from planning.context import VariantContext
 from planning.names import PRIMARY
-from planning.routes import plan
+from planning.routes import collisions, plan
 from planning.routes.records import Match
 from planning.routes.templates import TemplateError
 
@@ -20,10 +20,15 @@ _MOST_RULES = 16
 
 def problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
     """Check how requests reach every service of a stack."""
-    for own in variants:
-        if own.variant == PRIMARY:
-            yield from _route(own)
+    contexts, sound = {(one.key, one.variant): one for one in variants}, list[str]()
+    for (key, variant), own in contexts.items():
+        if variant == PRIMARY:
+            found = list(_route(own))
+            yield from found
             yield from _rewrites(own)
+            sound += [] if found else [key]
+    routes = (plan.route(contexts, key) for key in sound)
+    yield from collisions.problems(one for one in routes if one is not None)
 
 
 def warnings(own: VariantContext) -> Iterator[str]:

@@ -17,13 +17,18 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The services whose routes are awaited, and what a preview says of the other routes."""
+    """The routes that are awaited, and what a preview says of the others."""
 
-    awaited: frozenset[str]
-    """By key."""
+    routes: frozenset[str]
+    """By the key of their service."""
     gateways: tuple[GatewayRef, ...]
     """Whose controllers accept them."""
     warnings: tuple[str, ...]
+
+
+def gateways(routes: Iterable[Route]) -> frozenset[GatewayRef]:
+    """Return what the routes attach to."""
+    return frozenset(reference(route).gateway for route in routes)
 
 
 def decide(routes: Iterable[Route], live: Gateways | Unknown) -> Waits:
