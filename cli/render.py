@@ -45,9 +45,8 @@ def render(file_or_stack: str, facts_file: str | None) -> str:
     Raises `ConfigError` with every mistake of the user.
     """
     facts = NOTHING_READ if facts_file is None else cluster.from_file(Path(facts_file))
-    told = facts_file is not None
     plan, awaited, rendered = stackfile.parse(stackfile.locate(file_or_stack)).judged(partial(_rendered, facts))
-    for warning in awaited.warnings if told else ():
+    for warning in () if facts_file is None else awaited.warnings:
         sys.stderr.write(f"warning: {warning}\n")
     everything = [one.manifest for one in rendered]
     digest = facts.digest((f"{one['apiVersion']}/{one['kind']}" for one in everything), awaited.gateways)

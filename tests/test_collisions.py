@@ -1,5 +1,6 @@
 """Two routes never claim the same requests on one gateway: within a stack, and beside what the cluster has."""
 
+from dataclasses import replace
 from itertools import combinations, count
 
 import pytest
@@ -122,6 +123,10 @@ def test_what_a_canarys_headers_make_of_a_match_is_claimed_too():
     assert found(tried) == []
     (line,) = found(tried, route("b", headers={"X-Canary": "always"}))
     assert "by services.a" in line
+
+
+def test_two_services_of_one_name_are_no_collision_but_a_mistake_of_their_own():
+    assert found(route("a"), replace(route("b"), name="a")) == []
 
 
 def test_a_service_is_in_nobodys_way_alone():

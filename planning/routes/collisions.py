@@ -84,9 +84,12 @@ def reference(route: Route) -> ParentRef:
 
 
 def problems(routes: Iterable[Route]) -> Iterator[Problem]:
-    """Yield every claim of a service that an earlier service of the stack has already."""
+    """Yield every claim of a service that an earlier service of the stack has already.
+
+    Routes of one namespace and name would be one object, which is a mistake of its own; of those, one counts.
+    """
     index = _Index()
-    for route in routes:
+    for route in {(one.namespace, one.name): one for one in routes}.values():
         for claim in of_route(route):
             found = index.holder(claim)
             index.add(claim)

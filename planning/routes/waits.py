@@ -47,7 +47,7 @@ def _said(ref: GatewayRef, services: str, live: Gateways | Unknown, found: LiveG
     if isinstance(live, Unknown):
         yield f"{ref}: whether anybody accepts the routes of {services} went unchecked: {live.reason}"
     elif found is None and ref.kind != _KIND:
-        yield f"{ref}: whether anybody accepts the routes of {services} went unchecked: it is a {ref.kind}"
+        yield f"{ref}: whether anybody accepts the routes of {services} went unchecked: it is of kind {ref.kind}"
     elif found is None:
         yield f"{ref}: there is no such Gateway, so nobody will accept the routes of {services}"
     elif not found.accepted:

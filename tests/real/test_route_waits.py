@@ -86,9 +86,9 @@ class Running:
     def _note(self, ended):
         self._ended = ended
 
-    def goes_on(self):
+    def assert_it_goes_on(self):
         self._thread.join(HELD)
-        return self._thread.is_alive()
+        assert self._thread.is_alive(), self.ended()
 
     def ended(self):
         self._thread.join(SECONDS)
@@ -117,9 +117,9 @@ def test_a_route_is_done_when_this_generation_of_it_is_accepted(deploy, controll
     one = deploy(stack(controller.namespace))
     running = Running(one)
     controller.seen(1)
-    assert running.goes_on()
+    running.assert_it_goes_on()
     controller.judge(condition("Accepted", 1))
-    assert running.goes_on()
+    running.assert_it_goes_on()
     controller.accept(1)
     status, text, _ = running.ended()
     assert status == 0, text
@@ -128,7 +128,7 @@ def test_a_route_is_done_when_this_generation_of_it_is_accepted(deploy, controll
     one.write(stack(controller.namespace, hostnames=["llm.example.com"]))
     running = Running(one)
     controller.seen(2)
-    assert running.goes_on(), "it was content with the status of the generation before"
+    running.assert_it_goes_on()
     controller.accept(2)
     status, text, operations = running.ended()
     assert status == 0, text
