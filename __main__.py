@@ -70,7 +70,10 @@ def _stop(headline: str, problems: list[str]) -> pulumi.RunError:
 def _preflight(loaded: Loaded, plan: StackPlan, facts: ClusterFacts, needed: Collection[str]) -> None:
     """Check the cluster's kinds, and its routes."""
     mode = loaded.stack.checks.preflight
-    verdicts = preflight.kinds(needed, facts, mode), collisions.with_cluster(plan.routes, facts.routes, mode)
+    verdicts = (
+        preflight.kinds(needed, facts, mode),
+        collisions.with_cluster(plan.routes, _namespaces(plan), facts.routes, mode),
+    )
     for warning in (warning for verdict in verdicts for warning in verdict.warnings):
         pulumi.log.warn(warning)
     errors = [error for verdict in verdicts for error in verdict.errors]
@@ -78,13 +81,16 @@ def _preflight(loaded: Loaded, plan: StackPlan, facts: ClusterFacts, needed: Col
         raise _stop("The cluster is not as this stack needs it", errors)
 
 
+def _namespaces(plan: StackPlan) -> frozenset[str]:
+    return frozenset(service.primary.names.namespace for service in plan.services)
+
+
 def _announce(plan: StackPlan, awaited: Waits, spec: Cluster, access: cluster.Access) -> None:
     """Say what a change means that the list of operations does not tell."""
     for line in awaited.warnings:
         pulumi.log.warn(line)
     if transition.has_generations(plan):
-        used = {service.primary.names.namespace for service in plan.services}
-        for line in transition.announced(plan, cluster.pools(spec, access, used)):
+        for line in transition.announced(plan, cluster.pools(spec, access, _namespaces(plan))):
             pulumi.log.warn(line)
     for warning in plan.warnings:
         pulumi.log.warn(warning)

@@ -70,7 +70,7 @@ class Checks(Spec):
     """What a failed check does."""
 
     preflight: Literal["strict", "warn", "skip"] = "strict"
-    """Kinds that the cluster does not serve: an error, a warning, or not looked at."""
+    """Kinds that the cluster does not serve, and routes that are in the way: an error, a warning, or not looked at."""
 
 
 class Images(Spec):

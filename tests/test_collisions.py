@@ -45,7 +45,7 @@ def found(*routes):
 
 
 def beside(*others, mode="strict", planned=None):
-    return collisions.with_cluster(planned or [route("b")], Routes(others), mode)
+    return collisions.with_cluster(planned or [route("b")], {"models", "quiet"}, Routes(others), mode)
 
 
 def test_a_path_is_taken_once_on_a_gateway():
@@ -161,6 +161,7 @@ def test_a_route_that_an_earlier_run_may_have_made_is_a_warning():
     (warning,) = verdict.warnings
     assert "HTTPRoute models/old" in warning
     assert "unless this run removes that" in warning
+    assert beside(live("old", namespace="quiet", part_of="inference-stacks")).errors == ()
     assert beside(live("old", part_of="inference-stacks")).errors
     assert beside(live("old", namespace="models", part_of="chat")).errors
 
@@ -197,10 +198,10 @@ def test_any_of_several_parents_of_a_route_of_the_cluster_counts():
 
 
 def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
-    assert collisions.with_cluster([route("b")], Unknown("no answer"), "strict") == Verdict(
+    assert collisions.with_cluster([route("b")], {"models"}, Unknown("no answer"), "strict") == Verdict(
         warnings=("whether other routes on gateways/gateway claim the same requests went unchecked: no answer",)
     )
-    assert collisions.with_cluster([], Unknown("no answer"), "strict") == Verdict()
+    assert collisions.with_cluster([], {"models"}, Unknown("no answer"), "strict") == Verdict()
 
 
 HOSTS = st.sampled_from(["a", "x.a", "y.x.a", "*.a", "*.x.a", "b", "*.b"])
@@ -264,7 +265,7 @@ def test_the_collisions_with_a_cluster_are_those_that_a_comparison_of_all_pairs_
         for one in others
     ]  # fmt: skip
     pairs = {(one.key, f"o{two.name}") for one in planned for two in others if meet(one, two)}
-    verdict = collisions.with_cluster(planned, Routes(tuple(there)), "strict")
+    verdict = collisions.with_cluster(planned, {"models"}, Routes(tuple(there)), "strict")
     told = {(line.split(".")[1], line.split("elsewhere/")[1].split(" ")[0]) for line in verdict.errors}
     assert told <= pairs
     assert sorted(line.split(".")[1] for line in verdict.errors) == sorted({own for own, _ in pairs})

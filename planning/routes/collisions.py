@@ -4,7 +4,7 @@ Whatever a claim leaves open (its host, its listener, its port) covers every val
 each of these, one is the other or covers it; a claim is found again under all that covers it, and no pair is compared.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, product
 from typing import Literal
@@ -99,8 +99,13 @@ def problems(routes: Iterable[Route]) -> Iterator[Problem]:
                 yield Problem(claim.at, _taken(claim, parent, host, holder.holder), _REMEDY, paths)
 
 
-def with_cluster(routes: Iterable[Route], live: Routes | Unknown, mode: Literal["strict", "warn", "skip"]) -> Verdict:
-    """Compare a stack's routes with those that are on its gateways already.
+def with_cluster(
+    routes: Iterable[Route],
+    namespaces: Collection[str],
+    live: Routes | Unknown,
+    mode: Literal["strict", "warn", "skip"],
+) -> Verdict:
+    """Compare the routes of a stack, whose services are in `namespaces`, with those that are on its gateways already.
 
     A route of the same place is the stack's own. One that an earlier run of this program may have made in a namespace
     of the stack may be about to go, so it is a warning; so is what went unchecked.
@@ -112,16 +117,15 @@ def with_cluster(routes: Iterable[Route], live: Routes | Unknown, mode: Literal[
         gateways = ", ".join(sorted({str(reference(route).gateway) for route in planned}))
         unchecked = f"whether other routes on {gateways} claim the same requests went unchecked: {live.reason}"
         return Verdict(warnings=(unchecked,))
-    others, left = _foreign(planned, live)
+    others, left = _foreign(planned, namespaces, live)
     taken = tuple(f"{one}; {_REMEDY}" for one in _met(planned, others))
     older = tuple(f"{one}; unless this run removes that, the older of the two gets them" for one in _met(planned, left))
     return Verdict(errors=taken, warnings=older) if mode == "strict" else Verdict(warnings=(*taken, *older))
 
 
-def _foreign(planned: tuple[Route, ...], live: Routes) -> tuple[_Index, _Index]:
+def _foreign(planned: tuple[Route, ...], namespaces: Collection[str], live: Routes) -> tuple[_Index, _Index]:
     """Enter the claims of the cluster's routes that this stack does not plan: other people's, and its own of before."""
     own = {(route.namespace, route.name) for route in planned}
-    namespaces = {route.namespace for route in planned}
     others, left = _Index(), _Index()
     for route in live.routes:
         if (route.namespace, route.name) in own:
