@@ -388,7 +388,8 @@ def _routed() -> dict[str, Any]:
         "objectives": {"batch": {"priority": -1}, "chat": {"priority": 10}},
         "rewrites": [{"model": "latest", "targets": targets}, {"model": "query", "targets": [{"model": "sql"}]}],
     }
-    return tree(qwen=service, next={**UNSEEN, "namespace": "trials"}, edited=UNSEEN)
+    stack = tree(qwen=service, next={**UNSEEN, "namespace": "trials"}, edited=UNSEEN)
+    return stack | {"networkPolicies": {"gatewayPods": {"app": "gateway"}}}
 
 
 def _routed_apart() -> dict[str, Any]:

@@ -92,6 +92,29 @@ def test_the_gateway_is_named_in_one_peer():
     ]
 
 
+def askers(stack, name):
+    """Return the namespaces that a policy lets in, without the one it lies in."""
+    peers = [peer for rule in written(stack, name)["spec"]["ingress"] for peer in rule["from"]]
+    found = (peer.get("namespaceSelector", {}).get("matchLabels", {}) for peer in peers)
+    return {labels["kubernetes.io/metadata.name"] for labels in found if labels}
+
+
+def test_a_service_with_a_gateway_of_its_own_lets_in_no_other():
+    gateway = {"name": "other", "namespace": "edge", "provider": "istio"}
+    stack = guarded(qwen={"route": {"gateway": gateway}}, bert={})
+    for pods in ("decode", "epp"):
+        assert askers(stack, f"qwen-{pods}") == {"edge"}
+        assert askers(stack, f"bert-{pods}") == {"gateways"}
+
+
+def test_the_gateway_that_copies_requests_to_a_service_reaches_its_pods_and_not_its_picker():
+    gateway = {"name": "other", "namespace": "edge", "provider": "istio"}
+    stack = guarded(qwen={"route": {"gateway": gateway, "mirror": {"service": "bert"}}}, bert={})
+    assert askers(stack, "bert-decode") == {"edge", "gateways"}
+    assert askers(stack, "bert-epp") == {"gateways"}
+    assert askers(stack, "qwen-decode") == {"edge"}
+
+
 def test_the_policy_of_a_job_finds_the_pods_of_a_job_that_was_there_before():
     stack = guarded(qwen=KEPT)
     without = {key: value for key, value in stack.items() if key != "networkPolicies"}

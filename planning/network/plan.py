@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from models import flags
 from models.network import NetworkPolicies
 from models.problems import Problem
+from models.service import Service
 from models.stack import Stack
 from planning import labels
 from planning.autoscaling import EngineLoad
-from planning.context import VariantContext
+from planning.context import VariantContext, gateway
 from planning.monitoring import GMP_COLLECTORS, Monitoring
+from planning.names import PRIMARY
 from planning.network.graph import (
     ANY_TCP,
     Addresses,
@@ -126,30 +128,37 @@ def _edges(graph: _Graph) -> Iterator[Edge]:
 
 
 def _requests(graph: _Graph) -> Iterator[Edge]:
-    """Yield who sends requests: the gateway, which asks the picker where to, and the interceptor, which does not."""
-    spec, stack = graph.of.spec, graph.of.stack
-    port = tcp(spec.engine.port)
-    for gateway in _gateways(graph):
-        yield Edge(gateway, graph.decode.serving, port)
+    """Yield who sends requests: the gateway, which asks the picker where to, and those that go past the picker."""
+    of, interceptor = graph.of, graph.of.stack.interceptor
+    port, entry = tcp(of.spec.engine.port), _gateway(graph, of.service)
+    if entry is not None:
+        yield Edge(entry, graph.decode.serving, port)
         # The picker sends nobody to prefill; who passes it over does, and Google's front ends check all of a pool.
-        passed = spec.endpoint_picker.failure_mode == "FailOpen" or isinstance(gateway, Addresses)
+        passed = of.spec.endpoint_picker.failure_mode == "FailOpen" or isinstance(entry, Addresses)
         if graph.prefill is not None and passed:
-            yield Edge(gateway, graph.prefill.serving, port)
-        yield Edge(gateway, graph.picker, tcp(spec.endpoint_picker.port))
-    if graph.metered and stack.interceptor is not None:
-        yield Edge(Pods(stack.interceptor.namespace), graph.decode.serving, port)
+            yield Edge(entry, graph.prefill.serving, port)
+        yield Edge(entry, graph.picker, tcp(of.spec.endpoint_picker.port))
+    yield from (Edge(one, graph.decode.serving, port) for one in _copying(graph))
+    if graph.metered and interceptor is not None:
+        yield Edge(Pods(interceptor.namespace), graph.decode.serving, port)
 
 
-def _gateways(graph: _Graph) -> Iterator[End]:
-    """Yield where the gateway's requests come from, where a route leads to the variant."""
-    stack, key = graph.of.stack, graph.of.key
-    gateway = stack.gateway
-    if gateway is None or not stack.services[key].route.enabled:
-        return
-    if gateway.provider == "gke":
-        yield Addresses(_GOOGLE_FRONT_ENDS)
-    else:
-        yield Pods(gateway.namespace or stack.namespace, graph.wish.gateway_pods)
+def _gateway(graph: _Graph, service: Service) -> End | None:
+    """Return where requests for a service come from, where a route leads to it."""
+    stack, found = graph.of.stack, gateway(service, graph.of.stack)
+    if found is None or not service.route.enabled:
+        return None
+    if found.provider == "gke":
+        return Addresses(_GOOGLE_FRONT_ENDS)
+    return Pods(found.namespace or stack.namespace, graph.wish.gateway_pods)
+
+
+def _copying(graph: _Graph) -> Iterator[End]:
+    """Yield the gateways that send the variant copies of other services' requests."""
+    for key, service in graph.of.stack.services.items() if graph.of.variant == PRIMARY else ():
+        mirror, source = service.route.mirror, _gateway(graph, service)
+        if mirror is not None and mirror.service == graph.of.key != key and source is not None:
+            yield source
 
 
 def _picking(graph: _Graph) -> Iterator[Edge]:
@@ -265,9 +274,10 @@ def problems(stack: Stack) -> Iterator[Problem]:
     wish, at = stack.network_policies, "networkPolicies"
     if wish is None:
         return
-    if wish.gateway_pods and (stack.gateway is None or stack.gateway.provider == "gke"):
-        reason = "without a gateway" if stack.gateway is None else "with gateway.provider gke, which has no pods"
-        remedy = "add gateway, or remove it" if stack.gateway is None else "remove it"
+    gateways = [found for one in stack.services.values() if (found := gateway(one, stack)) is not None]
+    if wish.gateway_pods and all(one.provider == "gke" for one in gateways):
+        reason = "with gateway.provider gke, which has no pods" if gateways else "without a gateway"
+        remedy = "remove it" if gateways else "add gateway, or remove it"
         yield Problem(f"{at}.gatewayPods", f"has no effect {reason}", remedy, ("gateway",))
     if "prometheus_namespace" in wish.model_fields_set and stack.observability.metrics.type == "gmp":
         what = f"has no effect while Google's collectors scrape ({wish.prometheus_namespace}, type gmp)"

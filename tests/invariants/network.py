@@ -95,25 +95,29 @@ def _working(world: World, role: Role) -> dict[str, str]:
     return {"inference-stacks.io/worker-of": labels.pop("inference-stacks.io/service"), **labels}
 
 
-def _gateway(wish: Wish) -> Peers:
-    gateway, primary = wish.stack.get("gateway"), wish.variants[0]
-    if gateway is None or not primary.say("route", "enabled", default=True):
+def _gateway(wish: Wish, other: Wish) -> Peers:
+    """Return where a service's requests come from, as a policy beside `wish` names it."""
+    if not other.is_routed:
         return []
-    if gateway["provider"] == "gke":
+    if other.provider == "gke":
         return _blocks(*FRONT_ENDS)
     labels = wish.stack["networkPolicies"].get("gatewayPods")
-    return _in(gateway.get("namespace", wish.stack["namespace"]), wish.namespace, labels)
+    return _in(other.gateway.get("namespace", wish.stack["namespace"]), wish.namespace, labels)
 
 
 def _requests(world: World, role: Role) -> Iterator[str]:
     wish = world.wish
-    gateway, decodes = _gateway(wish), role.name == "decode"
+    gateway, decodes = _gateway(wish, wish), role.name == "decode"
     passed = wish.say("endpointPicker", "failureMode") == "FailOpen" or "ipBlock" in str(gateway)
     if gateway and (decodes or passed):
         yield _rule(gateway, _tcp(wish.port))
-    metered = "interceptor" in wish.stack and wish.say("interceptor", "enabled", default=True)
-    if metered and decodes and not wish.is_canary:
+    if wish.is_canary or not decodes:
+        return
+    if "interceptor" in wish.stack and wish.say("interceptor", "enabled", default=True):
         yield _rule(_in(wish.stack["interceptor"]["namespace"], wish.namespace), _tcp(wish.port))
+    for other in (Wish(wish.stack, key) for key in wish.stack["services"]):
+        if other.mirrored is not None and other.mirrored.key == wish.key:
+            yield _rule(_gateway(wish, other), _tcp(wish.port))
 
 
 def _events(role: Role) -> list[int]:
@@ -166,7 +170,7 @@ def _scraping(world: World, role: Role) -> Iterator[str]:
 
 def _asking_the_picker(world: World) -> Iterator[str]:
     wish = world.wish
-    gateway = _gateway(wish)
+    gateway = _gateway(wish, wish)
     if gateway:
         yield _rule(gateway, _tcp(wish.say("endpointPicker", "port", default=9002)))
     wakes = any(role.scaling and role.scaling.get("minReplicas", 1) == 0 for role in wish.roles)

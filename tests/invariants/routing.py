@@ -74,7 +74,7 @@ def places(wish: Wish) -> Iterator[Place]:
     if not wish.is_canary and _mirrors(wish):
         yield "ReferenceGrant", f"{wish.base}-mirror", space
     yield from (("InferenceObjective", name, space) for name in wish.objectives)
-    if "rewrites" in wish.whole:
+    if wish.whole.get("rewrites"):
         yield "InferenceModelRewrite", wish.pool, space
 
 
@@ -193,7 +193,7 @@ def the_picker_is_told_of_priorities_and_names(world: World) -> Iterator[str]:
         objective = world.get("InferenceObjective", name)
         yield from same(f"{name} API", objective["apiVersion"], api)
         yield from same(name, objective["spec"], {"priority": priority, "poolRef": pool})
-    if "rewrites" in wish.whole:
+    if wish.whole.get("rewrites"):
         rewrite = world.get("InferenceModelRewrite", wish.pool)
         yield from same("rewrite API", rewrite["apiVersion"], api)
         yield from same("rewrite", rewrite["spec"], {"poolRef": pool, "rules": [*map(_alias, wish.whole["rewrites"])]})
