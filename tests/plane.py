@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from local.cluster import CRDS, ControlPlane
+from local.cluster import CRDS, NODES, ControlPlane
 from local.report import Report
 from local.tools import Tool, ensure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 USED = pytest.StashKey[dict[str, Tool]]()
 
@@ -32,8 +33,8 @@ def new_plane(tools: dict[str, Tool], tmp_path_factory: pytest.TempPathFactory):
     """Return a function that starts a control plane of its own; all are gone at the end of the session."""
     planes: list[ControlPlane] = []
 
-    def start(crds: Sequence[str] = CRDS) -> ControlPlane:
-        plane = ControlPlane(tmp_path_factory.mktemp("plane"), tools, crds=crds, tie_to_parent=True)
+    def start(crds: Sequence[str] = CRDS, nodes: Path = NODES) -> ControlPlane:
+        plane = ControlPlane(tmp_path_factory.mktemp("plane"), tools, crds=crds, nodes=nodes, tie_to_parent=True)
         planes.append(plane)
         plane.start(Report(io.StringIO()))
         return plane

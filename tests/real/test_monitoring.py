@@ -9,8 +9,9 @@ import urllib.request
 import pytest
 
 from local.errors import LocalError
+from planning.picker.plan import METRICS_PORT
 from tests.deployments import in_namespace
-from tests.real.test_picker import picker, serves
+from tests.pickers import picker
 from tests.stacks import find, rendered, tree
 from tests.verdicts import edited, ours, servers
 
@@ -169,9 +170,9 @@ def test_the_real_picker_answers_the_reader_and_nobody_else(deploy, plane, tools
     one = deploy(stack(name) | {"release": "gie-1.3"})
     one.up()
     own = token(plane, name)
-    with picker(plane, tools, name, "qwen-epp", tmp_path) as (health, process):
-        assert serves(health, process, "readiness"), (tmp_path / "log").read_text(encoding="utf-8")[-3000:]
-        (port,) = [one.partition("=")[2] for one in process.args if one.startswith("--metrics-port=")]
+    with picker(plane, tools, name, "qwen-epp", tmp_path) as started:
+        assert started.serves("readiness"), started.said()[-3000:]
+        port = started.ports[METRICS_PORT]
         assert answer(port, own) == 200
         assert answer(port) == 401
         assert answer(port, "no token") >= 400

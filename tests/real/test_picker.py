@@ -1,72 +1,21 @@
-"""A real endpoint picker, started as deployed: identity, arguments and configuration are taken from the API server."""
+"""A real endpoint picker, started as deployed: alone, and asked by a real proxy."""
 
 import contextlib
 import json
-import os
-import socket
-import subprocess
 import time
 
-import grpc
 import pytest
 import yaml
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from tests.data_path import eventually, named
 from tests.deployments import in_namespace
+from tests.pickers import picker
+from tests.stacks import tree
 
 pytestmark = pytest.mark.real
-PORTS = ("--grpc-port", "--grpc-health-port", "--metrics-port")
 
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-@contextlib.contextmanager
-def picker(plane, tools, namespace, name, directory):
-    """Run the picker of a deployed stack; only ports and the folder of its configuration are this machine's."""
-    deployment = json.loads(plane.kubectl("get", "deployment", name, "-n", namespace, "-o", "json"))
-    pod = deployment["spec"]["template"]["spec"]
-    arguments = dict(argument.split("=", 1) for argument in pod["containers"][0]["args"])
-    volume = pod["volumes"][0]["configMap"]["name"]
-    data = json.loads(plane.kubectl("get", "configmap", volume, "-n", namespace, "-o", "json"))["data"]
-    folder = pod["containers"][0]["volumeMounts"][0]["mountPath"]
-    for key, text in data.items():
-        (directory / key).write_text(text, encoding="utf-8")
-    arguments["--config-file"] = arguments["--config-file"].replace(f"{folder}/", f"{directory}/", 1)
-    arguments |= {flag: str(free_port()) for flag in PORTS}
-    config = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))
-    token = plane.kubectl("create", "token", pod["serviceAccountName"], "-n", namespace).strip()
-    config["users"] = [{"name": config["users"][0]["name"], "user": {"token": token}}]
-    kubeconfig = directory / "kubeconfig"
-    kubeconfig.touch(mode=0o600)
-    kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
-    env = {"PATH": os.defpath, "HOME": str(directory), "KUBECONFIG": str(kubeconfig)}
-    env |= {"NAMESPACE": namespace, "POD_NAME": "picker"}
-    with (directory / "log").open("wb") as log:
-        command = [str(tools["epp"].path), *(f"{flag}={value}" for flag, value in arguments.items())]
-        process = subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            yield arguments["--grpc-health-port"], process
-        finally:
-            process.kill()
-            process.wait()
-
-
-def serves(port, process, service, deadline=20):
-    """Say whether the picker comes to serve before the deadline."""
-    until = time.monotonic() + deadline
-    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        health = health_pb2_grpc.HealthStub(channel)
-        while time.monotonic() < until and process.poll() is None:
-            with contextlib.suppress(grpc.RpcError):
-                answer = health.Check(health_pb2.HealthCheckRequest(service=service), timeout=2)
-                if answer.status == health_pb2.HealthCheckResponse.SERVING:
-                    return True
-            time.sleep(0.2)
-    return False
+TIMES = 24
+"""How often a pick is made: one of two that is made by chance is the same this often once in eight million times."""
 
 
 def deployed(deploy, namespace):
@@ -92,11 +41,10 @@ def without_rule(plane, namespace, rule):
 
 def test_the_picker_serves_as_deployed_and_is_refused_nothing(deploy, plane, tools, tmp_path):
     deployed(deploy, "picks")
-    with picker(plane, tools, "picks", "bert-epp", tmp_path) as (port, process):
-        log = tmp_path / "log"
-        assert serves(port, process, "readiness"), log.read_text(encoding="utf-8")[-3000:]
-        assert serves(port, process, "liveness")
-        assert "forbidden" not in log.read_text(encoding="utf-8")
+    with picker(plane, tools, "picks", "bert-epp", tmp_path) as one:
+        assert one.serves("readiness"), one.said()[-3000:]
+        assert one.serves("liveness")
+        assert "forbidden" not in one.said()
     me, group = "system:serviceaccount:picks:bert-epp", "inference.networking.x-k8s.io"
     for kind in ("inferenceobjectives", "inferencemodelrewrites"):
         assert plane.kubectl("auth", "can-i", "watch", f"{kind}.{group}", "-n", "picks", f"--as={me}").strip() == "yes"
@@ -105,8 +53,8 @@ def test_the_picker_serves_as_deployed_and_is_refused_nothing(deploy, plane, too
 def test_without_its_pool_the_picker_does_not_serve(deploy, plane, tools, tmp_path):
     deployed(deploy, "picks-no-pool")
     plane.kubectl("delete", "inferencepool", "bert", "-n", "picks-no-pool")
-    with picker(plane, tools, "picks-no-pool", "bert-epp", tmp_path) as (port, process):
-        assert not serves(port, process, "readiness", deadline=8)
+    with picker(plane, tools, "picks-no-pool", "bert-epp", tmp_path) as one:
+        assert not one.serves("readiness", deadline=8)
 
 
 @pytest.mark.parametrize(("rule", "resource"), [(0, "pods"), (1, "inferencepools")])
@@ -114,6 +62,92 @@ def test_without_pods_or_its_pool_in_its_role_the_picker_does_not_serve(rule, re
     namespace = f"picks-no-{resource}"
     deployed(deploy, namespace)
     without_rule(plane, namespace, rule)
-    with picker(plane, tools, namespace, "bert-epp", tmp_path) as (port, process):
-        assert not serves(port, process, "readiness", deadline=8)
-        assert said_forbidden(tmp_path / "log", resource)
+    with picker(plane, tools, namespace, "bert-epp", tmp_path) as one:
+        assert not one.serves("readiness", deadline=8)
+        assert said_forbidden(one.log, resource)
+
+
+@pytest.fixture(scope="module")
+def path(new_path):
+    """Return the data path of a service of two pods, whose picker is as the release makes it."""
+    own = {"namespace": "scores", "namespaceOptions": {"create": True}, "release": "gie-1.3"}
+    return new_path(tree(bert={"replicas": 2}) | own)
+
+
+@contextlib.contextmanager
+def restarted(path, kind, name, *operations, field):
+    """Run the picker as it comes up with an object altered, and afterwards the one that is deployed."""
+    path.stop_pickers("bert-epp")
+    try:
+        with path.altered(kind, name, *operations, field=field):
+            path.start_pickers("bert-epp")
+            yield
+            path.stop_pickers("bert-epp")
+    finally:
+        path.start_pickers("bert-epp")
+
+
+def without_weight(path, scorer):
+    """Run the picker as if its release gave a scorer no weight."""
+    ((key, text),) = path.listed("configmap/bert-epp")[0]["data"].items()
+    config = yaml.safe_load(text)
+    (weighed,) = (one for one in config["schedulingProfiles"][0]["plugins"] if one["pluginRef"] == scorer)
+    assert weighed["weight"] > 0
+    weighed["weight"] = 0
+    operation = {"op": "replace", "path": f"/data/{key}", "value": yaml.safe_dump(config)}
+    return restarted(path, "configmap", "bert-epp", operation, field="data")
+
+
+def picked(path, prompts):
+    """Ask one after the other, and return the pods that answered."""
+    return {path.ask("bert", prompt=prompt).seen["pod"] for prompt in prompts}
+
+
+def short():
+    """Return prompts of which no prefix is long enough to be remembered."""
+    return [f"question {number}" for number in range(TIMES)]
+
+
+def scraped(servers):
+    """Wait until the picker knows what the servers tell now."""
+    before = [server.scrapes for server in servers]
+    eventually(lambda: all(server.scrapes >= count + 3 for server, count in zip(servers, before, strict=True)))
+
+
+def test_a_long_prompt_goes_where_it_went_before_by_the_weight_of_its_scorer(path):
+    pods = named(path.of("bert"))
+    prompts = ["once upon a time " * 200] * TIMES
+    assert len(picked(path, prompts)) == 1
+    assert picked(path, short()) == pods
+    with without_weight(path, "prefix-cache-scorer"):
+        assert picked(path, prompts) == pods
+
+
+@pytest.mark.parametrize(
+    ("scorer", "gauge", "value"),
+    [
+        ("kv-cache-utilization-scorer", "vllm:kv_cache_usage_perc", 0.7),
+        ("queue-scorer", "vllm:num_requests_waiting", 4.0),
+    ],
+)
+def test_a_busy_pod_is_avoided_by_the_weight_of_its_scorer(scorer, gauge, value, path):
+    idle, busy = servers = path.of("bert")
+    busy.gauges[gauge] = value
+    try:
+        scraped(servers)
+        assert picked(path, short()) == {idle.pod}
+        with without_weight(path, scorer):
+            scraped(servers)
+            assert picked(path, short()) == {idle.pod, busy.pod}
+    finally:
+        busy.gauges[gauge] = 0.0
+        scraped(servers)
+
+
+def test_a_picker_whose_pool_selects_no_pod_says_that_nobody_is_there(path):
+    label = {"op": "replace", "path": "/spec/selector/matchLabels/inference-stacks.io~1service", "value": "other"}
+    with restarted(path, "inferencepool", "bert", label, field="spec"):
+        answer = path.ask("bert")
+        assert answer.status == 503
+        assert b"failed to find candidate pods" in answer.body
+    assert path.ask("bert").status == 200

@@ -1,0 +1,127 @@
+"""Real endpoint pickers, started as deployed: identity, arguments and configuration are taken from the API server."""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import yaml
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from local import processes
+from local.cluster import ControlPlane
+
+PORTS = ("--grpc-port", "--grpc-health-port", "--metrics-port")
+
+
+@dataclass(frozen=True, slots=True)
+class Picker:
+    """A picker that runs here in the place of a Deployment's pod."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    """What its pod would be labelled with."""
+    ports: Mapping[int, int]
+    """Where on loopback it listens, by the port that it was deployed with."""
+    health: int
+    """Where it tells how it is."""
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def said(self) -> str:
+        """Return what it has logged."""
+        return self.log.read_text(encoding="utf-8")
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return what it has logged, as records; a line that is still being written is none."""
+        return [json.loads(line) for line in self.said().splitlines() if line.startswith("{") and line.endswith("}")]
+
+    def serves(self, service: str, deadline: float = 20) -> bool:
+        """Tell whether it comes to serve before the deadline."""
+        until = time.monotonic() + deadline
+        with grpc.insecure_channel(f"127.0.0.1:{self.health}") as channel:
+            health = health_pb2_grpc.HealthStub(channel)
+            while time.monotonic() < until and self.process.poll() is None:
+                with contextlib.suppress(grpc.RpcError):
+                    answer = health.Check(health_pb2.HealthCheckRequest(service=service), timeout=2)
+                    if answer.status == health_pb2.HealthCheckResponse.SERVING:
+                        return True
+                time.sleep(0.2)
+        return False
+
+    def listens(self) -> bool:
+        """Tell whether something listens on each of its ports; it says that it is ready before it can be asked."""
+        with contextlib.ExitStack() as held:
+            connections = [held.enter_context(socket.socket()) for _ in self.ports]
+            pairs = zip(connections, self.ports.values(), strict=True)
+            return all(connection.connect_ex(("127.0.0.1", port)) == 0 for connection, port in pairs)
+
+    def end(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def picker(plane: ControlPlane, tools: Mapping[str, Any], namespace: str, name: str, directory: Path):
+    """Run the picker of a deployed stack; only ports and the folder of its configuration are this machine's."""
+    directory.mkdir(parents=True, exist_ok=True)
+    template = _get(plane, "deployment", name, namespace)["spec"]["template"]
+    pod = template["spec"]
+    arguments = _arguments(plane, pod, namespace, directory)
+    ports = dict(zip((int(arguments[flag]) for flag in PORTS), free_ports(len(PORTS)), strict=True))
+    health = ports[int(arguments["--grpc-health-port"])]
+    arguments |= {flag: str(ports[int(arguments[flag])]) for flag in PORTS}
+    kubeconfig = _kubeconfig(plane, namespace, pod["serviceAccountName"], directory)
+    env = {"PATH": os.defpath, "HOME": str(directory), "KUBECONFIG": str(kubeconfig)}
+    env |= {"NAMESPACE": namespace, "POD_NAME": "picker"}
+    with (directory / "log").open("wb") as log:
+        command = [str(tools["epp"].path), *(f"{flag}={value}" for flag, value in arguments.items())]
+        process = subprocess.Popen(processes.tied(command), env=env, stdout=log, stderr=subprocess.STDOUT)
+        one = Picker(namespace, template["metadata"]["labels"], ports, health, process, directory / "log")
+        try:
+            yield one
+        finally:
+            one.end()
+
+
+def _arguments(plane: ControlPlane, pod: Any, namespace: str, directory: Path) -> dict[str, str]:
+    """Return the picker's arguments with its configuration in the folder, as it is now."""
+    (container,) = pod["containers"]
+    arguments = dict(argument.split("=", 1) for argument in container["args"])
+    data = _get(plane, "configmap", pod["volumes"][0]["configMap"]["name"], namespace)["data"]
+    for key, text in data.items():
+        (directory / key).write_text(text, encoding="utf-8")
+    folder = container["volumeMounts"][0]["mountPath"]
+    return arguments | {"--config-file": arguments["--config-file"].replace(f"{folder}/", f"{directory}/", 1)}
+
+
+def free_ports(count: int) -> Iterator[int]:
+    """Return ports of loopback that are free at this moment; all are held until all are known, so that they differ."""
+    with contextlib.ExitStack() as held:
+        listeners = [held.enter_context(socket.socket()) for _ in range(count)]
+        for listener in listeners:
+            listener.bind(("127.0.0.1", 0))
+        return iter([listener.getsockname()[1] for listener in listeners])
+
+
+def _get(plane: ControlPlane, kind: str, name: str, namespace: str) -> Any:
+    return json.loads(plane.kubectl("get", kind, name, "-n", namespace, "-o", "json"))
+
+
+def _kubeconfig(plane: ControlPlane, namespace: str, account: str, directory: Path) -> Path:
+    """Write the kubeconfig of a ServiceAccount."""
+    config = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))
+    token = plane.kubectl("create", "token", account, "-n", namespace).strip()
+    config["users"] = [{"name": config["users"][0]["name"], "user": {"token": token}}]
+    path = directory / "kubeconfig"
+    path.touch(mode=0o600)
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    return path
