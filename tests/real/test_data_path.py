@@ -1,0 +1,172 @@
+"""Requests on their way to a pod: through a real proxy and real pickers, as what is deployed says."""
+
+import hashlib
+import json
+import math
+
+import pytest
+
+from tests.data_path import eventually, named
+from tests.stacks import tree
+
+pytestmark = pytest.mark.real
+
+NAMESPACE = "paths"
+CANARY = {"x-canary": "always"}
+HOST = "code.example.com"
+CHANCE = 1e-6
+"""How often a share may look wrong by chance."""
+CHAT = {
+    "replicas": 2,
+    "canary": {"weight": 10, "headers": CANARY, "replicas": 1},
+    "endpointPicker": {"logLevel": 3},
+}
+BERT = {"canary": {"weight": 0, "headers": CANARY}}
+CODE = {
+    "engine": {"port": 8123},
+    "replicas": 2,
+    "route": {"hostnames": [HOST]},
+    "endpointPicker": {"failureMode": "FailOpen", "failOpenReason": "any pod will do", "port": 9100},
+}
+
+
+@pytest.fixture(scope="module")
+def path(new_path):
+    own = {"namespace": NAMESPACE, "namespaceOptions": {"create": True}, "release": "gie-1.3"}
+    return new_path(tree(chat=CHAT, bert=BERT, code=CODE) | own)
+
+
+def bounds(times, share):
+    """Return between which counts a share lies but for chance."""
+    odds = [math.comb(times, count) * share**count * (1 - share) ** (times - count) for count in range(times + 1)]
+    below = next(count for count in range(times) if sum(odds[: count + 1]) > CHANCE)
+    above = next(count for count in range(times, 0, -1) if sum(odds[count:]) > CHANCE)
+    return below, above
+
+
+def test_each_service_answers_under_its_own_path_with_the_prefix_taken_off(path):
+    for service in ("chat", "bert"):
+        seen = path.ask(service).seen
+        assert seen["pod"].startswith(f"{service}-")
+        assert seen["path"] == "/v1/completions"
+    assert path.ask("chat", "/v1/models").seen["path"] == "/v1/models"
+    messages = [{"role": "user", "content": "why"}]
+    talked = path.ask("chat", "/v1/chat/completions", prompt=None, messages=messages)
+    assert talked.seen["path"] == "/v1/chat/completions"
+    assert path.ask("chatter").status == 404
+
+
+def test_a_header_leads_to_the_canary(path):
+    assert set(path.served("chat", 20, headers=CANARY)) == named(path.of("chat-canary"))
+    assert path.ask("bert", headers={"x-canary": "never"}).seen["pod"].startswith("bert-decode-")
+
+
+def test_a_host_leads_to_the_service_that_names_it_on_the_engines_own_port(path):
+    assert path.ask("code", host=HOST).seen["pod"].startswith("code-")
+    assert path.ask("code", host=f"{HOST}:8080").status == 200
+    assert path.ask("code").status == 404
+    assert {server.server_port for server in path.of("code")} == {8123}
+
+
+def test_a_canary_gets_its_share(path):
+    canary = named(path.of("chat-canary"))
+    below, above = bounds(400, 0.1)
+    assert below <= sum(pod in canary for pod in path.served("chat", 400)) <= above
+
+
+def test_a_weight_of_0_gets_nothing_but_what_asks_for_it(path):
+    assert set(path.served("bert", 200)) == named(path.of("bert"))
+    assert path.ask("bert", headers=CANARY).seen["pod"].startswith("bert-canary-")
+
+
+def test_without_its_weight_of_0_a_canary_gets_requests(path):
+    canary = named(path.of("bert-canary"))
+    place = "/spec/rules/1/backendRefs"
+    with path.altered("httproute", "bert", *({"op": "remove", "path": f"{place}/{one}/weight"} for one in (0, 1))):
+        below, above = bounds(100, 0.5)
+        assert below <= sum(pod in canary for pod in path.served("bert", 100)) <= above
+
+
+def test_a_pod_that_is_gone_is_asked_until_it_is_not_ready_and_again_when_it_is(path):
+    one, other = path.of("chat")
+    share = named(path.of("chat-canary"))
+    assert {one.pod, other.pod} <= set(path.served("chat", 100)) <= {one.pod, other.pod} | share
+    one.end()
+    eventually(lambda: path.ask("chat").status == 503)
+    path.tell(one.pod, ready=False)
+    eventually(lambda: other.pod in path.served("chat", 1))
+    assert set(path.served("chat", 100)) == {other.pod} | share
+    path.serve(one.pod)
+    path.tell(one.pod, ready=True)
+    eventually(lambda: one.pod in path.served("chat", 10))
+
+
+def test_a_stream_arrives_while_it_is_made(path):
+    with path.asked("bert", "/v1/completions", headers=None, host="any.example.com", stream=True) as response:
+        assert response.getheader("content-type") == "text/event-stream"
+        first = json.loads(response.readline().removeprefix(b"data: "))
+        (server,) = (server for server in path.of("bert") if server.pod == first["seen"]["pod"])
+        assert not server.released.is_set()
+        server.released.set()
+        events = [line for line in response.read().split(b"\n") if line]
+    assert events[-1] == b"data: [DONE]"
+    assert len(events) == 4
+
+
+def test_a_long_prompt_arrives_whole(path):
+    prompt = "why? " * 300_000
+    seen = path.ask("bert", prompt=prompt).seen
+    assert seen["prompt"] == hashlib.sha256(prompt.encode()).hexdigest()
+    assert seen["length"] > 2**20
+
+
+def test_proxy_and_picker_log_the_same_id_of_a_request(path):
+    answer = path.ask("chat", prompt="which?")
+    (identity,) = (value for name, value in answer.seen["headers"] if name == "x-request-id")
+    eventually(lambda: [one for one in path.envoy.log() if one["id"] == identity])
+    (logged,) = (one for one in path.envoy.log() if one["id"] == identity)
+    name = "chat-epp" if logged["cluster"] == f"pool/{NAMESPACE}/chat" else "chat-canary-epp"
+    lines = [line for line in path.pickers[name].lines() if line.get("x-request-id") == identity]
+    assert [line["endpoint"] for line in lines if line["msg"] == "Request handled"] == [logged["picked"]]
+    assert logged["picked"] == logged["endpoint"]
+
+
+def test_a_pool_that_selects_other_pods_serves_nobody(path):
+    label = {"op": "replace", "path": "/spec/selector/matchLabels/inference-stacks.io~1service", "value": "other"}
+    with path.altered("inferencepool", "bert", label):
+        eventually(lambda: b"failed to find candidate pods" in path.ask("bert").body)
+        assert path.ask("bert").status == 503
+    eventually(lambda: path.ask("bert").status == 200)
+
+
+def test_a_pool_of_another_port_serves_nobody(path):
+    (server,) = path.of("bert")
+    address, _ = server.server_address
+    with path.altered("inferencepool", "bert", {"op": "replace", "path": "/spec/targetPorts/0/number", "value": 8001}):
+        assert path.ask("bert").status == 503
+        eventually(lambda: {"endpoint": f"{address}:8001", "flags": "UF"}.items() <= path.envoy.log()[-1].items())
+    eventually(lambda: path.ask("bert").status == 200)
+
+
+@pytest.mark.parametrize(("field", "value"), [("port", 9003), ("targetPort", 9003)])
+def test_a_picker_behind_another_port_is_not_asked(field, value, path):
+    with path.altered("service", "bert-epp", {"op": "replace", "path": f"/spec/ports/0/{field}", "value": value}):
+        assert path.ask("bert").status == 500
+    assert path.ask("bert").status == 200
+
+
+def test_without_the_rule_that_encrypts_it_the_picker_is_not_understood(path):
+    removed = {"op": "remove", "path": "/spec/trafficPolicy"}
+    with path.altered("destinationrule", "bert-epp", removed):
+        assert path.ask("bert").status == 500
+    assert path.ask("bert").status == 200
+
+
+def test_without_its_picker_a_pool_is_closed_or_open_as_it_says(path):
+    path.stop_pickers("bert-epp", "code-epp")
+    try:
+        assert path.ask("bert").status == 500
+        assert set(path.served("code", 40, host=HOST)) == named(path.of("code"))
+    finally:
+        path.start_pickers("bert-epp", "code-epp")
+    assert path.ask("bert").status == 200
