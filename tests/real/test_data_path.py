@@ -14,6 +14,8 @@ pytestmark = pytest.mark.real
 NAMESPACE = "paths"
 CANARY = {"x-canary": "always"}
 HOST = "code.example.com"
+ASKED = "x-went-into-resp-headers"
+"""What a picker puts on the answers to requests for which it was asked."""
 CHANCE = 1e-6
 """How often a share may look wrong by chance."""
 CHAT = {
@@ -26,7 +28,12 @@ CODE = {
     "engine": {"port": 8123},
     "replicas": 2,
     "route": {"hostnames": [HOST]},
-    "endpointPicker": {"failureMode": "FailOpen", "failOpenReason": "any pod will do", "port": 9100},
+    "endpointPicker": {
+        "failureMode": "FailOpen",
+        "failOpenReason": "any pod will do",
+        "port": 9100,
+        "tls": {"type": "none"},
+    },
 }
 
 
@@ -62,7 +69,9 @@ def test_a_header_leads_to_the_canary(path):
 
 
 def test_a_host_leads_to_the_service_that_names_it_on_the_engines_own_port(path):
-    assert path.ask("code", host=HOST).seen["pod"].startswith("code-")
+    answer = path.ask("code", host=HOST)
+    assert answer.seen["pod"].startswith("code-")
+    assert answer.headers[ASKED] == "true"
     assert path.ask("code", host=f"{HOST}:8080").status == 200
     assert path.ask("code").status == 404
     assert {server.server_port for server in path.of("code")} == {8123}
@@ -166,6 +175,7 @@ def test_without_its_picker_a_pool_is_closed_or_open_as_it_says(path):
     path.stop_pickers("bert-epp", "code-epp")
     try:
         assert path.ask("bert").status == 500
+        assert ASKED not in path.ask("code", host=HOST).headers
         assert set(path.served("code", 40, host=HOST)) == named(path.of("code"))
     finally:
         path.start_pickers("bert-epp", "code-epp")
