@@ -11,6 +11,8 @@ from tests.data_path import eventually
 from tests.envoy import Envoy
 from tests.gateway import Translation
 from tests.model_servers import ModelServer
+from tests.shapes import every_stack
+from tests.stacks import rendered
 
 pytestmark = pytest.mark.real
 
@@ -251,3 +253,23 @@ def test_without_a_backend_that_can_answer_the_answer_is_500(backends, gateway):
 def test_what_is_not_played_is_said(rule, gateway):
     with pytest.raises(ValueError, match="that this gateway does not play"):
         gateway(route(rule))
+
+
+@every_stack
+def test_a_proxy_takes_what_every_stack_says_and_every_backend_is_there(stack, envoy):
+    objects = [one | {"metadata": one["metadata"] | {"creationTimestamp": OLD}} for one in rendered(stack)]
+    routes = [one["spec"] for one in objects if one["kind"] == "HTTPRoute"]
+    for gateway in {f"{one['namespace']}/{one['name']}" for spec in routes for one in spec["parentRefs"]} or {
+        "no/gateway"
+    }:
+        translation = Translation(objects, gateway, ())
+        envoy.configure(translation.clusters, translation.routes)
+        known = {cluster["name"] for cluster in translation.clusters}
+        assert {backend["name"] for backend in weighted(translation)} <= known
+        assert bool(weighted(translation)) == bool(routes)
+
+
+def weighted(translation):
+    """Return every backend of every route that has some."""
+    taken = [one["route"] for host in translation.routes["virtual_hosts"] for one in host["routes"] if "route" in one]
+    return [backend for one in taken for backend in one["weighted_clusters"]["clusters"]]
