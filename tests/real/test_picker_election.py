@@ -54,6 +54,7 @@ def test_one_of_two_pickers_serves_and_the_other_takes_over(deploy, plane, tools
         with picker(plane, tools, NAMESPACE, "bert-epp", folders[1]) as (second, waiting):
             assert serves(second, waiting, "liveness")
             assert says(folders[1] / "log", LEASE)
+            assert not serves(second, waiting, "readiness", deadline=8)
             assert answer(second, "readiness") is False
             assert answer(first, "readiness") is True
             assert holder(one) == held
