@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeGuard, TypeVar, cast
 
-from models import flags
+from models import fields, flags
+from models.fields import Path
 from models.problems import Problem, dotted, echo
 from models.service import Variant
 
-Path = tuple[str | int, ...]
 Value = TypeVar("Value")
 INHERITED_BY_PREFILL = (
     "engine",
@@ -308,10 +308,11 @@ def _arguments(low: Layer, high: Layer, found: list[Problem]) -> Layer:
 
 
 def _nothing_to_remove(path: Path) -> Problem:
+    inherited = {"canary": INHERITED_BY_CANARY, "prefill": INHERITED_BY_PREFILL}.get(str(path[-1]), ())
     return Problem(
         dotted(path),
         "has no value (null) and nothing is inherited that it could remove",
-        "write {} for its defaults, or delete the line",
+        f"{fields.instead_of_nothing(path, inherited)}, or delete the line",
     )
 
 

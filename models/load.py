@@ -8,17 +8,16 @@ default or its field's example) so that the checks which need a whole stack can 
 import copy
 import difflib
 import re
-import types
-import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Union, cast
+from typing import Any, cast
 
-from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from models.layers import Layer, Path, effective
+from models import fields
+from models.fields import Path
+from models.layers import Layer, effective
 from models.problems import ConfigError, Problem, dotted, echo
 from models.stack import Stack
 
@@ -178,7 +177,7 @@ def _what(path: Path, details: ErrorDetails) -> tuple[str, str]:
             written = cast("Mapping[str, object]", value).get("type")
             verdict = f"is of no known type{echo(path, written)}", f"write type: with one of {tags}"
         case "union_tag_not_found":
-            tags = ", ".join(tag for model in _models(path) for tag in _tags(model))
+            tags = ", ".join(tag for model in fields.specs(path) for tag in fields.tags(model))
             verdict = "does not say its type", f"add type: with one of {tags}"
         case "too_long" | "too_short":
             most, least = context.get("max_length"), context.get("min_length")
@@ -201,46 +200,6 @@ def _wrong_type(kind: str, value: object, shown: str) -> tuple[str, str]:
     return f"is not {noun}{shown}", remedy
 
 
-def _models(path: Path) -> list[type[BaseModel]]:
-    """Return the specs that may stand at a path."""
-    models: list[object] = [Stack]
-    for part in path:
-        models = [inner for model in models for inner in _inside(model, part)]
-    return [model for model in models if isinstance(model, type) and issubclass(model, BaseModel)]
-
-
-def _tags(model: type[BaseModel]) -> tuple[str, ...]:
-    """Return the values of `type` that mean a spec; none where it is no choice among several."""
-    field = model.model_fields.get("type")
-    return typing.get_args(field.annotation) if field is not None and field.is_required() else ()
-
-
-def _fields(path: Path) -> dict[str, FieldInfo]:
-    """Return the fields that may stand at a path, by the names that users write."""
-    return {field.alias or name: field for model in _models(path) for name, field in model.model_fields.items()}
-
-
-def _inside(annotation: object, part: str | int) -> Iterator[object]:
-    """Yield the types that stand below `part`, with optional and annotated wrappers taken off."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        for name, field in annotation.model_fields.items():
-            if (field.alias or name) == part:
-                yield from _bare(field.annotation)
-    elif typing.get_origin(annotation) in {dict, tuple}:
-        yield from _bare(typing.get_args(annotation)[0 if isinstance(part, int) else 1])
-
-
-def _bare(annotation: object) -> Iterator[object]:
-    origin = typing.get_origin(annotation)
-    if origin is typing.Annotated:
-        yield from _bare(typing.get_args(annotation)[0])
-    elif origin in {Union, types.UnionType}:
-        for member in typing.get_args(annotation):
-            yield from _bare(member)
-    elif annotation is not type(None):
-        yield annotation
-
-
 def _meant(tree: object, details: ErrorDetails) -> Path:
     """Return where the key that an unknown one means would stand, so that it is not reported missing besides."""
     path = _path(tree, details)
@@ -253,8 +212,8 @@ def _likest(path: Path, names: Sequence[str]) -> list[str]:
 
 def _known(path: Path, tag: tuple[str | int, ...]) -> list[str]:
     """Return the keys that may stand beside one; of specs that `type` tells apart, only the written one counts."""
-    models = _models(path[:-1])
-    chosen = [model for model in models if set(tag) & set(_tags(model))] or models
+    models = fields.specs(path[:-1])
+    chosen = [model for model in models if set(tag) & set(fields.tags(model))] or models
     return [field.alias or name for model in chosen for name, field in model.model_fields.items()]
 
 
@@ -264,13 +223,9 @@ def _suggestion(path: Path, tag: tuple[str | int, ...]) -> str:
     return f"did you mean {close[0]}?" if close else f"known here: {', '.join(names)}"
 
 
-def _field(path: Path) -> FieldInfo | None:
-    return _fields(path[:-1]).get(str(path[-1])) if path else None
-
-
 def _example(path: Path) -> str:
     """Return the field's example as a user would write it on one line."""
-    field = _field(path)
+    field = fields.one(path)
     return _flow(field.examples[0]) if field is not None and field.examples else ""
 
 
@@ -296,7 +251,7 @@ def _repair(tree: dict[str, Any], path: Path) -> Path:
         if not isinstance(at, dict) or part not in at:
             return path
         at = cast("dict[Any, Any]", at)[part]
-    field = _field(path)
+    field = fields.one(path)
     if field is not None and field.is_required() and field.examples:
         at[path[-1]] = copy.deepcopy(field.examples[0])
     elif isinstance(at, dict) and path:

@@ -165,7 +165,7 @@ def _unasked(at: str, what: str) -> Problem:
 
 
 def warnings(of: VariantContext) -> Iterator[str]:
-    """Say where requests that wake a role may not wait as long as it takes."""
+    """Say where requests that wake a role may not wait as long as it takes, or where nobody tells that they wait."""
     flow = of.spec.endpoint_picker.flow_control
     waits = None if flow is None else flow.default_request_ttl
     for name, _, role in of.roles:
@@ -176,3 +176,5 @@ def warnings(of: VariantContext) -> Iterator[str]:
             yield f"autoscaling: {name} wakes in up to {start}s, and no defaultRequestTTL lets requests wait as long"
         elif 0 < seconds(waits) < start:
             yield f"autoscaling: {name} wakes in up to {start}s, and requests wait {waits} (defaultRequestTTL)"
+        if of.stack.observability.metrics.type != "none" and not of.spec.metrics.picker:
+            yield f"autoscaling: {name} is woken by the picker's queue, which nobody scrapes (metrics.picker: false)"

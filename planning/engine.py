@@ -159,7 +159,7 @@ def generated_env(context: RoleContext, traces: Tracing | None) -> dict[str, Env
         env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
     if context.name == labels.PREFILL:
         env["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"] = str(_KEEP_ALIVE_SECONDS)
-    return env | tracing.environment(traces, context.workload)
+    return env | tracing.environment(traces, f"{context.of.names.base}-{context.name}")
 
 
 def _arguments(context: RoleContext) -> Iterator[str]:

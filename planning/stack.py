@@ -7,7 +7,7 @@ from typing import Any
 from models.load import Loaded
 from models.source import served_name
 from models.stack import Stack
-from planning import accelerators, autoscaling, canary, checks, context, gke, labels, monitoring, workload
+from planning import accelerators, autoscaling, canary, checks, context, gke, labels, monitoring, tracing, workload
 from planning.canary import Share
 from planning.context import VariantContext
 from planning.gke import LoadBalancing
@@ -166,8 +166,8 @@ class StackPlan:
     grants: tuple[InterceptorGrant, ...]
     caches: tuple[StoragePlan, ...]
     """In the order of their keys."""
-    unproven: tuple[str, ...]
-    """Facts of the release that are used and that nobody has proven."""
+    own_warnings: tuple[str, ...]
+    """What is to be known of the release, and of what is said for all services."""
 
     @property
     def routes(self) -> tuple[Route, ...]:
@@ -178,7 +178,7 @@ class StackPlan:
     def warnings(self) -> tuple[str, ...]:
         """Return what works, and what whoever wrote it should know; each begins with where it is."""
         told = (f"services.{service.key}.{warning}" for service in self.services for warning in service.warnings)
-        return (*self.unproven, *told)
+        return (*self.own_warnings, *told)
 
 
 def plan(loaded: Loaded) -> StackPlan:
@@ -192,6 +192,7 @@ def plan(loaded: Loaded) -> StackPlan:
     services = tuple(_service(key, stack, contexts) for key in sorted(stack.services))
     caches = tuple(storage.of_cache(key, stack, release) for key in sorted(stack.caches))
     used = {one.primary.names.namespace for one in services} | {one.namespace for one in caches}
+    vendors = {role.accelerator.vendor for one in services for role in one.workloads}
     return StackPlan(
         release=stack.release,
         labels=stack.labels,
@@ -199,7 +200,7 @@ def plan(loaded: Loaded) -> StackPlan:
         services=services,
         grants=tuple(_grants(stack, services)),
         caches=caches,
-        unproven=tuple(_unproven(release, {role.accelerator.vendor for one in services for role in one.workloads})),
+        own_warnings=(*_unproven(release, vendors), *tracing.warnings(stack.observability.tracing, release)),
     )
 
 

@@ -1,14 +1,18 @@
 """OpenTelemetry's environment variables, alike for engine, sidecar and picker."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from models.stack import Tracing
+from planning.releases import Release
 
 NOTHING: Mapping[str, str] = {}
 
 
 def environment(traces: Tracing | None, service: str, untraced: Mapping[str, str] = NOTHING) -> dict[str, str]:
-    """Return the variables of a container that reports as `service`; `untraced` where nothing is traced."""
+    """Return the variables of a container that reports as `service`; `untraced` where nothing is traced.
+
+    No generation is in that name: a service is found under one name, whichever pods of it answer.
+    """
     if traces is None:
         return dict(untraced)
     return {
@@ -18,3 +22,12 @@ def environment(traces: Tracing | None, service: str, untraced: Mapping[str, str
         "OTEL_TRACES_SAMPLER": traces.sampler,
         "OTEL_TRACES_SAMPLER_ARG": traces.sampler_arg,
     }
+
+
+def warnings(traces: Tracing | None, release: Release) -> Iterator[str]:
+    """Say where a choice of traces is the engines' alone."""
+    known = release.tracing.samplers
+    if traces is not None and traces.sampler not in known:
+        who = "picker knows" if release.sidecar is None else "picker and sidecar know"
+        what = f"observability.tracing.sampler: {release.name}'s {who} {', '.join(known)} alone ({traces.sampler})"
+        yield f"{what}; {release.tracing.otherwise}"

@@ -374,6 +374,24 @@ def test_every_role_that_sleeps_is_told_with_the_time_of_its_own():
     assert found == ["autoscaling: prefill wakes in up to 300s, and requests wait 2m (defaultRequestTTL)"]
 
 
+@pytest.mark.parametrize(
+    ("scraper", "metrics", "role", "told"),
+    [
+        ("prometheus-operator", {"picker": False}, SLEEPS, True),
+        ("gmp", {"picker": False}, SLEEPS, True),
+        ("prometheus-operator", {"decode": False}, SLEEPS, False),
+        ("prometheus-operator", {"picker": False}, {**SLEEPS, "minReplicas": 1}, False),
+        ("none", {}, SLEEPS, False),
+    ],
+)
+def test_a_role_that_sleeps_is_told_when_nobody_scrapes_the_queue_that_wakes_it(scraper, metrics, role, told):
+    flow = {"flowControl": {"defaultRequestTTL": "1h"}}
+    one = tree(qwen={"endpointPicker": flow, "autoscaling": role, "metrics": metrics})
+    one["observability"] = {**PROMETHEUS["observability"], "metrics": {"type": scraper}}
+    what = "autoscaling: decode is woken by the picker's queue, which nobody scrapes (metrics.picker: false)"
+    assert plan(one).services[0].warnings == ((what,) if told else ())
+
+
 def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_together():
     model = {**SERVICE["model"], "size": "64Gi"}
     entries = [{"pluginRef": "random-picker"}, {"pluginRef": "queue-scorer", "weight": 1}]

@@ -296,3 +296,15 @@ def test_a_value_that_does_not_fit_is_reported_without_being_shown(word, value):
     found = list(shapes.problems(shapes.Reading("here"), value, word))
     assert bool(found) == (not shapes.fits(value, word))
     assert all(repr(value) not in one.what for one in found if len(repr(value)) > 8)
+
+
+@pytest.mark.parametrize("release", ["llm-d-0.10", "llm-d-0.9", "llm-d-0.6"])
+def test_a_handler_that_sends_requests_to_another_port_is_refused_and_one_that_does_not_is_not(release):
+    for port, refused in ((0, False), (8000, True), (8200, True)):
+        parameters = {"deciderPluginName": "prefix-based-pd-decider", "primaryPort": port}
+        decider = {"type": "prefix-based-pd-decider", "parameters": {"nonCachedTokens": 16}}
+        more = (decider, {"type": "pd-profile-handler", "parameters": parameters})
+        written = apart(*more, without=("always-disagg-pd-decider", "disagg-profile-handler"))
+        told = [line for line in custom(written, release, prefill={}) if "primaryPort" in line]
+        assert len(told) == refused
+        assert all(line.startswith("config.plugins[3].parameters.primaryPort: cannot be used") for line in told)

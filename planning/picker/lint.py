@@ -126,6 +126,9 @@ def _parameters(read: Graph, _: Context) -> Iterator[Problem]:
         if one.facts is not None and one.facts.parameters is not None:
             reading = Reading(f"{one.at}.parameters", f"parameter of {one.type}")
             yield from shapes.problems(reading, one.parameters, one.facts.parameters)
+            for key, reason in one.facts.zeros.items():
+                if one.parameter(key):
+                    yield Problem(f"{reading.path}.{key}", f"cannot be used ({key})", f"remove it: {reason}")
 
 
 def _named(read: Graph, context: Context) -> Iterator[Problem]:

@@ -138,7 +138,8 @@ def _environment(of: VariantContext) -> dict[str, EnvValue]:
         "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
         "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
     }
-    traces = tracing.environment(of.stack.observability.tracing, of.names.picker, of.release.picker.untraced)
+    wanted, untraced = of.stack.observability.tracing, of.release.picker.untraced
+    traces = tracing.environment(wanted, f"{of.names.base}-epp", untraced)
     return {**identity, **_predictor(of.spec, of.release.picker), **traces}
 
 

@@ -179,6 +179,8 @@ class Plugin(Spec):
     """It needs a latency predictor."""
     rejected: str | None = None
     """Why it cannot work beside the objects that are made here; absent: it can."""
+    zeros: dict[str, str] = Field(default={})
+    """Parameters that cannot work beside them unless they are 0, with the reason."""
     handler: Handler | None = None
 
 
@@ -317,6 +319,15 @@ class Requirements(Spec):
     """Only where the gateway is Istio's."""
 
 
+class TracingFacts(Sourced):
+    """What picker and sidecar of a release read of OpenTelemetry's variables."""
+
+    samplers: list[str]
+    """Values of OTEL_TRACES_SAMPLER that they understand."""
+    otherwise: str
+    """What they do with any other."""
+
+
 class Release(Spec):
     """One release channel."""
 
@@ -325,6 +336,7 @@ class Release(Spec):
     engine: EngineFacts
     sidecar: SidecarFacts | None = None
     picker: PickerFacts
+    tracing: TracingFacts
     line: Line
     requirements: Requirements
 

@@ -133,7 +133,9 @@ def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
         role, expected = pods.role, texts(HOME="/home/engine")
         if not role.custom:
             expected |= texts(USER="engine", VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
-            expected |= texts(VLLM_ENGINE_READY_TIMEOUT_S=str(role.startup)) | traces(world, role.workload)
+            expected |= texts(VLLM_ENGINE_READY_TIMEOUT_S=str(role.startup)) | traces(
+                world, f"{role.wish.base}-{role.name}"
+            )
         if world.wish.apart or role.pods > 1 or _publishes(world):
             expected["POD_IP"] = field("status.podIP")
         if world.wish.apart and world.wish.say("kvCache", "connector", default="nixlv2") == "nixlv2":

@@ -58,7 +58,7 @@ def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
     if predictor is not None:
         expected["TRAINING_SERVER_URL"] = {"value": predictor["trainingServer"]}
         expected["PREDICTION_SERVER_URL"] = {"value": ",".join(predictor["predictionServers"])}
-    yield from named("picker environment", world.picker["env"], expected | traces(world, wish.picker))
+    yield from named("picker environment", world.picker["env"], expected | traces(world, f"{wish.base}-epp"))
 
 
 def _port(world: World) -> int:

@@ -1,0 +1,70 @@
+"""Pickers that elect a leader, played by fake nodes: readiness follows the lease, so one pod is ready at a time."""
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from local.cluster import ControlPlane
+from local.errors import LocalError
+from planning import labels
+from planning.names import PRIMARY
+
+WAITING = {f"pod-ready.stage.kwok.x-k8s.io/{delay}": "24h" for delay in ("delay", "jitter-delay")}
+"""Annotations of pods that a fake node leaves unready: they wait for the lease, or for an image that never comes."""
+READY = {
+    "phase": "Running",
+    "conditions": [{"type": kind, "status": "True"} for kind in ("Ready", "ContainersReady")],
+}
+
+
+def pods(plane: ControlPlane, namespace: str, service: str) -> list[dict[str, Any]]:
+    """Return the pods of a service's picker that are not being deleted, the oldest first."""
+    chosen = f"{labels.PICKER}={service},{labels.VARIANT}={PRIMARY}"
+    found = json.loads(plane.kubectl("get", "pods", "-n", namespace, "-l", chosen, "-o", "json"))["items"]
+    live = [one for one in found if "deletionTimestamp" not in one["metadata"]]
+    return sorted(live, key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]))
+
+
+def is_ready(pod: dict[str, Any]) -> bool:
+    """Say whether a pod is ready."""
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions", ()))
+
+
+@contextlib.contextmanager
+def leading(plane: ControlPlane, namespace: str, service: str, count: int = 2) -> Iterator[None]:
+    """Make one of `count` waiting pickers ready whenever all are there and none is."""
+    stop = threading.Event()
+
+    def play() -> None:
+        while not stop.wait(0.3):
+            # The namespace may not be there yet, and a pod may go while it is looked at.
+            with contextlib.suppress(LocalError):
+                found = pods(plane, namespace, service)
+                if len(found) == count and all("podIP" in one["status"] for one in found):
+                    _elect(plane, namespace, found)
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _elect(plane: ControlPlane, namespace: str, found: list[dict[str, Any]]) -> None:
+    if not any(map(is_ready, found)):
+        body = json.dumps({"status": READY})
+        name = found[0]["metadata"]["name"]
+        plane.kubectl("patch", "pod", name, "-n", namespace, "--subresource=status", "--type=strategic", "-p", body)
+
+
+def settled(plane: ControlPlane, namespace: str, service: str, ready: list[bool], deadline: float = 30) -> None:
+    """Wait until the pods of a picker are ready or not as said, the oldest first."""
+    until = time.monotonic() + deadline
+    while (found := [is_ready(one) for one in pods(plane, namespace, service)]) != ready:
+        assert time.monotonic() < until, found
+        time.sleep(0.2)

@@ -1,0 +1,102 @@
+"""How pickers come up and are replaced: by their own state, never by that of the pods before them."""
+
+import re
+
+import pytest
+
+from tests.deployments import in_namespace
+from tests.leader import WAITING, is_ready, leading, pods, settled
+
+pytestmark = pytest.mark.real
+
+PICKER = "qwen-epp-deployment"
+NEVER = {"image": "registry.example/picker:never", "pod": {"annotations": WAITING}}
+
+
+def stack(namespace, **picker):
+    return in_namespace(namespace, qwen={"endpointPicker": picker})
+
+
+def hurry(one):
+    """Deploy from now on without patience for pickers that do not start."""
+    one.alter("planning/lifecycle.py", WAIT_MARGIN=15)
+    facts = one.project / "planning" / "releases" / "__init__.py"
+    text, changed = re.subn(r"start_seconds: int = \d+", "start_seconds: int = 30", facts.read_text(encoding="utf-8"))
+    assert changed == 1
+    facts.write_text(text, encoding="utf-8")
+
+
+def uids(found):
+    return [pod["metadata"]["uid"] for pod in found]
+
+
+def test_several_pickers_are_up_once_one_of_them_leads(deploy, plane):
+    name = "elected"
+    several = {"replicas": 2, "pod": {"annotations": WAITING}}
+    one = deploy(stack(name, **several))
+    with leading(plane, name, "qwen"):
+        done = one.operate()
+    assert done.of(PICKER).ended is not None
+    done.assert_order({PICKER}, {"routing-qwen-route"})
+    settled(plane, name, "qwen", ready=[True, False])
+    status = one.get("deployment", "qwen-epp", name)["status"]
+    assert (status["replicas"], status["readyReplicas"]) == (2, 1)
+    old = uids(pods(plane, name, "qwen"))
+    assert one.preview("--expect-no-changes").returncode == 0
+    # A refresh of the provider's misses the pods that wait, whatever is waited for: it says so, and no pod changes.
+    assert one.operate("--refresh").done == {PICKER: "update"}
+    assert uids(pods(plane, name, "qwen")) == old
+    # An update is waited for by the new pods' leader: while none leads, the one before says nothing.
+    hurry(one)
+    one.write(stack(name, **several, image=NEVER["image"]))
+    failed, operations = one.attempt()
+    assert failed.returncode != 0
+    assert "timed out waiting for the condition" in failed.stdout + failed.stderr
+    assert operations.done == {PICKER: "update"}
+    assert operations.of(PICKER).ended is None
+    assert not {*old} & {*uids(pods(plane, name, "qwen"))}
+    # One picker elects nobody: it may no longer write a lease, and nothing else is taken from it.
+    one.write(stack(name))
+    assert one.operate().done == {"qwen-epp-role": "update", PICKER: "update"}
+    assert not [rule for rule in one.get("role", "qwen-epp", name)["rules"] if "leases" in rule["resources"]]
+    settled(plane, name, "qwen", ready=[True])
+
+
+def test_a_picker_whose_pods_never_start_fails_and_the_one_before_serves_on(deploy, plane):
+    name = "stuck-picker"
+    one = deploy(stack(name))
+    hurry(one)
+    one.up()
+    (old,) = pods(plane, name, "qwen")
+    one.write(stack(name, **NEVER))
+    failed, operations = one.attempt()
+    assert failed.returncode != 0
+    assert "ProgressDeadlineExceeded" in failed.stdout + failed.stderr
+    assert operations.done == {PICKER: "update"}
+    assert operations.of(PICKER).ended is None
+    there = {pod["metadata"]["uid"]: is_ready(pod) for pod in pods(plane, name, "qwen")}
+    assert there.pop(old["metadata"]["uid"]) is True
+    assert list(there.values()) == [False]
+    one.write(stack(name))
+    one.up()
+    assert uids(pods(plane, name, "qwen")) == uids([old])
+
+
+def test_a_changed_weight_restarts_its_own_picker_and_nothing_else(deploy, plane):
+    name = "weighed"
+    services = {"bert": {}, "qwen": {}}
+    one = deploy(in_namespace(name, **services))
+    one.up()
+    before = {key: item["metadata"]["uid"] for key, item in one.named("pods", name).items()}
+    (old,) = pods(plane, name, "qwen")
+    weights = {"endpointPicker": {"scorerWeights": {"queue-scorer": 5}}}
+    one.write(in_namespace(name, **services | {"qwen": weights}))
+    changed = dict.fromkeys(("qwen-epp-config", PICKER), "update")
+    assert one.changes() == changed
+    assert one.operate().done == changed
+    settled(plane, name, "qwen", ready=[True])
+    (new,) = pods(plane, name, "qwen")
+    assert new["metadata"]["uid"] != old["metadata"]["uid"]
+    after = {key: item["metadata"]["uid"] for key, item in one.named("pods", name).items()}
+    assert {key for key, uid in before.items() if after.get(key) != uid} <= {old["metadata"]["name"]}
+    assert "weight: 5" in one.get("configmap", "qwen-epp", name)["data"]["config.yaml"]

@@ -1,0 +1,115 @@
+"""What turning a feature off takes away: its own objects, and nothing of anybody else's that is called alike.
+
+The rows are those of OtterScale's operator (5.5), which deletes whatever has the name that it would have given; those
+about scraping are in test_monitoring too, several pickers in test_picker_rollout, the canary in test_canary.
+"""
+
+import pytest
+
+from tests.deployments import provide, weights
+from tests.real.test_canary import V1
+from tests.stacks import GATEWAY, tree
+from tests.theirs import Theirs
+
+pytestmark = pytest.mark.real
+
+READER = {f"qwen-decode-{part}" for part in ("service-account", "role", "role-binding")}
+SCRAPER = {f"bert-epp-metrics-reader{part}" for part in ("", "-token", "-role", "-binding")}
+PICKER = ("service-account", "role", "role-binding", "config", "service", "pool", "deployment", "monitor")
+SCALING = {"type": "hpa", "minReplicas": 2, "maxReplicas": 3, "metrics": [{"type": "cpu", "targetPercent": 80}]}
+INTERCEPTOR = {"interceptor": {"mode": "label", "namespace": "metering"}}
+
+
+def stack(namespace, gateway=GATEWAY, more=INTERCEPTOR, **services):
+    """Return a scraped stack in a namespace that exists."""
+    whole = tree(**services) | {"namespace": namespace, "gateway": gateway} | more
+    whole["observability"] = {"metrics": {"type": "prometheus-operator"}}
+    return {key: value for key, value in whole.items() if value is not None}
+
+
+@pytest.fixture
+def beside_theirs(deploy):
+    """Deploy a stack beside objects of somebody else's."""
+    made = []
+
+    def new(wanted):
+        one = deploy(wanted)
+        made.append(Theirs(one, wanted, f"{wanted['namespace']}-theirs"))
+        one.up()
+        made[-1].look()
+        return one, made[-1]
+
+    yield new
+    for theirs in made:
+        theirs.deployed.destroy()
+        theirs.remove()
+
+
+def turned(one, theirs, wanted):
+    """Deploy, assert that nobody else's objects changed, and return what was done."""
+    one.write(wanted)
+    done = one.operate()
+    theirs.assert_untouched()
+    return done
+
+
+def test_roles_numbers_budgets_and_weights_take_away_what_is_their_own(beside_theirs, plane):
+    name = "off-serving"
+    provide(plane, name)
+    both = {"model": V1, "rollout": {"type": "Recreate"}}
+    stored = {**both, "storage": {"type": "dedicated", "storageClassName": name}}
+    full = {"autoscaling": SCALING, "prefill": {"replicas": 2}}
+    one, theirs = beside_theirs(stack(name, qwen={**stored, **full}))
+    kept = weights([urn.rpartition("::")[2] for urn in urns(one)])
+    fixed = {"replicas": 2, "prefill": {"replicas": 2}, "disruptionBudget": {"enabled": False}}
+    smaller = turned(one, theirs, stack(name, qwen={**stored, **fixed}))
+    assert smaller.done == {
+        "qwen-decode": "update",
+        **dict.fromkeys(("qwen-decode-autoscaler", "qwen-decode-budget", "qwen-prefill-budget"), "delete"),
+    }
+    assert one.get("deployment", "qwen-decode", name)["spec"]["replicas"] == 2
+    alone = turned(one, theirs, stack(name, qwen={**both, "disruptionBudget": {"enabled": False}}))
+    changed = ("qwen-decode", "qwen-decode-monitor", "qwen-epp-config", "qwen-epp-deployment")
+    gone = {*READER, "qwen-prefill", "qwen-prefill-monitor", *kept}
+    assert alone.done == {**dict.fromkeys(changed, "update"), **dict.fromkeys(gone, "delete")}
+    alone.assert_order({"qwen-decode"}, {*READER, *kept})
+
+
+def urns(one):
+    return [resource["urn"] for resource in one.engine.export()["deployment"]["resources"]]
+
+
+def test_gateway_route_transport_interceptor_and_service_take_away_what_is_their_own(beside_theirs):
+    name, both = "off-routing", {"bert": {}, "qwen": {}}
+    plain = {"tls": {"type": "none"}, "metricsAuth": True}
+    one, theirs = beside_theirs(stack(name, **both))
+    # How pickers are asked: the gateway in plain text, the scraper without a token.
+    asked = {"bert": {"endpointPicker": {"metricsAuth": False}}, "qwen": {"endpointPicker": plain}}
+    done = turned(one, theirs, stack(name, **asked)).done
+    gone = {"qwen-epp-destination-rule", "bert-epp-metrics-auth", *SCRAPER}
+    changed = {"qwen-epp-deployment", "bert-epp-deployment", "bert-epp-monitor"}
+    assert done == {**dict.fromkeys(changed, "update"), **dict.fromkeys(gone, "delete")}
+    # Another gateway than Istio's, and a service without a route.
+    none = {**GATEWAY, "provider": "none"}
+    unrouted = {"bert": {**asked["bert"], "route": {"enabled": False}}, "qwen": asked["qwen"]}
+    done = turned(one, theirs, stack(name, none, **unrouted)).done
+    assert done == dict.fromkeys(("bert-epp-destination-rule", "routing-bert-route"), "delete")
+    # A service: no request is sent to pods that go.
+    removed = turned(one, theirs, stack(name, none, bert=asked["bert"]))
+    pods = {"qwen-decode", *(f"qwen-epp-{part}" for part in PICKER)}
+    rest = {"qwen-service", "qwen-decode-monitor", "qwen-epp-metrics-auth"}
+    rest |= {one.replace("bert", "qwen") for one in SCRAPER}
+    gone = {"routing-qwen-route", *pods, *rest}
+    assert removed.done == {"routing-bert-route": "create", **dict.fromkeys(gone, "delete")}
+    removed.assert_order(
+        {"routing-qwen-route"}, {"qwen-decode", "qwen-epp-deployment", "qwen-epp-pool", "qwen-service"}
+    )
+    # No gateway, and no metering.
+    done = turned(one, theirs, stack(name, None, {}, bert=asked["bert"])).done
+    grant = {f"routing-{name}-interceptor-{part}" for part in ("role", "binding")}
+    assert done == {"bert-service": "update", **dict.fromkeys({"routing-bert-route", *grant}, "delete")}
+    one.assert_unchanged()
+    # The negative control: a touch of what is not ours shows.
+    one.plane.kubectl("label", "configmap", "qwen-epp", "-n", f"{name}-theirs", "touched=yes")
+    with pytest.raises(AssertionError):
+        theirs.assert_untouched()

@@ -1,0 +1,31 @@
+"""What is advised where a key has no value and nothing is inherited that the null could remove."""
+
+import pytest
+
+from models.layers import effective
+
+
+@pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("health", "write {} for its defaults"),
+        ("prefill", "write {} for its defaults"),
+        ("labels", "write {} for its defaults"),
+        ("canary", "write it with weight"),
+        ("model", "write it with source"),
+        ("autoscaling", "write it with type"),
+        ("replicas", "write a value"),
+        ("accelerator", "write a value"),
+    ],
+)
+def test_what_a_group_requires_is_advised(key, remedy):
+    (problem,) = effective({"services": {"a": {key: None}}}).problems
+    assert (problem.path, problem.remedy) == (f"services.a.{key}", f"{remedy}, or delete the line")
+
+
+def test_defaults_are_advised_like_the_services_that_inherit_them():
+    layer = effective({"defaults": {"storage": None, "pod": {"labels": None}}, "services": {"a": {}}})
+    assert {one.path: one.remedy for one in layer.problems} == {
+        "defaults.storage": "write it with type, or delete the line",
+        "defaults.pod.labels": "write {} for its defaults, or delete the line",
+    }
