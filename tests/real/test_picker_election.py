@@ -8,7 +8,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from tests.deployments import in_namespace
 from tests.leader import WAITING, leading
-from tests.real.test_picker import picker, serves
+from tests.pickers import picker, serves
 
 pytestmark = pytest.mark.real
 
