@@ -438,3 +438,9 @@ def test_an_authority_that_nobody_asks_is_refused_where_it_is_written():
     assert message == f"{AT}.tls.caSecret: has no effect with gateway.provider none (picker-ca); remove it"
     (message,) = told({key: value for key, value in own.items() if key != "gateway"})
     assert message == f"{AT}.tls.caSecret: has no effect without a gateway (picker-ca); remove it"
+
+
+def test_several_pickers_are_told_to_look_changed_to_a_refresh():
+    (told,) = plan(tree(qwen={"endpointPicker": {"replicas": 2}})).services[0].warnings
+    assert told.startswith("endpointPicker.replicas: a refresh reports an update of the pickers")
+    assert plan(tree(qwen={"endpointPicker": {"replicas": 1}})).services[0].warnings == ()

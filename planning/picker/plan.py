@@ -113,8 +113,18 @@ def plan(of: VariantContext) -> Picker:
         pod_annotations=wanted.pod.annotations,
         grace=max(_GRACE, seconds(wanted.flags.get(_DRAIN, "0s")) + _MARGIN),
         start=facts.start_seconds,
-        warnings=tuple(map(str, picker_lint.warnings("endpointPicker.config", wanted.config or {}, facts))),
+        warnings=tuple(_warnings(of)),
     )
+
+
+def _warnings(of: VariantContext) -> Iterator[str]:
+    """Yield what works, and what whoever wrote it should know."""
+    wanted = of.spec.endpoint_picker
+    yield from map(str, picker_lint.warnings("endpointPicker.config", wanted.config or {}, of.release.picker))
+    if wanted.replicas > 1:
+        # The provider's reads ask for all pods to be ready, whatever is waited for (pulumi-kubernetes issue 3129).
+        what = "a refresh reports an update of the pickers, because those that wait for the lease are never ready"
+        yield f"endpointPicker.replicas: {what} ({wanted.replicas}); it restarts nothing"
 
 
 def _tls(wanted: PickerTls) -> Tls:
