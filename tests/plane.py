@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+MOVED = ("inferenceobjectives", "inferencemodelrewrites")
 USED = pytest.StashKey[dict[str, Tool]]()
 
 
@@ -47,6 +48,16 @@ def new_plane(tools: dict[str, Tool], tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture(scope="session")
 def plane(new_plane: Callable[..., ControlPlane]) -> ControlPlane:
     return new_plane()
+
+
+def serve_moved_kinds(plane: ControlPlane, tools: dict[str, Tool]) -> None:
+    """Serve under llm-d's group what it took over from the inference extension: no registry has its definitions."""
+    folder = tools["crds"].path / "gateway-api-inference-extension"
+    for name in MOVED:
+        text = (folder / f"inference.networking.x-k8s.io_{name}.yaml").read_text(encoding="utf-8")
+        moved = text.replace("inference.networking.x-k8s.io", "llm-d.ai")
+        plane.kubectl("apply", "--server-side", "-f", "-", input=moved)
+        plane.kubectl("wait", "--for=condition=established", f"crd/{name}.llm-d.ai", "--timeout=60s")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

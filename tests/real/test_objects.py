@@ -6,22 +6,16 @@ import pytest
 import yaml
 
 from cli.render import render
+from tests.plane import serve_moved_kinds
 from tests.stacks import SHIPPED, VARIED, find, rendered, tree
 from tests.verdicts import edited, ours, servers
 
 pytestmark = pytest.mark.real
-MOVED = ("inferenceobjectives", "inferencemodelrewrites")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _kinds_that_moved(plane, tools):
-    """Serve under llm-d's group what it took over from the inference extension: no registry has its definitions."""
-    folder = tools["crds"].path / "gateway-api-inference-extension"
-    for name in MOVED:
-        text = (folder / f"inference.networking.x-k8s.io_{name}.yaml").read_text(encoding="utf-8")
-        moved = text.replace("inference.networking.x-k8s.io", "llm-d.ai")
-        plane.kubectl("apply", "--server-side", "-f", "-", input=moved)
-        plane.kubectl("wait", "--for=condition=established", f"crd/{name}.llm-d.ai", "--timeout=60s")
+    serve_moved_kinds(plane, tools)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.deployments import volume
+from tests.plane import serve_moved_kinds
 from tests.stacks import shipped
 
 pytestmark = pytest.mark.real
@@ -237,6 +238,40 @@ def test_two_teams_come_up_in_namespaces_of_their_own(deploy, wide_plane):
     assert all(service["ready"] for service in one.engine.outputs()["services"].values())
     one.assert_unchanged()
     one.destroy()
+
+
+def test_many_models_on_one_gateway_come_up_and_are_gone(deploy, wide_plane, tools):
+    serve_moved_kinds(wide_plane, tools)
+    stack = {**shipped(Path("examples/routes.yaml")), "namespaceOptions": {"create": True}}
+    stack["defaults"]["accelerator"] = "nvidia"
+    one = deploy(stack, wide_plane)
+    done = one.operate()
+    objectives = {"routing-qwen-objective.batch", "routing-qwen-objective.chat"}
+    done.assert_order({"qwen-decode", "qwen-epp-deployment"}, objectives, {"routing-qwen-route"})
+    done.assert_order({"llama-decode"}, {"routing-llama-model-rewrite"}, {"routing-llama-route"})
+    done.assert_order({"routing-qwen-next-mirror-grant"}, {"routing-qwen-route"})
+    assert all(service["ready"] for service in one.engine.outputs()["services"].values())
+    one.assert_unchanged()
+    moved = changed(stack, "qwen", objectives={"batch": {"priority": -2}}, route={"setHeaders": {"x-served-by": "q"}})
+    assert operations(one, moved) == dict.fromkeys(("routing-qwen-objective.batch", "routing-qwen-route"), "update")
+    one.destroy()
+
+
+def test_policies_come_before_their_pods_and_go_without_touching_them(deploy, wide_plane):
+    name = "guarded"
+    prepare(wide_plane, name)
+    stack = example("prefill-decode", name) | {"networkPolicies": {}}
+    one = deploy(stack, wide_plane)
+    done = one.operate()
+    policies = {made for made in done.that("create") if "network-policy" in made}
+    assert len(policies) == len(one.named("networkpolicies", name)) == 3
+    pool = marked(one, "llama")
+    done.assert_order(policies, {f"{pool}-decode", f"{pool}-prefill"})
+    one.assert_unchanged()
+    one.write({key: value for key, value in stack.items() if key != "networkPolicies"})
+    assert one.operate().done == dict.fromkeys(policies, "delete")
+    one.destroy()
+    assert_gone(wide_plane, name)
 
 
 def test_a_rollout_completes_on_a_cluster_without_a_spare_device(deploy, wide_plane):
