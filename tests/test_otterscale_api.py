@@ -71,8 +71,9 @@ def test_a3_a_picker_that_asks_who_scrapes_it_may_ask(stack, auth):
     }
     everything = rendered({**stack, "services": services})
     bindings = kind(everything, "ClusterRoleBinding")
-    bound = {(one["namespace"], one["name"]) for binding in bindings for one in binding["subjects"]}
-    assert all(one["roleRef"]["name"] == "system:auth-delegator" for one in bindings)
+    asked = [one for one in bindings if one["roleRef"]["name"] == "system:auth-delegator"]
+    bound = {(one["namespace"], one["name"]) for binding in asked for one in binding["subjects"]}
+    assert all(one in asked or one["metadata"]["name"].endswith("-epp-metrics-reader") for one in bindings)
     pickers = [one for one in kind(everything, "Deployment") if one["metadata"]["name"].endswith("-epp")]
     assert len(pickers) == sum(2 if "canary" in one else 1 for one in stack["services"].values())
     for one in pickers:

@@ -33,6 +33,7 @@ LEGAL = {
     "Namespace": LABEL,
     "Role": SEGMENT,
     "RoleBinding": SEGMENT,
+    "ClusterRole": SEGMENT,
     "ClusterRoleBinding": SEGMENT,
 }
 """What a name must look like, by kind; of all others, a DNS subdomain."""
