@@ -9,7 +9,8 @@ import yaml
 from cli import schema
 from cli.render import render
 from models.load import ROOT
-from tests.stacks import SHIPPED, VARIED, shipped
+from tests.stacks import SHIPPED, shipped
+from tests.varied import VARIED
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

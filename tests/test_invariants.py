@@ -9,7 +9,8 @@ import pytest
 
 from manifests import validation
 from tests.invariants import violations
-from tests.stacks import SHIPPED, VARIED, as_rendered, rendered, shipped, tree
+from tests.stacks import SHIPPED, as_rendered, rendered, shipped, tree
+from tests.varied import VARIED
 
 SURVIVORS: dict[str, str] = {}
 """Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""

@@ -18,7 +18,8 @@ from models.problems import ConfigError
 from planning import outputs, preflight
 from planning import stack as planning
 from tests.invariants.trees import over
-from tests.stacks import SERVICE, VARIED
+from tests.stacks import SERVICE
+from tests.varied import VARIED
 
 Place = tuple[str | int, ...]
 """Where a value stands; `*` is any name of a map that is the user's, `[]` any item of a list."""

@@ -8,7 +8,8 @@ from models.problems import ConfigError
 from planning.network.graph import Addresses, Edge, Pods, Port, asking, policy, tcp
 from planning.order import Part
 from tests.flows import policies
-from tests.stacks import PROMETHEUS, find, plan, rendered, tree
+from tests.stacks import find, plan, rendered, tree
+from tests.varied import PROMETHEUS
 
 PODS = Pods("models", {"app": "one"})
 OUTSIDE = Addresses(("0.0.0.0/0", "::/0"))

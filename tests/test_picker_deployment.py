@@ -9,7 +9,8 @@ from planning import lifecycle, outputs
 from planning.order import Part
 from planning.releases import channel, channels
 from tests.shapes import told
-from tests.stacks import POD, SERVICE, find, plan, rendered, tree
+from tests.stacks import SERVICE, find, plan, rendered, tree
+from tests.varied import POD
 
 AT = "services.qwen.endpointPicker"
 REASON = "one pod serves, and any is the right one"

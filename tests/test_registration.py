@@ -7,7 +7,8 @@ import pulumi_kubernetes as k8s
 import pytest
 
 from components import registration
-from tests.stacks import SHIPPED, VARIED, rendered, shipped
+from tests.stacks import SHIPPED, rendered, shipped
+from tests.varied import VARIED
 
 STACKS = {path.stem: shipped(path) for path in SHIPPED} | VARIED
 

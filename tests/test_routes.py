@@ -1,59 +1,18 @@
-"""Routes: which requests are a service's, what happens to them on their way, and what their picker is told."""
+"""Routes: which requests are a service's, what happens to them on their way, and what others are told."""
 
 import copy
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from manifests import validation
 from manifests.stack import objects, render
-from models.load import load
-from models.problems import ConfigError
 from planning import outputs
-from planning import stack as planning
 from planning.order import Id, Part
-from tests.stacks import VARIED, as_rendered, exactly, find, plan, rendered, tree
-
-MODEL = {"name": "org/m", "source": "hf://org/m"}
-BODY = {"name": "gateway", "namespace": "gateways", "provider": "istio", "bodyRouter": True}
-BASE_MODEL = "X-Gateway-Base-Model-Name"
-APART = {"route": {"enabled": False}}
-
-
-def route(name="qwen", gateway=None, /, others=None, **said):
-    """Return the rendered route of a service."""
-    everything = rendered(routed(gateway, others=others, **said))
-    return find(everything, "HTTPRoute", name)
-
-
-def routed(gateway=None, /, others=None, service=None, **said):
-    stack = tree(qwen={"model": MODEL, "route": said, **(service or {})}, **(others or {}))
-    return stack | ({} if gateway is None else {"gateway": gateway})
-
-
-def told(stack):
-    with pytest.raises(ConfigError) as error:
-        planning.plan(load(stack))
-    return str(error.value).splitlines()
-
-
-def rules(found):
-    return found["spec"]["rules"]
-
-
-def paths(found):
-    return [match["path"]["value"] for rule in rules(found) for match in rule["matches"]]
-
-
-def headers(match):
-    return {one["name"]: one["value"] for one in match.get("headers", [])}
-
-
-def filters(found, kind):
-    """Return the filters of one kind, rule by rule."""
-    return [[one for one in rule.get("filters", []) if one["type"] == kind] for rule in rules(found)]
-
+from planning.routes import templates
+from tests.routed import BASE_MODEL, BODY, MODEL, filters, headers, paths, route, routed, rules, told, tried
+from tests.stacks import as_rendered, exactly, find, plan, rendered, tree
 
 # --- what is the service's own
 
@@ -333,11 +292,6 @@ def test_copies_that_the_other_would_refuse_are_warned_of():
 # --- beside a canary
 
 
-def tried(weight=10, wanted=None, **said):
-    canary = {"weight": weight, **({} if wanted is None else {"headers": wanted})}
-    return routed(service={"canary": canary}, **said)
-
-
 def test_a_canarys_headers_join_every_match():
     found = find(
         rendered(tried(0, {"x-canary": "1"}, matches=[{"path": "/a"}, {"headers": {"x-a": "1"}}])), "HTTPRoute", "qwen"
@@ -420,101 +374,32 @@ def test_a_route_that_the_server_would_refuse_is_refused_before(wrong):
         validation.check([as_rendered(found)])
 
 
-# --- what the picker is told
+TEXTS = st.text(alphabet="aAbB-._ /é", min_size=1, max_size=6)
+PLACES = ("{.metadata.annotations.team}", "{.metadata.annotations['team']}")
+UNFIT = ("is taken on", "would catch all traffic", "cannot be rendered")
 
 
-def test_objectives_are_called_as_clients_name_them():
-    everything = rendered(routed(service={"objectives": {"batch": {"priority": -1}}}))
-    one = exactly(everything, "InferenceObjective", "qwen-batch")
-    pool = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "qwen"}
-    assert (one["apiVersion"], one["spec"]) == ("llm-d.ai/v1alpha2", {"priority": -1, "poolRef": pool})
+def meant(template, text):
+    """Return the path that a template means for an annotation; nothing where it means none."""
+    try:
+        return templates.path(template, {"metadata": {"annotations": {"team": text}}})
+    except templates.TemplateError:
+        return None
 
 
-def test_a_priority_of_0_is_written_out():
-    everything = rendered(routed(service={"objectives": {"batch": {"priority": 0}}}))
-    assert exactly(everything, "InferenceObjective", "qwen-batch")["spec"]["priority"] == 0
-
-
-def test_the_outputs_list_objectives_by_variant():
-    stack = tried()
-    stack["services"]["qwen"]["objectives"] = {"b": {"priority": 1}, "a": {"priority": 2}}
-    told_of = outputs.stack(plan(stack), None)["services"]["qwen"]
-    assert told_of["primary"]["objectives"] == ["qwen-a", "qwen-b"]
-    assert told_of["canary"]["objectives"] == ["qwen-canary-a", "qwen-canary-b"]
-
-
-@pytest.mark.parametrize(("weight", "warned"), [(0, False), (10, True)])
-def test_requests_that_reach_a_canary_by_its_weight_have_no_priority_and_that_is_said(weight, warned):
-    stack = tried(weight, {"x-canary": "1"})
-    stack["services"]["qwen"]["objectives"] = {"batch": {"priority": 1}}
-    assert any("has priority 0" in one for one in plan(stack).warnings) is warned
-
-
-@pytest.mark.parametrize("release", ["llm-d-0.6", "gie-1.3"])
-def test_older_pickers_are_told_in_their_own_group(release):
-    rewrites = [{"model": "latest", "targets": [{"model": "org/m"}]}]
-    stack = routed(service={"objectives": {"batch": {"priority": 1}}, "rewrites": rewrites}) | {"release": release}
-    everything = rendered(stack)
-    assert {
-        one["apiVersion"] for one in everything if one["kind"] in {"InferenceObjective", "InferenceModelRewrite"}
-    } == {"inference.networking.x-k8s.io/v1alpha2"}
-
-
-def test_both_variants_know_a_model_by_all_its_names():
-    stack = tried()
-    stack["services"]["qwen"]["rewrites"] = [{"model": "latest", "targets": [{"model": "org/m", "weight": 3}]}]
-    pools = {
-        one["metadata"]["name"]: one["spec"]["poolRef"]["name"]
-        for one in rendered(stack)
-        if one["kind"] == "InferenceModelRewrite"
-    }
-    assert pools == {"qwen": "qwen", "qwen-canary": "qwen-canary"}
-
-
-def test_each_generation_has_its_own_rewrite_and_objectives_move_from_one_to_the_next():
-    def told_of(revision):
-        model = {"name": "org/m", "source": f"hf://org/m@{revision}"}
-        service = {"prefill": {}, "objectives": {"batch": {"priority": 1}}, "model": model}
-        rewrites = [{"model": "latest", "targets": [{"model": "org/m"}]}]
-        everything = rendered(routed(service={**service, "rewrites": rewrites}))
-        named = [one for one in everything if one["kind"] in {"InferenceModelRewrite", "InferenceObjective"}]
-        return {one["kind"]: (one["metadata"]["name"], one["spec"]["poolRef"]["name"]) for one in named}
-
-    one, other = told_of("v1"), told_of("v2")
-    assert one["InferenceModelRewrite"][0] == one["InferenceModelRewrite"][1] == one["InferenceObjective"][1]
-    assert one["InferenceModelRewrite"] != other["InferenceModelRewrite"]
-    assert one["InferenceObjective"][0] == other["InferenceObjective"][0] == "qwen-batch"
-
-
-def test_the_picker_is_told_before_requests_come_and_after_its_pool():
-    service = {"objectives": {"a": {"priority": 1}, "b": {"priority": 2}}}
-    service["rewrites"] = [{"model": "latest", "targets": [{"model": "org/m"}]}]
-    after = {one.id: set(one.after) for one in objects(render(plan(routed(service=service))))}
-    told_of = [Id("qwen", Part.OBJECTIVE, "a"), Id("qwen", Part.OBJECTIVE, "b"), Id("qwen", Part.MODEL_REWRITE)]
-    assert set(told_of) <= after[Id("qwen", Part.ROUTE)]
-    assert all(Id("qwen", Part.POOL) in after[one] for one in told_of)
-
-
-def test_an_objective_of_two_services_is_refused_with_both():
-    stack = tree(a={"objectives": {"b-c": {"priority": 1}}}, **{"a-b": {"objectives": {"c": {"priority": 1}}}})
-    (line,) = told(stack)
-    assert line == (
-        "services.a-b: would make an object of services.a (InferenceObjective models/a-b-c); "
-        "choose another name for one of them"
-    )
-
-
-def test_logical_names_of_objectives_never_meet():
-    names = st.from_regex(r"[a-z]([-a-z]{0,8}[a-z])?", fullmatch=True) | st.sampled_from(["a", "a-objective", "a-b"])
-
-    @given(st.dictionaries(names, st.lists(names, min_size=1, unique=True), min_size=2, max_size=3))
-    def check(wanted):
-        suffixes = [f"{key}-objective.{name}" for key, every in wanted.items() for name in every]
-        assert len(set(suffixes)) == len(suffixes)
-
-    check()
-    found = [one.suffix for one in objects(render(plan(VARIED["routed"]))) if one.id.part is Part.OBJECTIVE]
-    assert found == ["qwen-objective.batch", "qwen-objective.chat"]
+@given(
+    one=TEXTS, other=TEXTS, template=st.sampled_from([f"{start}{place}" for start in ("/", "/x/") for place in PLACES])
+)
+@example(one="A.b", other="a-b", template=f"/{PLACES[0]}")
+@example(one="a", other="b", template=f"/{PLACES[0]}")
+def test_two_services_never_have_one_path_unnoticed(one, other, template):
+    said = {"route": {"matches": [{"path": template}]}}
+    stack = tree(**{key: {**said, "annotations": {"team": text}} for key, text in (("one", one), ("two", other))})
+    found = {meant(template, one), meant(template, other)}
+    if len(found) == 1 or found & {None, "/"}:
+        assert any(why in line for line in told(stack) for why in UNFIT)
+    else:
+        assert {path for service in plan(stack).services for path in service.route.paths} == found
 
 
 # --- what others are told

@@ -13,8 +13,9 @@ from planning.names import cache
 from planning.order import Id, Part
 from planning.resources import claim_gi
 from tests.shapes import containers, engine, fetching, model_servers, told, volumes
-from tests.stacks import VARIED, find, plain, plan, rendered, tree
+from tests.stacks import find, plain, plan, rendered, tree
 from tests.test_program import run
+from tests.varied import VARIED
 
 GI, MI = 2**30, 2**20
 HUB = {"source": "hf://org/m", "size": "10Gi"}

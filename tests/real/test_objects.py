@@ -7,7 +7,8 @@ import yaml
 
 from cli.render import render
 from tests.plane import serve_moved_kinds
-from tests.stacks import SHIPPED, VARIED, find, rendered, tree
+from tests.stacks import SHIPPED, find, rendered, tree
+from tests.varied import VARIED
 from tests.verdicts import edited, ours, servers
 
 pytestmark = pytest.mark.real
