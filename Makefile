@@ -19,8 +19,8 @@ setup: ## Make the virtual environment (.venv) from the pinned, hashed requireme
 tools: setup ## Find or build the engine, the provider, the control plane and the endpoint picker
 	@$(PYTHON) -m local tools
 
-test: tools check ## Run everything, the real engine and API server included
-	@$(VENV)/python -m pytest
+test: tools check ## Run everything, the real engine and API server included, in two processes
+	@$(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: setup ## Run what needs no binaries; four minutes
 	@$(VENV)/python -m pytest -m "not real"

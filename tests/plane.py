@@ -6,7 +6,7 @@ A tool that cannot be had is an error of every test that asks for it; nothing sk
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOVED = ("inferenceobjectives", "inferencemodelrewrites")
-USED = pytest.StashKey[dict[str, Tool]]()
+USED = pytest.StashKey[dict[str, str]]()
+"""What was used, a line for each tool by its name; a worker process hands it to the one that reports."""
 
 
 @pytest.fixture(scope="session")
 def tools(request: pytest.FixtureRequest) -> dict[str, Tool]:
     found = ensure(None, Report())
-    request.config.stash[USED] = found
+    lines = {name: f"{one.version} sha256:{one.sha256} {one.path} ({one.origin})" for name, one in found.items()}
+    request.config.stash[USED] = lines
+    if hasattr(request.config, "workeroutput"):
+        request.config.workeroutput["used"] = lines
     return found
 
 
@@ -60,9 +64,14 @@ def serve_moved_kinds(plane: ControlPlane, tools: dict[str, Tool]) -> None:
         plane.kubectl("wait", "--for=condition=established", f"crd/{name}.llm-d.ai", "--timeout=60s")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[USED] = node.config.stash.get(USED, {}) | getattr(node, "workeroutput", {}).get("used", {})
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     used = config.stash.get(USED, {})
     if used:
         terminalreporter.section("real parts")
-    for name, tool in sorted(used.items()):
-        terminalreporter.line(f"{name} {tool.version} sha256:{tool.sha256} {tool.path} ({tool.origin})")
+    for name, line in sorted(used.items()):
+        terminalreporter.line(f"{name} {line}")
