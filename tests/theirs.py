@@ -23,7 +23,7 @@ class Theirs:
             one.plane.kubectl("create", "namespace", name)
         items = {"apiVersion": "v1", "kind": "List", "items": self.objects}
         one.plane.kubectl("create", "-f", "-", input=json.dumps(items))
-        self.before: dict[str, tuple[str, str]] = {}
+        self.before: dict[str, str] = {}
 
     def look(self) -> None:
         """Remember them as they are."""
@@ -42,12 +42,20 @@ class Theirs:
         for name in self.namespaces:
             self.deployed.plane.kubectl("delete", "namespace", name)
 
-    def _now(self) -> dict[str, tuple[str, str]]:
+    def _now(self) -> dict[str, str]:
         """Return what tells each from another of its name, and from itself before a change."""
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": self.objects})
         found = json.loads(self.deployed.plane.kubectl("get", "-f", "-", "-o", "json", input=text))["items"]
         assert len(found) == len(self.objects)
-        return {_place(one): (one["metadata"]["uid"], one["metadata"]["resourceVersion"]) for one in found}
+        return {_place(one): _written(one) for one in found}
+
+
+def _written(one: Mapping[str, Any]) -> str:
+    """Return all of an object but what its controller says of it, in its own time, and the versions that follow."""
+    kept = {key: value for key, value in one.items() if key not in {"metadata", "status"}}
+    moving = {"resourceVersion", "managedFields"}
+    about = {key: value for key, value in one["metadata"].items() if key not in moving}
+    return json.dumps({**kept, "metadata": about}, sort_keys=True)
 
 
 def _place(one: Mapping[str, Any]) -> str:
