@@ -22,7 +22,7 @@ tools: setup ## Find or build the engine, the provider, the control plane and th
 test: tools check ## Run everything, the real engine and API server included, in two processes
 	@$(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test-fast: setup ## Run what needs no binaries; four minutes
+test-fast: setup ## Run what needs no binaries; five minutes
 	@$(VENV)/python -m pytest -m "not real"
 
 check: setup ## Lint, types and import contracts
