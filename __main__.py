@@ -9,19 +9,21 @@ import pulumi_kubernetes as k8s
 
 from components import EPPArgs, EPPStack, ModelServiceArgs, ModelServiceStack, RoutingArgs, RoutingStack
 from components.registration import Registry, register
-from facts import cluster, sizes
+from facts import cluster
+from facts import source_sizes as sizes
 from manifests import validation
-from manifests.stack import Component, ComponentType, objects, render
+from manifests.assembly import Component, ComponentType, objects, render
 from models.load import ROOT, Loaded, load
 from models.problems import ConfigError
 from models.stack import Cluster
 from planning import outputs, preflight, transition
-from planning import stack as planning
-from planning.facts import ClusterFacts
-from planning.order import Part
-from planning.routes import collisions, waits
-from planning.routes.waits import Waits
-from planning.stack import ServicePlan, StackPlan, VariantPlan
+from planning import plans as planning
+from planning.ground.cluster_facts import ClusterFacts
+from planning.ground.order import Part
+from planning.plans import ServicePlan, StackPlan, VariantPlan
+from planning.routes import acceptance as waits
+from planning.routes import collisions
+from planning.routes.acceptance import Waits
 
 _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
 """Requests a second to the API server: the client's own limit of about 50 is what a large preview waits for."""

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from facts import gateways
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
 from models.load import load
-from planning import stack as planning
-from planning.facts import Routes
+from planning import plans as planning
+from planning.ground.cluster_facts import Routes
+from planning.plans import StackPlan
 from planning.preflight import Verdict
 from planning.routes import collisions
-from planning.stack import StackPlan
 
 _RUNS = 10
 _GATEWAY = {"name": "inference-gateway", "namespace": "gateways", "provider": "istio"}

@@ -7,7 +7,7 @@ from cli import schema
 from cli.render import render
 from facts import cluster
 from models.problems import ConfigError
-from planning.facts import Unknown
+from planning.ground.cluster_facts import Unknown
 
 
 def main(arguments: list[str]) -> int:

@@ -8,17 +8,18 @@ from typing import Any, cast
 import yaml
 
 from cli import stackfile
-from facts import cluster, sizes
+from facts import cluster
+from facts import source_sizes as sizes
 from manifests import validation
+from manifests.assembly import objects
+from manifests.assembly import render as render_stack
 from manifests.objects import Rendered
-from manifests.stack import objects
-from manifests.stack import render as render_stack
 from models.load import load
-from planning import stack as planning
-from planning.facts import NOTHING_READ, ClusterFacts
-from planning.routes import waits
-from planning.routes.waits import Waits
-from planning.stack import StackPlan
+from planning import plans as planning
+from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
+from planning.plans import StackPlan
+from planning.routes import acceptance as waits
+from planning.routes.acceptance import Waits
 
 _WIDE = 10_000
 """Long strings stay on one line, so that a diff shows the words that changed."""

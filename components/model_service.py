@@ -6,7 +6,7 @@ import pulumi
 
 from components.registration import Registry, register
 from manifests.objects import Rendered
-from planning.stack import ROUTED_PORT, ServicePlan
+from planning.plans import ROUTED_PORT, ServicePlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from manifests.objects import Rendered
-from planning.order import Id
+from planning.ground.order import Id
 
 _CLASSES: Mapping[str, str] = {
     "apps/v1/Deployment": "apps.v1.Deployment",

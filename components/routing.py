@@ -6,7 +6,7 @@ import pulumi
 
 from components.registration import Registry, register
 from manifests.objects import Rendered
-from planning.stack import StackPlan
+from planning.plans import StackPlan
 
 
 @dataclass(frozen=True, slots=True)

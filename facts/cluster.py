@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from facts import gateways
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
-from planning.facts import (
+from planning.ground.cluster_facts import (
     NOTHING_READ,
     ClusterFacts,
     GatewayRef,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from planning.facts import GatewayRef, LiveGateway, LiveRoute, ParentRef, RouteMatch
+from planning.ground.cluster_facts import GatewayRef, LiveGateway, LiveRoute, ParentRef, RouteMatch
 
 GROUP = "gateway.networking.k8s.io"
 KIND = "Gateway"

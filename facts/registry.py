@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from models.source import SCHEMES, place
-from planning.sizes import Answer, Size, Unusable, Wanted
+from planning.weights.sizes import Answer, Size, Unusable, Wanted
 
 _ATTEMPTS = 2
 _LARGEST = 8 * 2**20

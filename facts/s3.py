@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.source import place
-from planning.sizes import Answer, Size, Unusable, Wanted
+from planning.weights.sizes import Answer, Size, Unusable, Wanted
 
 _ATTEMPTS = 2
 _PAGE = 1000

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from manifests.objects import metadata
-from planning import labels
-from planning.stack import VariantPlan
+from planning.ground import labels
+from planning.plans import VariantPlan
 
 MODEL_SERVER, PICKER, ROUTE = "model-server", "endpoint-picker", "route"
 """The components of a variant, as `app.kubernetes.io/component` has them."""

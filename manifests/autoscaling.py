@@ -6,9 +6,9 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Manifest, compact
-from planning.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Passed
-from planning.stack import VariantPlan
-from planning.workload import Workload
+from planning.plans import VariantPlan
+from planning.serving.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Passed
+from planning.serving.workload import Workload
 
 REPLICAS = ("spec.replicas",)
 """What the autoscaler owns: absent from the workload, and whatever stands in the cluster is left alone."""

@@ -5,10 +5,10 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Rendered
-from planning.gke import LoadBalancing
-from planning.order import Id, Part
+from planning.ground.order import Id, Part
+from planning.network.gke import LoadBalancing
 from planning.picker.plan import POOL_GROUP
-from planning.stack import VariantPlan
+from planning.plans import VariantPlan
 
 _GROUP = "networking.gke.io"
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from manifests import about, rbac
 from manifests.objects import Manifest, Rendered, compact
-from planning import labels
-from planning.monitoring import GMP_COLLECTORS, LABEL, PICKER_PATH, Monitoring, Scrape
-from planning.order import Id, Part
-from planning.stack import VariantPlan
+from planning.ground import labels
+from planning.ground.order import Id, Part
+from planning.network.monitoring import GMP_COLLECTORS, LABEL, PICKER_PATH, Monitoring, Scrape
+from planning.plans import VariantPlan
 
 _OPERATOR = "monitoring.coreos.com/v1"
 _PARTS = {labels.DECODE: Part.DECODE_MONITOR, labels.PREFILL: Part.PREFILL_MONITOR}

@@ -5,9 +5,9 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Manifest, Rendered, compact
-from planning.network.graph import Addresses, Edge, End, Policy, Port
-from planning.order import Id, Part
-from planning.stack import VariantPlan
+from planning.ground.flows import Addresses, Edge, End, Policy, Port
+from planning.ground.order import Id, Part
+from planning.plans import VariantPlan
 
 _NAMESPACE = "kubernetes.io/metadata.name"
 """What the API server puts on every namespace."""

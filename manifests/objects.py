@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from planning.order import Id
+from planning.ground.order import Id
 
 Manifest = Mapping[str, Any]
 

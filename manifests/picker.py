@@ -8,10 +8,10 @@ from manifests import about, rbac
 from manifests.objects import Manifest, Rendered, compact
 from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security
 from manifests.routing import SKIP_AWAIT
-from planning import labels
-from planning.lifecycle import WAIT_MARGIN
-from planning.monitoring import PICKER_PORT
-from planning.order import Id, Part
+from planning.ground import labels
+from planning.ground.lifecycle import WAIT_MARGIN
+from planning.ground.order import Id, Part
+from planning.network.monitoring import PICKER_PORT
 from planning.picker.plan import (
     CERTIFICATE_MOUNT,
     CONFIG_KEY,
@@ -21,7 +21,7 @@ from planning.picker.plan import (
     POOL_GROUP,
     Picker,
 )
-from planning.stack import VariantPlan
+from planning.plans import VariantPlan
 
 _COUNTED = "jsonpath={$[?(@.observedGeneration==$.metadata.generation)].observedGeneration}"
 """The numbers in a status say nothing until they were counted for this generation."""

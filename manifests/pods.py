@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from manifests.objects import Manifest, compact, field_ref
-from planning.engine import HOME as ENGINE_HOME
-from planning.environment import Variable
-from planning.placement import Placement
-from planning.sidecar import CERTIFICATES, SidecarPlan
-from planning.sources import DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY, Fetch, Weights
-from planning.workload import Workload
+from planning.ground.environment import Variable
+from planning.hardware.placement import Placement
+from planning.serving.engine import HOME as ENGINE_HOME
+from planning.serving.sidecar import CERTIFICATES, SidecarPlan
+from planning.serving.workload import Workload
+from planning.weights.sources import DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY, Fetch, Weights
 
 _NO_UPDATE_CHECK = "disable-update-notifications"
 """A file of this name in kit's home keeps kit from asking its vendor for updates at every pod start."""

@@ -5,10 +5,10 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Rendered, compact
-from planning.order import Id, Part
+from planning.ground.order import Id, Part
 from planning.picker.plan import POOL_GROUP
+from planning.plans import VariantPlan
 from planning.routes.records import Alias, Objective
-from planning.stack import VariantPlan
 
 _VERSION = "v1alpha2"
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from manifests import about, rbac
 from manifests.objects import Rendered, compact, metadata
-from planning import labels
-from planning.canary import ALL
-from planning.names import LONGEST, shortened
-from planning.order import Id, Part
+from planning.ground import labels
+from planning.ground.names import LONGEST, shortened
+from planning.ground.order import Id, Part
 from planning.picker.plan import POOL_GROUP
+from planning.plans import ROUTED_PORT, InterceptorGrant, ServicePlan, VariantPlan
 from planning.routes.records import Match, Mirror, Route, Rule, Timeouts
-from planning.stack import ROUTED_PORT, InterceptorGrant, ServicePlan, VariantPlan
+from planning.variant.canary import ALL
 
 GATEWAY_GROUP = "gateway.networking.k8s.io"
 SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}

@@ -8,11 +8,12 @@ from typing import Any
 
 from manifests import about, autoscaling, pods, rbac
 from manifests.objects import Manifest, Rendered, compact
-from planning import labels, patch
-from planning.order import Id, Part
+from planning.ground import labels
+from planning.ground.order import Id, Part
 from planning.picker.plan import POOL_GROUP
-from planning.stack import VariantPlan
-from planning.workload import Workload
+from planning.plans import VariantPlan
+from planning.serving import patch
+from planning.serving.workload import Workload
 
 _PARTS = {
     labels.DECODE: (Part.DECODE, Part.DECODE_CLAIM, Part.DECODE_BUDGET, Part.DECODE_AUTOSCALER),

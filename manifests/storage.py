@@ -5,9 +5,9 @@ from typing import Any
 
 from manifests import network, pods
 from manifests.objects import Rendered, compact, metadata
-from planning import labels
-from planning.order import Id, Part
-from planning.storage.plan import ClaimPlan, FillPlan, StoragePlan
+from planning.ground import labels
+from planning.ground.order import Id, Part
+from planning.weights.claims import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
 _UNCHANGED = ("spec",)

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from typing import Any
 
+from planning.plans import ROUTED_PORT, ServicePlan, StackPlan, VariantPlan
 from planning.routes.records import Route
-from planning.stack import ROUTED_PORT, ServicePlan, StackPlan, VariantPlan
-from planning.workload import Workload
+from planning.serving.workload import Workload
 
 CONTRACT_VERSION = 1
 _SCHEMES = {80: "http", 443: "https"}

@@ -10,8 +10,8 @@ from typing import Literal
 from pydantic import Field
 
 from models.base import Spec
-from planning import tables
-from planning.facts import ClusterFacts, Unknown
+from planning.ground import tables
+from planning.ground.cluster_facts import ClusterFacts, Unknown
 
 _LEAST = "1.30"
 _SINCE = {"resource.k8s.io/v1/ResourceClaimTemplate": "1.34"}

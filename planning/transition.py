@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from planning import labels
-from planning.facts import Pools, Unknown
-from planning.stack import StackPlan, VariantPlan
+from planning.ground import labels
+from planning.ground.cluster_facts import Pools, Unknown
+from planning.plans import StackPlan, VariantPlan
 
 
 def has_generations(plan: StackPlan) -> bool:

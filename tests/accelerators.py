@@ -2,8 +2,8 @@
 
 from models.accelerators import UserClass
 from models.role import Parallelism, Role
-from planning import devices
-from planning.accelerators import classes
+from planning.hardware import devices
+from planning.hardware.accelerators import classes
 
 SHIPPED = classes({})
 

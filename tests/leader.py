@@ -9,8 +9,8 @@ from typing import Any
 
 from local.cluster import ControlPlane
 from local.errors import LocalError
-from planning import labels
-from planning.names import PRIMARY
+from planning.ground import labels
+from planning.ground.names import PRIMARY
 
 WAITING = {f"pod-ready.stage.kwok.x-k8s.io/{delay}": "24h" for delay in ("delay", "jitter-delay")}
 """Annotations of pods that a fake node leaves unready: they wait for the lease, or for an image that never comes."""

@@ -6,7 +6,7 @@ import yaml
 
 from models.load import load
 from models.problems import ConfigError
-from planning import checks
+from planning import rules as checks
 from tests.stacks import plan, tree
 
 AT = "services.qwen.endpointPicker"

@@ -4,7 +4,7 @@ import pytest
 
 from models.load import load
 from models.problems import ConfigError
-from planning import stack as planning
+from planning import plans as planning
 from tests.stacks import find, rendered, tree
 
 MODEL = {"name": "org/m", "source": "hf://org/m"}

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from cli import stackfile
+from manifests.assembly import objects, render
 from manifests.objects import Manifest, Rendered
-from manifests.stack import objects, render
 from models.load import load
-from planning import stack as planning
-from planning.order import Id, Part
-from planning.stack import StackPlan
+from planning import plans as planning
+from planning.ground.order import Id, Part
+from planning.plans import StackPlan
 
 SHIPPED = [Path("Pulumi.dev.yaml"), *sorted(Path("examples").glob("*.yaml"))]
 SERVICE = {

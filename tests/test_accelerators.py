@@ -6,8 +6,8 @@ from pydantic import TypeAdapter
 from models.load import load
 from models.problems import ConfigError
 from models.vocabulary import LabelKey
-from planning import accelerators
-from planning.accelerators import classes, known, problems, resource_names
+from planning.hardware import accelerators
+from planning.hardware.accelerators import classes, known, problems, resource_names
 from tests.accelerators import SHIPPED, a_class, layout, refused, user
 from tests.stacks import tree
 

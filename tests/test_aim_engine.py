@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.vocabulary import amount
-from planning import engine as engines
-from planning.names import names
+from planning.ground.names import names
+from planning.serving import engine as engines
 from tests.shapes import (
     EVERY,
     SHAPES,

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from components import registration
 from manifests import validation
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
 from models.problems import ConfigError
-from planning import lifecycle, outputs
-from planning.facts import ClusterFacts, Served
-from planning.order import Id, Part
+from planning import outputs
+from planning.ground import lifecycle
+from planning.ground.cluster_facts import ClusterFacts, Served
+from planning.ground.order import Id, Part
 from planning.preflight import kinds
 from planning.releases import channel, channels
 from tests.shapes import SPANNING, told

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from manifests.assembly import ComponentType, objects, render
 from manifests.routing import routed_service
-from manifests.stack import ComponentType, objects, render
 from planning import outputs
-from planning.labels import routing_contract
-from planning.order import Id, Part
+from planning.ground.labels import routing_contract
+from planning.ground.order import Id, Part
 from tests.shapes import DIGEST, engine, label, model_servers, serving, templates, told, values, volumes
 from tests.stacks import exactly, find, plain, plan, rendered, tree
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planning.facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
+from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
 from planning.preflight import Verdict
 from planning.routes import collisions
 from planning.routes.records import Match, Parent, Route, Rule

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planning import compatibility
-from planning.compatibility import aim_artifact, aim_name, aim_of_artifact, aim_route, inference_service
-from planning.names import names
+from migration import names as compatibility
+from migration.names import aim_artifact, aim_name, aim_of_artifact, aim_route, inference_service
+from planning.ground.names import names
 
 DEFAULT, TEAM = "default", "team-production-inference-eu1"
 LONG = "very-long-service-name-that-might-exceed-kubernetes-limits"

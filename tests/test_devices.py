@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from models.vocabulary import amount
-from planning import devices
+from planning.hardware import devices
 from tests.accelerators import SHIPPED, a_class, a_role, layout, refused
 
 # Devices of a pod

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from models.base import Spec
 from models.env import EnvName, EnvValue
-from planning import environment
+from planning.ground import environment
 
 AT = "services.qwen.engine.env"
 FROM_SECRET = {"secretKeyRef": {"name": "hf", "key": "token"}}

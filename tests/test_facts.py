@@ -11,7 +11,7 @@ import yaml
 from facts import cluster
 from facts.cluster import Access
 from models.stack import Cluster, FileFacts, NoFacts
-from planning.facts import (
+from planning.ground.cluster_facts import (
     NOTHING_READ,
     ClusterFacts,
     GatewayRef,

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from models import flags
 from models.load import load
-from planning import accelerators, generation, labels
+from planning.ground import labels
+from planning.hardware import accelerators
 from planning.picker import config as picker_config
 from planning.releases import channel, channels
+from planning.variant import generation
 from tests.shapes import SPANNING, engine, flag, label, model_servers, sidecars
 from tests.stacks import exactly, plan, rendered, tree
 

@@ -5,9 +5,9 @@ import copy
 import pytest
 
 from manifests import validation
-from manifests.stack import objects, render
-from planning.facts import ClusterFacts, Served
-from planning.order import AFTER, Id, Part
+from manifests.assembly import objects, render
+from planning.ground.cluster_facts import ClusterFacts, Served
+from planning.ground.order import AFTER, Id, Part
 from planning.preflight import kinds
 from tests.stacks import as_rendered, find, plain, plan, rendered, tree
 

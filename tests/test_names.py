@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.problems import ConfigError
-from planning.names import _LONGEST_BASE, CANARY, LONGEST, PRIMARY, names, shortened
+from planning.ground.names import _LONGEST_BASE, CANARY, LONGEST, PRIMARY, names, shortened
 from tests.stacks import rendered, tree
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
-from planning.network.graph import Addresses, Edge, Pods, Port, asking, policy, tcp
-from planning.order import Part
+from planning.ground.flows import Addresses, Edge, Pods, Port, asking, policy, tcp
+from planning.ground.order import Part
 from tests.flows import policies
 from tests.stacks import find, plan, rendered, tree
 from tests.varied import PROMETHEUS

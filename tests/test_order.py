@@ -1,7 +1,7 @@
 """The order of registration: nothing waits for what cannot be ready yet."""
 
-from manifests.stack import objects, render
-from planning.order import AFTER, Id, Part
+from manifests.assembly import objects, render
+from planning.ground.order import AFTER, Id, Part
 from tests.stacks import plan, tree
 
 

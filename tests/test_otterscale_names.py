@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planning.names import names
+from planning.ground.names import names
 from tests.otterscale import kind, picker
 from tests.shapes import label, templates, told
 from tests.stacks import rendered, tree

@@ -9,10 +9,10 @@ import json
 import pytest
 import yaml
 
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
 from planning import preflight
-from planning.facts import ClusterFacts, Served
-from planning.order import Id, Part
+from planning.ground.cluster_facts import ClusterFacts, Served
+from planning.ground.order import Id, Part
 from planning.releases import channel, channels
 from tests.otterscale import kind, picker
 from tests.shapes import engine, every_stack, flag, model_servers, serving, sidecars, told, values

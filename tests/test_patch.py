@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planning import patch
+from planning.serving import patch
 
 POD_TEMPLATE = """
 metadata: {labels: {inference-stacks.io/service: qwen, llm-d.ai/role: decode}}

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from manifests.stack import objects, render
-from planning import lifecycle, outputs
-from planning.order import Part
+from manifests.assembly import objects, render
+from planning import outputs
+from planning.ground import lifecycle
+from planning.ground.order import Part
 from planning.releases import channel, channels
 from tests.shapes import told
 from tests.stacks import SERVICE, find, plan, rendered, tree

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.service import Service
-from planning.names import names
+from planning.ground.names import names
 from planning.picker import config as picker_config
 from planning.picker import lint as picker_lint
+from planning.plans import ROUTED_PORT
 from planning.releases import channel, channels
-from planning.stack import ROUTED_PORT
 from tests.picker_configs import SINGLE, config, planned, said
 from tests.stacks import SERVICE
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from models.vocabulary import amount, seconds
 from planning import outputs
-from planning.facts import ClusterFacts, Served, Unknown
+from planning.ground.cluster_facts import ClusterFacts, Served, Unknown
 from planning.preflight import kinds
 from planning.releases import channel, channels
 from tests.stacks import find, plan, rendered, tree

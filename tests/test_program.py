@@ -8,7 +8,7 @@ import pulumi
 import pytest
 
 from manifests import pods, validation
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
 from tests.stacks import plan, tree
 
 

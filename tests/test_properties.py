@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
 from models.problems import ConfigError
 from models.vocabulary import seconds
-from planning import lifecycle
-from planning.order import Part
+from planning.ground import lifecycle
+from planning.ground.order import Part
 from tests.shapes import EVERY, SHAPES, containers, engine, flag, model_servers, sidecars, templates
 from tests.stacks import SERVICE, plan, rendered, tree
 

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from models.stack import Stack
-from planning.labels import serving
+from planning.ground.labels import serving
 from planning.picker import config as picker_config
 from planning.picker import shapes
 from planning.picker.graph import ROLE_LABEL

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
 from planning import outputs
-from planning.order import Id, Part
+from planning.ground.order import Id, Part
 from tests.routed import routed, told, tried
 from tests.stacks import exactly, plan, rendered, tree
 from tests.varied import VARIED

@@ -6,11 +6,20 @@ import pytest
 
 from cli.render import render as render_file
 from facts import cluster
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
 from planning import outputs
-from planning.facts import NOTHING_READ, ClusterFacts, GatewayRef, Gateways, LiveGateway, Routes, Served, Unknown
-from planning.order import Part
-from planning.routes import waits
+from planning.ground.cluster_facts import (
+    NOTHING_READ,
+    ClusterFacts,
+    GatewayRef,
+    Gateways,
+    LiveGateway,
+    Routes,
+    Served,
+    Unknown,
+)
+from planning.ground.order import Part
+from planning.routes import acceptance as waits
 from tests.stacks import plan, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")

@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from manifests import validation
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
 from planning import outputs
-from planning.order import Id, Part
+from planning.ground.order import Id, Part
 from planning.routes import templates
 from tests.routed import BASE_MODEL, BODY, MODEL, filters, headers, paths, route, routed, rules, told, tried
 from tests.stacks import as_rendered, exactly, find, plan, rendered, tree

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components import registration
-from manifests.stack import objects, render
-from planning.names import cache
-from planning.order import Id, Part
-from planning.resources import claim_gi
+from manifests.assembly import objects, render
+from planning.ground.names import cache
+from planning.ground.order import Id, Part
+from planning.ground.resources import claim_gi
 from tests.shapes import containers, engine, fetching, model_servers, told, volumes
 from tests.stacks import find, plain, plan, rendered, tree
 from tests.test_program import run

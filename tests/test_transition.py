@@ -2,8 +2,8 @@
 
 import pytest
 
-from planning import labels
-from planning.facts import Pools, Unknown
+from planning.ground import labels
+from planning.ground.cluster_facts import Pools, Unknown
 from planning.transition import announced, has_generations
 from tests.stacks import plan, tree
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
 from models.vocabulary import seconds
-from planning.order import AFTER, Part
+from planning.ground.order import AFTER, Part
 from tests.misuses import DISAGGREGATED, configured, every_channel, pickers, picking, stack
 from tests.otterscale import kind, picker
 from tests.shapes import EVERY, engine, every_stack, flag, serving, sidecars, told

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from manifests import validation
-from planning.facts import ClusterFacts, Served
+from planning.ground.cluster_facts import ClusterFacts, Served
 from planning.preflight import kinds
 from planning.releases import channel
 from tests.misuses import every_channel, members, picking, pools

@@ -8,9 +8,9 @@ engine is given. `docs/deviations.md` lists where we differ on purpose.
 import pytest
 
 from components import registration
-from manifests.stack import objects, render
+from manifests.assembly import objects, render
+from migration import names as compatibility
 from models.problems import ConfigError
-from planning import compatibility
 from tests.shapes import engine, every_stack
 from tests.stacks import find, plan, rendered, tree
 from tests.test_program import run

@@ -14,12 +14,8 @@ from models.network import NetworkPolicies
 from models.problems import Problem
 from models.service import Service
 from models.stack import Stack
-from planning import labels
-from planning.autoscaling import EngineLoad
-from planning.context import VariantContext, gateway
-from planning.monitoring import GMP_COLLECTORS, Monitoring
-from planning.names import PRIMARY
-from planning.network.graph import (
+from planning.ground import labels
+from planning.ground.flows import (
     ANY_TCP,
     Addresses,
     Edge,
@@ -33,9 +29,13 @@ from planning.network.graph import (
     policy,
     tcp,
 )
-from planning.order import Part
+from planning.ground.names import PRIMARY
+from planning.ground.order import Part
+from planning.network.monitoring import GMP_COLLECTORS, Monitoring
 from planning.picker.plan import METRICS_PORT, Picker
-from planning.workload import Workload
+from planning.serving.autoscaling import EngineLoad
+from planning.serving.workload import Workload
+from planning.variant.context import VariantContext, gateway
 
 _GOOGLE_FRONT_ENDS = ("35.191.0.0/16", "130.211.0.0/22", "2600:2d00:1:1::/64", "2600:2d00:1:b029::/64")
 """Whence Google's load balancers ask and check pods (Cloud Load Balancing, Firewall rules)."""

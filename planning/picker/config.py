@@ -12,7 +12,7 @@ from models.picker import FlowControl
 from models.service import Variant
 from models.source import scheme, served_name
 from models.vocabulary import amount
-from planning.names import Names
+from planning.ground.names import Names
 from planning.picker import graph as picker_graph
 from planning.picker import shapes
 from planning.picker.graph import FLOW_CONTROL

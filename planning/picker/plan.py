@@ -8,14 +8,15 @@ from typing import Any
 from models.picker import Certificate, PickerTls
 from models.service import Variant
 from models.vocabulary import seconds
-from planning import labels, placement, tracing
-from planning.context import VariantContext
-from planning.environment import EnvValue, Variable, ordered
+from planning.ground import labels
+from planning.ground.environment import EnvValue, Variable, ordered
+from planning.hardware import placement
+from planning.hardware.placement import Placement
 from planning.picker import config as picker_config
 from planning.picker import graph as picker_graph
 from planning.picker import lint as picker_lint
-from planning.placement import Placement
-from planning.releases import PickerFacts
+from planning.releases import PickerFacts, tracing
+from planning.variant.context import VariantContext
 
 POOL_GROUP = "inference.networking.k8s.io"
 HEALTH_PORT = 9003

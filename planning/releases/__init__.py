@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from pydantic import Field
 
 from models.base import Spec
-from planning import tables
+from planning.ground import tables
 
 
 class Sourced(Spec):

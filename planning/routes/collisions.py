@@ -10,8 +10,8 @@ from itertools import chain, product
 from typing import Literal
 
 from models.problems import Problem
-from planning import labels
-from planning.facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
+from planning.ground import labels
+from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
 from planning.preflight import Verdict
 from planning.routes.records import Match, Route
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from models.routing import Gateway, RouteMatch
-from planning import canary
-from planning.context import VariantContext
-from planning.names import CANARY, PRIMARY
+from planning.ground.names import CANARY, PRIMARY
 from planning.routes import templates
 from planning.routes.records import Backend, Match, Mirror, Parent, Route, Rule, Timeouts
+from planning.variant import canary
+from planning.variant.context import VariantContext
 
 CATCH_ALL = "/"
 """The prefix of every path."""

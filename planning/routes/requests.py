@@ -1,8 +1,8 @@
 """What the endpoint picker of a pool makes of requests: priorities by name, and other names of models."""
 
-from planning.context import VariantContext
-from planning.names import CANARY
+from planning.ground.names import CANARY
 from planning.routes.records import Alias, Objective, PoolRequests
+from planning.variant.context import VariantContext
 
 
 def of(own: VariantContext) -> PoolRequests:

@@ -19,7 +19,7 @@ def stack(namespace, **picker):
 
 def hurry(one):
     """Deploy from now on without patience for pickers that do not start."""
-    one.alter("planning/lifecycle.py", WAIT_MARGIN=15)
+    one.alter("planning/ground/lifecycle.py", WAIT_MARGIN=15)
     facts = one.project / "planning" / "releases" / "__init__.py"
     text, changed = re.subn(r"start_seconds: int = \d+", "start_seconds: int = 30", facts.read_text(encoding="utf-8"))
     assert changed == 1

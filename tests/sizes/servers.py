@@ -4,7 +4,7 @@ import contextlib
 import http.server
 import threading
 
-from facts.sizes import sizes
+from facts.source_sizes import sizes
 
 ANSWERS_SOON = 10
 """Seconds within which a server on loopback answers, however busy the machine is."""

@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
-from facts.sizes import asked, sizes
-from manifests.stack import objects, render
+from facts.source_sizes import asked, sizes
+from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
-from planning import stack as planning
-from planning.facts import Unknown
-from planning.sizes import Unusable, Wanted, questions
+from planning import plans as planning
+from planning.ground.cluster_facts import Unknown
+from planning.weights.sizes import Unusable, Wanted, questions
 from tests.sizes.servers import ANSWERS_SOON, ask, s3_error, serve
 
 
@@ -59,7 +59,9 @@ def test_other_sources_are_not_asked(source):
 
 
 def test_clients_are_imported_by_the_first_question_only():
-    code = "import sys, facts.sizes; print([one for one in ('boto3', 'botocore', 'urllib3') if one in sys.modules])"
+    code = (
+        "import sys, facts.source_sizes; print([one for one in ('boto3', 'botocore', 'urllib3') if one in sys.modules])"
+    )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from facts import registry as reader
-from planning.facts import Unknown
-from planning.sizes import Size, Unusable, Wanted
+from planning.ground.cluster_facts import Unknown
+from planning.weights.sizes import Size, Unusable, Wanted
 from tests.sizes.servers import ask, serve
 
 KIT = "application/vnd.kitops.modelkit"

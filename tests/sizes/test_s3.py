@@ -3,8 +3,8 @@
 import pytest
 
 from facts import s3
-from planning.facts import Unknown
-from planning.sizes import Size, Unusable, Wanted
+from planning.ground.cluster_facts import Unknown
+from planning.weights.sizes import Size, Unusable, Wanted
 from tests.sizes.servers import ask, s3_error
 
 

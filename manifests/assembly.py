@@ -1,0 +1,142 @@
+"""Every object of a stack, grouped by the component that registers it, each after what it needs."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from manifests import awaiting as waits
+from manifests import gke, monitoring, network, picker, requests, routing, serving, storage
+from manifests.objects import Rendered, metadata
+from planning.ground import labels
+from planning.ground.order import AFTER, Id, Part
+from planning.plans import ServicePlan, StackPlan, VariantPlan
+
+
+class ComponentType(StrEnum):
+    """The components, by the last part of their type token."""
+
+    NAMESPACES = "Namespaces"
+    CACHES = "Caches"
+    MODEL_SERVICE = "ModelServiceStack"
+    EPP = "EPPStack"
+    ROUTING = "RoutingStack"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One component's objects, in the order of their registration."""
+
+    type: ComponentType
+    name: str
+    """The component's logical name; its children's begin with it."""
+    objects: tuple[Rendered, ...]
+    of: ServicePlan | VariantPlan | None = None
+    """The plan that they are rendered from, where they are one service's or one variant's."""
+
+
+def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
+    """Render a stack, in which the routes of some services, by their keys, are awaited."""
+    components = tuple(component for component in _components(plan, awaited) if component.objects)
+    by_part = _by_part(objects(components))
+    fillers = {one.owner: one.weights_of for service in plan.services for one in service.variants}
+    return tuple(
+        replace(
+            component, objects=tuple(replace(one, after=_after(one, by_part, fillers)) for one in component.objects)
+        )
+        for component in components
+    )
+
+
+def objects(components: Iterable[Component]) -> Iterator[Rendered]:
+    """Yield every object in the order of registration."""
+    for component in components:
+        yield from component.objects
+
+
+def _components(plan: StackPlan, awaited: Collection[str]) -> Iterator[Component]:
+    yield Component(ComponentType.NAMESPACES, "namespace", tuple(_namespace(plan, name) for name in plan.namespaces))
+    cached = tuple(one for cache in plan.caches for one in storage.objects(cache, plan.labels, {}))
+    yield Component(ComponentType.CACHES, "caches", cached)
+    for service in plan.services:
+        own = tuple(one for variant in service.variants for one in _serving(variant))
+        yield Component(ComponentType.MODEL_SERVICE, service.key, own, service)
+        for variant in service.variants:
+            picked = tuple(_marked(_picking(variant), variant.generation_mark))
+            yield Component(ComponentType.EPP, f"{service.key}-{variant.mark}epp", picked, variant)
+    yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan, awaited)))
+
+
+def _serving(variant: VariantPlan) -> Iterator[Rendered]:
+    if variant.storage is not None:
+        yield from storage.objects(variant.storage, variant.own_labels, variant.own_annotations)
+    pods = (*network.of_pods(variant), *serving.objects(variant), *monitoring.of_pods(variant))
+    yield from _marked(pods, f"{variant.mark}{variant.generation_mark}")
+    yield from _marked([routing.routed_service(variant)], variant.mark)
+
+
+def _picking(variant: VariantPlan) -> Iterator[Rendered]:
+    yield from network.of_picker(variant)
+    yield from picker.objects(variant)
+    yield from gke.objects(variant)
+    yield from monitoring.of_picker(variant)
+
+
+def _marked(rendered: Iterable[Rendered], mark: str) -> Iterator[Rendered]:
+    """Tell the logical names of a variant's or a generation's objects from others'."""
+    return (replace(one, suffix=f"{mark}{one.suffix}") for one in rendered)
+
+
+def _namespace(plan: StackPlan, name: str) -> Rendered:
+    own = {
+        **labels.standard(name, "namespace", plan.labels),
+        "pod-security.kubernetes.io/enforce": "restricted",
+    }
+    manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(name, None, own)}
+    return Rendered(Id(name, Part.NAMESPACE), manifest, name)
+
+
+def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
+    for grant in plan.grants:
+        yield from routing.interceptor(grant, plan.labels)
+    for service in plan.services:
+        for variant in service.variants:
+            yield from _marked(requests.objects(variant), f"{service.key}-{variant.mark}")
+        if service.mirrored_from:
+            yield routing.mirror_grant(service)
+    for service in plan.services:
+        if service.route is not None:
+            made = routing.route(service, service.route)
+            yield waits.accepted(made, service.route.parent.name) if service.key in awaited else made
+
+
+_ByPart = Mapping[tuple[str, Part], list[Id]]
+"""The objects of a stack, by whose they are and which part."""
+
+
+def _by_part(rendered: Iterable[Rendered]) -> _ByPart:
+    found: dict[tuple[str, Part], list[Id]] = {}
+    for one in rendered:
+        found.setdefault((one.id.owner, one.id.part), []).append(one.id)
+    return found
+
+
+def _after(one: Rendered, existing: _ByPart, fillers: Mapping[str, str]) -> tuple[Id, ...]:
+    """Return the objects that exist before this one; for a part that is not made, its own predecessors."""
+    namespace = one.manifest["metadata"].get("namespace") or _only_namespace(one)
+
+    def before(owner: str, part: Part) -> Iterator[Id]:
+        for earlier in AFTER[part]:
+            whose = {Part.NAMESPACE: namespace, Part.FILL: fillers.get(owner, owner)}.get(earlier, owner)
+            if (whose, earlier) in existing:
+                yield from existing[whose, earlier]
+            else:
+                yield from before(whose if earlier is not Part.NAMESPACE else owner, earlier)
+
+    own = [each for owner in (one.id.owner, *one.with_parts_of) for each in before(owner, one.id.part)]
+    others = [each for each in one.with_objects if each in existing.get((each.owner, each.part), ())]
+    return tuple(dict.fromkeys((*own, *others)))
+
+
+def _only_namespace(one: Rendered) -> str:
+    """Return the namespace that a cluster-scoped binding speaks of."""
+    return next((subject["namespace"] for subject in one.manifest.get("subjects", ())), "")

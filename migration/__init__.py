@@ -1,0 +1,1 @@
+"""Compatibility with the systems that this one replaces."""

@@ -1,0 +1,155 @@
+"""Names that zerfoo's operator, OtterScale's model-operator and aim-engine give to their objects.
+
+For whoever has to find, adopt or remove what one of them made. Nothing that is rendered here is called so: their names
+are neither always legal nor always different, and ours are made in `planning.ground.names`.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LONGEST = 63
+"""Characters of a DNS label."""
+_PREDICTOR = "-predictor-"
+"""Between InferenceService and namespace in the name of the host that KServe makes."""
+_LEAST = 10
+"""Characters that aim-engine leaves for an InferenceService; a namespace that leaves less is refused."""
+_ESCAPED = {character: f"\\u{ord(character):04x}" for character in "&<>\u2028\u2029"}
+"""What Go's JSON escapes beyond Python's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZerfooNames:
+    """The objects of a ZerfooInferenceService; of a name above 55 characters, illegal ones."""
+
+    primary: str
+    """The primary's Deployment."""
+    canary: str
+    """The canary's Deployment."""
+    service: str
+    autoscaler: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtterScaleNames:
+    """The objects of a ModelService; its pool and its route are called like itself."""
+
+    decode: str
+    prefill: str
+    picker: str
+    picker_config: str
+    picker_secret: str
+    picker_cluster_scoped: str
+
+
+def zerfoo(name: str) -> ZerfooNames:
+    """Return the names of zerfoo's operator."""
+    return ZerfooNames(f"{name}-primary", f"{name}-canary", f"{name}-svc", f"{name}-hpa")
+
+
+def otterscale(namespace: str, name: str) -> OtterScaleNames:
+    """Return the names of OtterScale's model-operator."""
+    picker = f"{sanitize_dns1035_label(name)}-epp"
+    return OtterScaleNames(
+        decode=f"{name}-decode",
+        prefill=f"{name}-prefill",
+        picker=picker,
+        picker_config=f"{picker}-config",
+        picker_secret=f"{picker}-sa-metrics-reader-secret",
+        picker_cluster_scoped=f"{namespace}-{picker}",
+    )
+
+
+def sanitize_dns1035_label(text: str) -> str:
+    """Return OtterScale's form of a name; it has no limit, and two names can have one form."""
+    lowered = "".join(one.lower() if "A" <= one <= "Z" else one for one in text)
+    kept = re.sub(r"[^a-z0-9-]", "", re.sub(r"[._]", "-", lowered))
+    label = re.sub(r"-+", "-", kept.strip("-")) or "modelservice"
+    return f"m-{label}" if label[0].isdigit() else label
+
+
+def inference_service(namespace: str, service: str) -> str:
+    """Return aim-engine's name of an InferenceService, whose predictor's host is one DNS label.
+
+    Raises `ValueError` where the namespace leaves too few characters.
+    """
+    longest = LONGEST - len(_PREDICTOR) - len(namespace)
+    if longest < _LEAST:
+        what = f'namespace "{namespace}" is too long ({len(namespace)} chars)'
+        raise ValueError(f"{what}; InferenceService hostname would exceed {LONGEST} characters")
+    return aim_name([service], [namespace], longest=longest)
+
+
+def predictor(namespace: str, service: str) -> str:
+    """Return the first label of the host that KServe gives to aim-engine's InferenceService."""
+    return f"{inference_service(namespace, service)}{_PREDICTOR}{namespace}"
+
+
+def aim_route(namespace: str, service: str) -> str:
+    """Return aim-engine's name of an HTTPRoute."""
+    return aim_name([service], [namespace])
+
+
+def aim_template_cache(namespace: str, template: str, service: str | None = None, uid: str | None = None) -> str:
+    """Return aim-engine's name of a template cache; with service and UID, of the service's own."""
+    if service is None:
+        return aim_name([template], [namespace])
+    return aim_name([template, service], [uid])
+
+
+def aim_artifact(
+    source: str, env: Sequence[object] | None = None, storage_class: str = "", cache: str | None = None
+) -> str:
+    """Return aim-engine's name of an artifact; `cache` is the dedicated cache that it is of."""
+    own = [] if cache is None else ["dedicated", cache]
+    return aim_name([source.replace(".", "-")], [source, env or None, storage_class, *own], digits=10)
+
+
+def aim_of_artifact(artifact: str, suffix: str, uid: str) -> str:
+    """Return aim-engine's name of an artifact's claim (`cache`) or Job (`download`, `check-size`)."""
+    return aim_name([artifact, suffix], [uid])
+
+
+def aim_name(parts: Sequence[str], hashed: Sequence[object] = (), *, digits: int = 8, longest: int = LONGEST) -> str:
+    """Return a name as aim-engine derives it: its parts, the longest of them cut, and a hash of other things.
+
+    Raises `ValueError` without parts, or with a limit that no label has.
+    """
+    if not parts:
+        raise ValueError("nameParts cannot be empty")
+    if not 1 <= longest <= LONGEST:
+        raise ValueError(f"maxLength must be between 1 and {LONGEST}, got {longest}")
+    shown = [rfc_1123(part) or "part" for part in parts]
+    digest = hashlib.sha256("|".join(map(_as_go, hashed)).encode()).hexdigest()[:digits] if hashed else ""
+    while sum(len(part) + 1 for part in shown) + len(digest) > longest and max(map(len, shown)) > 1:
+        index = max(range(len(shown)), key=lambda each: len(shown[each]))
+        shown[index] = shown[index][:-1].rstrip("-")
+    return "-".join([*shown, digest] if digest else shown)
+
+
+def rfc_1123(text: str) -> str:
+    """Return aim-engine's form of a part of a name; it can be empty."""
+    return re.sub(r"[^a-z0-9-]", "-", text.lower()).strip("-")[:LONGEST].rstrip("-")
+
+
+def label_value(text: str) -> str:
+    """Return aim-engine's form of a label's value.
+
+    Raises `ValueError` where nothing is left.
+    """
+    value = re.sub(r"[^a-z0-9._-]+", "_", text.lower()).strip("_.-")[:LONGEST].rstrip("_.-")
+    if not value:
+        raise ValueError("label value is empty after sanitization")
+    return value
+
+
+def _as_go(value: object) -> str:
+    """Return a value as Go's JSON has it; a map of text is a sorted flat list there, an empty list is null."""
+    if isinstance(value, dict):
+        value = [text for pair in sorted(value.items()) for text in pair]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if value == []:
+        value = None
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return "".join(_ESCAPED.get(character, character) for character in text)

@@ -1,0 +1,1 @@
+"""What every room of planning stands on: names, labels, order, time and the records of a cluster's facts."""

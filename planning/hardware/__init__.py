@@ -1,0 +1,1 @@
+"""Accelerator classes, devices and placement."""

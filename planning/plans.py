@@ -1,0 +1,279 @@
+"""The plan of a whole stack."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from models.load import Loaded
+from models.source import served_name
+from models.stack import Stack
+from planning import rules as checks
+from planning.ground import labels
+from planning.ground.flows import Policy
+from planning.ground.names import CANARY, PRIMARY, Names
+from planning.hardware import accelerators
+from planning.network import gke, monitoring
+from planning.network import plan as network
+from planning.network.gke import LoadBalancing
+from planning.network.monitoring import Monitoring
+from planning.picker import plan as picker
+from planning.picker.plan import Picker
+from planning.releases import Release, channel, tracing, unproven
+from planning.routes import plan as routes
+from planning.routes import requests
+from planning.routes import rules as route_checks
+from planning.routes.plan import Contexts
+from planning.routes.records import PoolRequests, Route
+from planning.serving import autoscaling, workload
+from planning.serving.workload import Workload
+from planning.variant import canary, context
+from planning.variant.canary import Share
+from planning.variant.context import VariantContext
+from planning.weights import claims as storage
+from planning.weights.claims import StoragePlan
+
+ROUTED_PORT = 8000
+"""Port of the routed Service, in number and name: the interceptor looks for the name first."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantPlan:
+    """Everything that the objects of a service, or of its canary, agree about."""
+
+    owner: str
+    """Whose the objects are; the service's key, or one that no service has."""
+    names: Names
+    own_labels: Mapping[str, str]
+    """The users' labels, the service's over the stack's."""
+    own_annotations: Mapping[str, str]
+    model: str
+    source: str
+    accelerators: Mapping[str, str]
+    """The class of each role."""
+    decode: Workload
+    """The decode, or only, role."""
+    prefill: Workload | None
+    storage: StoragePlan | None
+    """The claim of the weights; absent: the pods, a cache, the image or another variant's claim have them."""
+    weights_of: str
+    """Whose Job fills the claim that the pods mount, where one does."""
+    port: int
+    """The port that pool and Service reach the serving pods on."""
+    picker: Picker
+    istio: bool
+    """Whether the gateway is Istio's, which has to be told to speak TLS to the picker."""
+    gke: LoadBalancing | None
+    """What the load balancer of GKE's gateway is told; absent: the gateway is another's."""
+    requests: PoolRequests
+    """What the picker makes of requests."""
+    monitoring: Monitoring | None
+    """What is scraped; absent: nobody scrapes."""
+    policies: tuple[Policy, ...]
+    """What serving pods and picker may do; none: anything."""
+    resource_id: str | None
+    """The id that the interceptor bills by, on the routed Service alone."""
+    domain: str
+    warnings: tuple[str, ...]
+    """What works, and what whoever wrote it should know; each begins with where it is."""
+
+    @property
+    def mark(self) -> str:
+        """Return what tells the logical names of the variant's objects from the service's."""
+        return "" if self.names.variant == PRIMARY else f"{self.names.variant}-"
+
+    @property
+    def generation_mark(self) -> str:
+        """Return what tells the logical names of one generation from another's: each is made beside the one before."""
+        return "" if self.names.generation is None else f"{self.names.generation}-"
+
+    @property
+    def roles(self) -> tuple[Workload, ...]:
+        """Return the workloads of all roles."""
+        return (self.decode,) if self.prefill is None else (self.decode, self.prefill)
+
+    def intent(self) -> dict[str, Any]:
+        """Return what a reader of a diff wants to see first."""
+        told = {
+            "model": self.model,
+            "source": self.source,
+            "accelerator": self.accelerators[labels.DECODE],
+            "roles": {
+                one.role: {
+                    "replicas": one.replicas,
+                    "podsPerReplica": one.layout.pods_per_replica,
+                    "devicesPerPod": one.layout.devices_per_pod,
+                }
+                for one in self.roles
+            },
+        }
+        return told if self.names.generation is None else {**told, "generation": self.names.generation}
+
+    def host(self, name: str) -> str:
+        """Return the DNS name of a Service in the service's namespace."""
+        return f"{name}.{self.names.namespace}.svc.{self.domain}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePlan:
+    """A service, and how requests reach it."""
+
+    key: str
+    primary: VariantPlan
+    canary: VariantPlan | None
+    share: Share
+    """Of the requests, between the two."""
+    route: Route | None
+    mirrored_from: tuple[str, ...]
+    """Other namespaces, whose routes copy requests to it."""
+    own_warnings: tuple[str, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what works, and what whoever wrote it should know; each begins with where it is."""
+        tried = () if self.canary is None else (f"canary.{warning}" for warning in self.canary.warnings)
+        return (*self.own_warnings, *self.primary.warnings, *tried)
+
+    @property
+    def variants(self) -> tuple[VariantPlan, ...]:
+        """Return the service, and its canary where it has one."""
+        return (self.primary,) if self.canary is None else (self.primary, self.canary)
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """Return the workloads of all roles of both."""
+        return tuple(role for variant in self.variants for role in variant.roles)
+
+    def intent(self) -> dict[str, Any]:
+        """Return what a reader of a diff wants to see first; the canary's weight is the route's."""
+        told = self.primary.intent()
+        return told if self.canary is None else {**told, "canary": self.canary.intent()}
+
+
+@dataclass(frozen=True, slots=True)
+class InterceptorGrant:
+    """What lets the interceptor find Services by their labels, in one namespace."""
+
+    namespace: str
+    subject_namespace: str
+    service_account: str
+
+
+@dataclass(frozen=True, slots=True)
+class StackPlan:
+    """Everything that is decided about a stack."""
+
+    release: str
+    labels: Mapping[str, str]
+    namespaces: tuple[str, ...]
+    """Namespaces to make."""
+    services: tuple[ServicePlan, ...]
+    """In the order of their keys."""
+    grants: tuple[InterceptorGrant, ...]
+    caches: tuple[StoragePlan, ...]
+    """In the order of their keys."""
+    own_warnings: tuple[str, ...]
+    """What is to be known of the release, and of what is said for all services."""
+
+    @property
+    def routes(self) -> tuple[Route, ...]:
+        """Return the routes of all services that have one."""
+        return tuple(one.route for one in self.services if one.route is not None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what works, and what whoever wrote it should know; each begins with where it is."""
+        told = (f"services.{service.key}.{warning}" for service in self.services for warning in service.warnings)
+        return (*self.own_warnings, *told)
+
+
+def plan(loaded: Loaded) -> StackPlan:
+    """Decide a stack.
+
+    Raises `ConfigError` with every mistake: those found while reading, and those that only the whole stack shows.
+    """
+    stack = loaded.finish(checks.problems(loaded.stack))
+    release, classes = channel(stack.release), accelerators.classes(stack.accelerators)
+    contexts = {(one.key, one.variant): context.of_variant(one, release, classes) for one in context.subjects(stack)}
+    services = tuple(_service(key, stack, contexts) for key in sorted(stack.services))
+    caches = tuple(storage.of_cache(key, stack, release) for key in sorted(stack.caches))
+    used = {one.primary.names.namespace for one in services} | {one.namespace for one in caches}
+    vendors = {role.accelerator.vendor for one in services for role in one.workloads}
+    return StackPlan(
+        release=stack.release,
+        labels=stack.labels,
+        namespaces=tuple(sorted(used)) if stack.namespace_options.create else (),
+        services=services,
+        grants=tuple(_grants(stack, services)),
+        caches=caches,
+        own_warnings=(*_unproven(release, vendors), *tracing.warnings(stack.observability.tracing, release)),
+    )
+
+
+def _unproven(release: Release, vendors: Collection[str]) -> Iterator[str]:
+    for at, entry in unproven(release, vendors):
+        yield f"release {release.name}: {at} is unproven ({entry.source})"
+
+
+def _service(key: str, stack: Stack, contexts: Contexts) -> ServicePlan:
+    own, other = contexts[key, PRIMARY], contexts.get((key, CANARY))
+    spec, primary = stack.services[key], _variant(own, checks.resource_id(stack, key))
+    tried = None if other is None else _beside(primary, _variant(other, None))
+    return ServicePlan(
+        key=key,
+        primary=primary,
+        canary=tried,
+        share=canary.share(spec.canary),
+        route=routes.route(contexts, key),
+        mirrored_from=routes.mirrored_from(contexts, key),
+        own_warnings=(*canary.warnings(spec), *route_checks.warnings(own), *requests.warnings(own)),
+    )
+
+
+def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
+    spec, stack = of.spec, of.stack
+    provider = None if of.gateway is None else of.gateway.provider
+    roles = {name: workload.plan(context.of_role(of, name, path, role)) for name, path, role in of.roles}
+    cache, decided = storage.cache_of(spec), picker.plan(of)
+    scraped = monitoring.plan(spec, roles, stack.observability.metrics)
+    return VariantPlan(
+        owner=of.owner,
+        names=of.names,
+        own_labels={**stack.labels, **spec.labels},
+        own_annotations=spec.annotations,
+        model=served_name(spec.model.name, spec.model.source) or of.key,
+        source=spec.model.source,
+        accelerators={name: role.accelerator for name, _, role in of.roles},
+        decode=roles[labels.DECODE],
+        prefill=roles.get(labels.PREFILL),
+        storage=storage.of_variant(of),
+        weights_of=of.owner if cache is None else storage.cache_owner(cache),
+        port=spec.engine.port,
+        picker=decided,
+        istio=provider == "istio",
+        gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
+        requests=requests.of(of),
+        monitoring=scraped,
+        policies=network.plan(of, roles, decided, scraped, metered=resource_id is not None),
+        resource_id=resource_id,
+        domain=stack.cluster.domain,
+        warnings=(*autoscaling.warnings(of), *decided.warnings),
+    )
+
+
+def _beside(primary: VariantPlan, tried: VariantPlan) -> VariantPlan:
+    """Return a canary beside its service: where both want one source in one claim, the service's Job brings it."""
+    own, other = tried.storage, primary.storage
+    if own is None or other is None or (own.fill.claim, own.fill.name) != (other.fill.claim, other.fill.name):
+        return tried
+    return replace(tried, storage=None, weights_of=primary.owner)
+
+
+def _grants(stack: Stack, services: tuple[ServicePlan, ...]) -> list[InterceptorGrant]:
+    if stack.interceptor is None:
+        return []
+    variants = [service.primary for service in services]
+    metered = sorted({one.names.namespace for one in variants if one.resource_id is not None})
+    return [
+        InterceptorGrant(namespace, stack.interceptor.namespace, stack.interceptor.service_account_name)
+        for namespace in metered
+    ]

@@ -1,0 +1,211 @@
+"""Mistakes in routes, objectives and rewrites."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+from models.problems import Problem
+from models.routing import MOST_HEADERS, Gateway, Rewrite, Route, RouteMatch
+from models.source import served_name
+from models.vocabulary import milliseconds
+from planning.ground.names import PRIMARY
+from planning.routes import collisions, plan
+from planning.routes.records import Match
+from planning.routes.templates import TemplateError
+from planning.variant import images
+from planning.variant.context import VariantContext
+
+_MOST_RULES = 16
+"""Of an HTTPRoute."""
+
+
+def problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
+    """Check how requests reach every service of a stack."""
+    contexts, sound = {(one.key, one.variant): one for one in variants}, list[str]()
+    for (key, variant), own in contexts.items():
+        if variant == PRIMARY:
+            found = list(_route(own))
+            yield from found
+            yield from _rewrites(own)
+            sound += [] if found else [key]
+    routes = (plan.route(contexts, key) for key in sound)
+    yield from collisions.problems(one for one in routes if one is not None)
+
+
+def warnings(own: VariantContext) -> Iterator[str]:
+    """Say what is allowed and seldom meant."""
+    mirror = own.service.route.mirror
+    if mirror is None or mirror.service == own.key:
+        return
+    other = own.stack.services[mirror.service].model
+    asked, served = (served_name(one.name, one.source) for one in (own.spec.model, other))
+    if asked != served:
+        yield f"route.mirror: services.{mirror.service} refuses requests for {asked}, because it serves {served}"
+
+
+def _route(own: VariantContext) -> Iterator[Problem]:
+    spec, at, gateway = own.service.route, f"{own.path}.route", own.gateway
+    if gateway is None:
+        yield from _without_gateway(spec, at)
+        return
+    if not spec.enabled:
+        return
+    found = list(_matches(own, gateway))
+    yield from found
+    yield from _headers(own, at)
+    yield from _timeouts(spec, at, gateway)
+    yield from _mirror(own, at)
+    if not found:
+        yield from _size(own, at)
+
+
+def _without_gateway(spec: Route, at: str) -> Iterator[Problem]:
+    for name, field in Route.model_fields.items():
+        if getattr(spec, name) != field.get_default():
+            what, remedy = "has no effect without a gateway", "add gateway, or remove it"
+            yield Problem(f"{at}.{field.alias or name}", what, remedy, ("gateway",), said=True)
+
+
+def _matches(own: VariantContext, gateway: Gateway) -> Iterator[Problem]:
+    for index, one in enumerate(own.service.route.matches):
+        at = f"{own.path}.route.matches[{index}]"
+        if one.model is not None and not gateway.body_router:
+            what = "is matched in a header that nobody sets (gateway.bodyRouter is false)"
+            remedy = "put a payload processor in front and set gateway.bodyRouter: true, or match a header"
+            yield Problem(f"{at}.model", what, remedy, ("gateway", f"{own.path}.route.gateway"))
+        yield from _told_apart(own, one, at)
+        try:
+            match = plan.matched(own, index, one)
+        except TemplateError as error:
+            yield _unrendered(own, f"{at}.path", error)
+        else:
+            yield from _catch_all(own, match, gateway)
+
+
+def _unrendered(own: VariantContext, at: str, error: TemplateError) -> Problem:
+    """Tell a path that cannot be rendered; where the defaults say it of all services, for which of them."""
+    whose = f" for {own.path}" if _is_of_the_defaults(own) else ""
+    what = f"cannot be rendered{whose} ({error})"
+    return Problem(at, what, error.remedy, (f"{own.path}.labels", f"{own.path}.annotations", "labels"))
+
+
+def _is_of_the_defaults(own: VariantContext) -> bool:
+    """Say whether the matches of a service are those that the defaults say."""
+    route = own.stack.defaults.get("route")
+    said = route.get("matches") if isinstance(route, dict) else None
+    return said == [match.model_dump(by_alias=True, exclude_unset=True) for match in own.service.route.matches]
+
+
+def _catch_all(own: VariantContext, match: Match, gateway: Gateway) -> Iterator[Problem]:
+    if match.path == plan.CATCH_ALL and not match.headers and not own.service.route.hostnames:
+        place = f"{gateway.namespace or own.stack.namespace}/{gateway.name}"
+        what = f"would catch all traffic of {place} (/ without header, model or hostname)"
+        remedy = "add a hostname, or use another path"
+        yield Problem(match.at, what, remedy, (f"{own.path}.route.hostnames",))
+
+
+def _told_apart(own: VariantContext, one: RouteMatch, at: str) -> Iterator[Problem]:
+    """Refuse a header that a match, its model and the canary want in several values, and more than fit."""
+    canary, depends_on = own.service.canary, (f"{own.path}.canary.headers",)
+    holders = {} if canary is None else {name.lower(): "canary.headers" for name in canary.headers}
+    places = [(f"{at}.headers.{name}", name) for name in one.headers]
+    places += [] if one.model is None else [(f"{at}.model", own.release.picker.headers.base_model)]
+    for place, name in places:
+        if name.lower() in holders:
+            what = f"is matched by {holders[name.lower()]}, too ({name})"
+            yield Problem(place, what, "name the header once", depends_on)
+        holders.setdefault(name.lower(), "headers")
+    if len(holders) > MOST_HEADERS:
+        what = f"makes {len(holders)} headers of one match, with those of model and canary"
+        yield Problem(f"{at}.headers", what, f"leave at most {MOST_HEADERS}", depends_on)
+
+
+def _headers(own: VariantContext, at: str) -> Iterator[Problem]:
+    """Refuse what two modifications would do to one header, or one to a header of the endpoint picker."""
+    spec, facts = own.service.route, own.release.picker.headers
+    decided = {name.lower() for name in (facts.destination, facts.prefill) if name is not None}
+    added, removed = {name.lower() for name in spec.set_headers}, set[str]()
+    places = [(f"{at}.setHeaders.{name}", name) for name in spec.set_headers]
+    places += [(f"{at}.removeHeaders[{index}]", name) for index, name in enumerate(spec.remove_headers)]
+    for place, name in places:
+        if name.lower() in decided:
+            yield Problem(place, f"is the endpoint picker's own ({name})", "remove it")
+    for index, name in enumerate(spec.remove_headers):
+        if name.lower() in added | removed:
+            other = "is set, too" if name.lower() in added else "comes twice"
+            yield Problem(
+                f"{at}.removeHeaders[{index}]", f"{other} ({name})", "keep one of them", (f"{at}.setHeaders",)
+            )
+        removed.add(name.lower())
+
+
+def _timeouts(spec: Route, at: str, gateway: Gateway) -> Iterator[Problem]:
+    wish = spec.timeouts
+    if wish is None:
+        return
+    if gateway.provider == "gke":
+        what = "is not for GKE's gateway, whose limit is its backend policy's (provider gke)"
+        remedy = "remove it, and set drainTimeout to the longest request"
+        yield Problem(f"{at}.timeouts", what, remedy, ("gateway", f"{at}.gateway"))
+    if wish.request is None or wish.backend_request is None or not milliseconds(wish.request):
+        return
+    if milliseconds(wish.backend_request) > milliseconds(wish.request):
+        what = f"is above timeouts.request ({wish.backend_request}, {wish.request})"
+        yield Problem(f"{at}.timeouts.backendRequest", what, "swap them, or raise timeouts.request")
+
+
+def _mirror(own: VariantContext, at: str) -> Iterator[Problem]:
+    wish = own.service.route.mirror
+    if wish is None:
+        return
+    known = own.stack.services
+    if wish.service not in known:
+        close = difflib.get_close_matches(wish.service, known, n=1)
+        remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(known))}"
+        yield Problem(f"{at}.mirror.service", f"is no service of this stack ({wish.service})", remedy)
+    if wish.service == own.key:
+        what = f"is the service itself ({wish.service})"
+        yield Problem(f"{at}.mirror.service", what, "name another, or remove mirror", said=True)
+
+
+def _size(own: VariantContext, at: str) -> Iterator[Problem]:
+    """Refuse more rules than an HTTPRoute takes. Matches and hostnames are counted where they are read."""
+    canary, spec = own.service.canary, own.service.route
+    matches = tuple(plan.matched(own, index, one) for index, one in enumerate(spec.matches))
+    count = len(plan.rules(own, matches, None if canary is None else "canary"))
+    if count > _MOST_RULES:
+        twice = "two rules, one of them for canary.headers" if canary is not None and canary.headers else "a rule"
+        what = f"needs {count} rules, of {_MOST_RULES} in a route ({twice}, for each path that is rewritten)"
+        yield Problem(f"{at}.matches", what, "remove some", (f"{own.path}.canary",))
+
+
+def _rewrites(own: VariantContext) -> Iterator[Problem]:
+    seen = set[str]()
+    for index, one in enumerate(own.service.rewrites):
+        at = f"{own.path}.rewrites[{index}]"
+        if one.model in seen:
+            yield Problem(f"{at}.model", f"is rewritten before ({one.model})", "write one entry with all targets")
+        seen.add(one.model)
+        if len({target.weight is None for target in one.targets}) > 1:
+            yield Problem(f"{at}.targets", "gives weights to some", "write a weight for all of them, or for none")
+        yield from _targets(own, one, at)
+
+
+def _targets(own: VariantContext, one: Rewrite, at: str) -> Iterator[Problem]:
+    served, seen = _served(own), set[str]()
+    for index, target in enumerate(one.targets):
+        inside, model = f"{at}.targets[{index}].model", target.model
+        if served and model not in served:
+            depends_on = (f"{own.path}.model", f"{own.path}.engine")
+            yield Problem(inside, f"is not served here ({model})", f"write {' or '.join(served)}", depends_on)
+        elif model in seen:
+            yield Problem(inside, f"is a target twice ({model})", "write it once, with the sum of the weights")
+        seen.add(model)
+
+
+def _served(own: VariantContext) -> tuple[str, ...]:
+    """Return the names that the engine answers to; nothing where only its image knows them."""
+    name = served_name(own.spec.model.name, own.spec.model.source)
+    if name is None or images.is_custom(own.spec, own.spec):
+        return ()
+    lora = own.spec.model.lora
+    return (name, *sorted(lora.adapters if lora is not None else ()))

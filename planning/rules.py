@@ -1,0 +1,176 @@
+"""Mistakes that only a whole service, or the whole stack, shows."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+
+from models.problems import Problem
+from models.role import Resources
+from models.service import Service
+from models.source import scheme
+from models.stack import Stack
+from models.vocabulary import amount
+from planning.ground import labels
+from planning.hardware import accelerators
+from planning.hardware.accelerators import AcceleratorClass
+from planning.network import monitoring
+from planning.network import plan as network
+from planning.picker import rules as picker_checks
+from planning.releases import Release, channel, channels
+from planning.routes import rules as route_checks
+from planning.serving import rules as roles
+from planning.variant import canary, context
+from planning.variant.context import Subject, VariantContext
+from planning.weights import rules as storage_checks
+from planning.weights import sources
+
+_MOVING = frozenset({"latest", "main"})
+"""Tags under which another image is found tomorrow."""
+
+
+def problems(stack: Stack) -> list[Problem]:
+    """Return every mistake that spans more than one field."""
+    found = [*_release(stack), *_interceptor(stack), *accelerators.problems(stack.accelerators), *_labels(stack)]
+    found += [*monitoring.of_stack(stack), *network.problems(stack), *_moving(stack)]
+    classes = accelerators.classes(stack.accelerators)
+    for at, fill in storage_checks.fills(stack):
+        found += _container(f"{at}.resources", fill.resources, classes, remedy="remove it")
+    for key, service in stack.services.items():
+        path = f"services.{key}"
+        found += [*_metering(path, service, stack), *canary.problems(path, service, stack)]
+    for subject in context.subjects(stack):
+        found += [*sources.problems(subject), *monitoring.problems(subject), *_beside(subject, classes)]
+        for _, at, role in subject.roles:
+            found += _container(f"{at}.resources", role.resources, classes)
+    if stack.release in channels():
+        found += _planned(stack, channel(stack.release), classes)
+    return found
+
+
+def _planned(stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> Iterator[Problem]:
+    """Check what needs to know the release channel."""
+    variants = [context.of_variant(one, release, classes) for one in context.subjects(stack)]
+    yield from _twins(variants)
+    yield from storage_checks.problems(stack, variants, release)
+    yield from route_checks.problems(variants)
+    for one in variants:
+        yield from roles.problems(one)
+        yield from picker_checks.problems(one)
+
+
+def resource_id(stack: Stack, key: str) -> str | None:
+    """Return the id that a service is billed by, or nothing where it is not metered."""
+    wish = stack.services[key].interceptor
+    return (wish.resource_id or key) if stack.interceptor is not None and wish.enabled else None
+
+
+def _beside(subject: Subject, classes: Mapping[str, AcceleratorClass]) -> Iterator[Problem]:
+    """Check the containers beside the engine, which take no devices."""
+    path, spec = subject.path, subject.spec
+    yield from _container(
+        f"{path}.endpointPicker.resources", spec.endpoint_picker.resources, classes, remedy="remove it"
+    )
+    if spec.sidecar is not None:
+        yield from _container(f"{path}.sidecar.resources", spec.sidecar.resources, classes, remedy="remove it")
+
+
+def _container(
+    path: str, given: Resources, classes: Mapping[str, AcceleratorClass], *, remedy: str = ""
+) -> Iterator[Problem]:
+    """Refuse devices, which parallelism decides, and a request above its own limit."""
+    known = accelerators.resource_names(classes)
+    for group, values in (("requests", given.requests), ("limits", given.limits)):
+        for name in sorted(known & values.keys()):
+            what = f"sets a device that parallelism decides ({name}: {values[name]})"
+            instead = f"remove it and set parallelism.tensor: {values[name]}"
+            yield Problem(f"{path}.{group}", what, remedy or instead)
+    for name in sorted(given.requests.keys() & given.limits.keys()):
+        wanted, most = given.requests[name], given.limits[name]
+        if amount(wanted) > amount(most):
+            yield Problem(f"{path}.requests.{name}", f"is above its limit ({wanted}, {most})", "raise the limit")
+
+
+def _release(stack: Stack) -> Iterator[Problem]:
+    if stack.release not in channels():
+        close = difflib.get_close_matches(stack.release, channels(), n=1)
+        remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(channels())}"
+        yield Problem("release", f"unknown channel ({stack.release})", remedy)
+
+
+def _labels(stack: Stack) -> Iterator[Problem]:
+    """Refuse labels that are decided here: a user's value could not stand."""
+    written = [("labels", stack.labels), ("observability.metrics.labels", stack.observability.metrics.labels)]
+    for subject in context.subjects(stack):
+        written.append((f"{subject.path}.labels", subject.spec.labels))
+        written += [(f"{at}.pod.labels", role.pod.labels) for _, at, role in subject.roles]
+        written.append((f"{subject.path}.endpointPicker.pod.labels", subject.spec.endpoint_picker.pod.labels))
+    for at, own in written:
+        for key in filter(labels.decided, own):
+            yield Problem(f"{at}.{key}", f"is decided by this program ({key})", "remove it, or use another key")
+
+
+def _twins(variants: Iterable[VariantContext]) -> Iterator[Problem]:
+    """Two services must not make one and the same object: the later would take it from the earlier."""
+    holders = dict[tuple[str, str], str]()
+    for one in sorted(variants, key=lambda one: one.path):
+        claimed = [(kind, f"{one.namespace}/{name}", "name or namespace") for kind, name in one.names.claims]
+        claimed += [
+            ("InferenceObjective", f"{one.namespace}/{one.names.objective(key)}", "name") for key in one.spec.objectives
+        ]
+        claimed += [("logical name", f"{prefix}-…", "key") for prefix in one.logical_prefixes]
+        for kind, name, another in claimed:
+            holder = holders.setdefault((kind, name), one.path)
+            if holder != one.path:
+                what = f"would make an object of {holder} ({kind} {name})"
+                yield Problem(one.path, what, f"choose another {another} for one of them", (one.path, holder))
+                break
+
+
+def _moving(stack: Stack) -> Iterator[Problem]:
+    """Refuse images that change under their name: pods of one deployment would differ, and a preview show nothing."""
+    for at, image in _images(stack):
+        tag = "" if image is None or "@" in image else image.rpartition("/")[2].partition(":")[2]
+        if tag in _MOVING:
+            yield Problem(at, f"is another image from one day to the next ({tag})", "write a version or a digest")
+
+
+def _images(stack: Stack) -> Iterator[tuple[str, str | None]]:
+    """Yield every image that is written, with where."""
+    yield from (("images.kit", stack.images.kit), ("images.downloader", stack.images.downloader))
+    for subject in context.subjects(stack):
+        path, spec = subject.path, subject.spec
+        yield f"{path}.endpointPicker.image", spec.endpoint_picker.image
+        yield f"{path}.model.source", spec.model.source if scheme(spec.model.source) == "image" else None
+        if spec.sidecar is not None:
+            yield f"{path}.sidecar.image", spec.sidecar.image
+        yield from ((f"{at}.engine.image", role.engine.image) for _, at, role in subject.roles)
+
+
+def _metering(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
+    if stack.interceptor is None and service.interceptor.resource_id is not None:
+        at = f"{path}.interceptor.resourceId"
+        yield Problem(at, "has no effect without an interceptor", "add interceptor, or remove it", ("interceptor",))
+
+
+def _interceptor(stack: Stack) -> Iterator[Problem]:
+    """One interceptor searches one namespace, and bills by ids of which each may stand on one Service only."""
+    if stack.interceptor is None:
+        return
+    holders, namespaces = dict[str, str](), set[str]()
+    for key, service in stack.services.items():
+        billed = resource_id(stack, key)
+        if billed is None:
+            continue
+        namespaces.add(service.namespace or stack.namespace)
+        if billed in holders:
+            yield Problem(
+                f"services.{key}.interceptor.resourceId",
+                f"is used by services.{holders[billed]} ({billed})",
+                "requests are billed by it, choose another",
+            )
+        holders.setdefault(billed, key)
+    if len(namespaces) > 1:
+        yield Problem(
+            "interceptor.mode",
+            f"label finds Services of one namespace (label; services live in {', '.join(sorted(namespaces))})",
+            "use one stack per namespace, or set interceptor.enabled: false for the others",
+        )

@@ -1,0 +1,131 @@
+"""One role's workload: a Deployment, or a LeaderWorkerSet where a replica spans pods."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.accelerators import ResourceClaim
+from models.role import Recreate, Role, RollingUpdate
+from planning.ground import labels, lifecycle, resources
+from planning.ground.lifecycle import Drain
+from planning.hardware import placement
+from planning.hardware.accelerators import AcceleratorClass
+from planning.hardware.devices import Layout
+from planning.hardware.placement import Placement
+from planning.serving import autoscaling, engine, sidecar
+from planning.serving.autoscaling import Autoscaler
+from planning.serving.engine import EnginePlan
+from planning.serving.sidecar import SidecarPlan
+from planning.variant.context import RoleContext
+from planning.weights import claims as storage
+from planning.weights import sources
+from planning.weights.sources import Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who the pods are, and what they look like from outside."""
+
+    service_account: str | None
+    """The user's, or the workload's own; absent: the namespace's default, without a token."""
+    image_pull_secrets: tuple[str, ...]
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    run_as_user: int
+    fs_group: int
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The pods of one role."""
+
+    role: str
+    name: str
+    path: str
+    """Where the role stands in the configuration."""
+    replicas: int | None
+    """Absent: the autoscaler owns the number."""
+    autoscaler: Autoscaler | None
+    accelerator: AcceleratorClass
+    layout: Layout
+    engine: EnginePlan
+    weights: Weights
+    sidecar: SidecarPlan | None
+    placement: Placement
+    identity: Identity
+    shared_memory: str
+    drain: Drain
+    rollout: RollingUpdate | Recreate
+    disruptions: int | None
+    """Pods that evictions may take at a time; absent: no budget."""
+    progress_deadline: int
+    """Seconds without progress after which Kubernetes calls the rollout failed."""
+    wait: int
+    """Seconds that a deployment run waits for it."""
+    patch: Mapping[str, Any]
+
+    @property
+    def claim(self) -> ResourceClaim | None:
+        """Return the claim on devices, where they are claimed instead of counted."""
+        allocation = self.accelerator.allocation
+        return allocation if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod else None
+
+    @property
+    def engine_port_name(self) -> str:
+        """Return the name of the port that the engine itself listens on, and serves its metrics from."""
+        return "http" if self.sidecar is None else "engine"
+
+    @property
+    def most(self) -> int:
+        """Return how many replicas there may be."""
+        return self.autoscaler.most if self.autoscaler is not None else self.replicas or 0
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the workload object."""
+        return "LeaderWorkerSet" if self.layout.pods_per_replica > 1 else "Deployment"
+
+
+def plan(context: RoleContext) -> Workload:
+    """Decide one role. Class, image and layout are known to be sound (`planning.rules`)."""
+    of, role, stack = context.of, context.role, context.of.stack
+    deadline = lifecycle.fetch(of.spec.model.size) + lifecycle.startup(role.health, of.spec.model.size)
+    autoscaler = autoscaling.plan(context.path, role, of)
+    most = role.replicas if autoscaler is None else autoscaler.most
+    budget, proxy = role.disruption_budget, sidecar.plan(of) if context.is_proxied else None
+    return Workload(
+        role=context.name,
+        name=context.workload,
+        path=context.path,
+        replicas=role.replicas if autoscaler is None else None,
+        autoscaler=autoscaler,
+        accelerator=context.accelerator,
+        layout=context.layout,
+        engine=engine.plan(context),
+        weights=sources.plan(
+            sources.Source(of.spec.model, stack.images, of.release, identity=role.pod.service_account_name is not None),
+            storage.kept(of),
+        ),
+        sidecar=proxy,
+        placement=placement.plan(role.pod, context.accelerator, labels.role_selector(of.names, context.name)),
+        identity=_identity(role, context.workload if proxy is not None else None),
+        shared_memory=resources.shared_memory(role.pod.shared_memory, context.layout.devices_per_pod),
+        drain=context.drain,
+        rollout=role.rollout,
+        disruptions=budget.max_unavailable if budget.enabled and most > 1 else None,
+        progress_deadline=deadline,
+        wait=lifecycle.wait(role.rollout, most, deadline, context.drain),
+        patch=role.patch,
+    )
+
+
+def _identity(role: Role, own_account: str | None) -> Identity:
+    pod = role.pod
+    return Identity(
+        service_account=pod.service_account_name or own_account,
+        image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
+        labels=pod.labels,
+        annotations=pod.annotations,
+        run_as_user=pod.run_as_user,
+        fs_group=pod.fs_group,
+    )

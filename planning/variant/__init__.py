@@ -1,0 +1,1 @@
+"""A service or its canary with everything that decisions about it read."""
