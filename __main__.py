@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
+import planning
 from components import EPPArgs, EPPStack, ModelServiceArgs, ModelServiceStack, RoutingArgs, RoutingStack
 from components.registration import Registry, register
 from facts import cluster
@@ -17,7 +18,6 @@ from models.load import ROOT, Loaded, load
 from models.problems import ConfigError
 from models.stack import Cluster
 from planning import outputs, preflight, transition
-from planning import plans as planning
 from planning.ground.cluster_facts import ClusterFacts
 from planning.ground.order import Part
 from planning.plans import ServicePlan, StackPlan, VariantPlan

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import planning
 from facts import gateways
 from manifests.assembly import objects, render
 from models.load import load
-from planning import plans as planning
 from planning.ground.cluster_facts import Routes
 from planning.plans import StackPlan
 from planning.preflight import Verdict

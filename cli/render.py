@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import yaml
 
+import planning
 from cli import stackfile
 from facts import cluster
 from facts import source_sizes as sizes
@@ -15,7 +16,6 @@ from manifests.assembly import objects
 from manifests.assembly import render as render_stack
 from manifests.objects import Rendered
 from models.load import load
-from planning import plans as planning
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
 from planning.plans import StackPlan
 from planning.routes import acceptance as waits

@@ -6,7 +6,8 @@ import pulumi
 
 from components.registration import Registry, register
 from manifests.objects import Rendered
-from planning.plans import ROUTED_PORT, ServicePlan
+from planning.ground.ports import ROUTED_PORT
+from planning.plans import ServicePlan
 
 
 @dataclass(frozen=True, slots=True)

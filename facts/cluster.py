@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 
 from facts import gateways
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
+from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import (
     NOTHING_READ,
     ClusterFacts,
@@ -27,7 +28,6 @@ from planning.ground.cluster_facts import (
     Served,
     Unknown,
 )
-from planning.picker.plan import POOL_GROUP
 
 Read = TypeVar("Read")
 
@@ -35,7 +35,7 @@ _DEADLINE_SECONDS = 15
 _ATTEMPTS, _PAUSE_SECONDS = 3, 0.5
 """A connection that breaks once is no fact about the cluster."""
 _JSON = "application/json"
-_GATEWAY_API = f"/apis/{gateways.GROUP}/v1"
+_GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
 _PAGE = "500"
 """Objects that are asked for at a time."""
 _NOTHING: Mapping[str, str] = {}
@@ -212,7 +212,7 @@ def _gateways(api: Any, used: Collection[GatewayRef] | None) -> Gateways:  # noq
         return Gateways(tuple(map(gateways.gateway, _listed(api, f"{_GATEWAY_API}/gateways"))))
     found = list[LiveGateway]()
     for one in sorted(used):
-        if (one.group, one.kind) != (gateways.GROUP, gateways.KIND):
+        if (one.group, one.kind) != (GATEWAY_GROUP, gateways.KIND):
             continue
         try:
             item = _get(api, f"{_GATEWAY_API}/namespaces/{one.namespace}/gateways/{one.name}", _JSON)

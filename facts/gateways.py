@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.cluster_facts import GatewayRef, LiveGateway, LiveRoute, ParentRef, RouteMatch
 
-GROUP = "gateway.networking.k8s.io"
 KIND = "Gateway"
 _ANY_PATH = {"type": "PathPrefix", "value": "/"}
 _EVERY: Mapping[str, Any] = {}
@@ -21,7 +21,10 @@ def gateway(item: Mapping[str, Any]) -> LiveGateway:
     accepted, programmed = (state.get("status") == "True" for state in states)
     refused = [f"{state['reason']}: {state.get('message', '')}" for state in states if state.get("status") == "False"]
     return LiveGateway(
-        GatewayRef(GROUP, KIND, at["namespace"], at["name"]), accepted, programmed, refused[0] if refused else ""
+        GatewayRef(GATEWAY_GROUP, KIND, at["namespace"], at["name"]),
+        accepted,
+        programmed,
+        refused[0] if refused else "",
     )
 
 
@@ -41,7 +44,7 @@ def route(item: Mapping[str, Any]) -> LiveRoute:
 
 def _parents(spec: Mapping[str, Any], namespace: str) -> Iterator[ParentRef]:
     for one in spec.get("parentRefs", ()):
-        group, kind = one.get("group", GROUP), one.get("kind", KIND)
+        group, kind = one.get("group", GATEWAY_GROUP), one.get("kind", KIND)
         ref = GatewayRef(group, kind, one.get("namespace", namespace), one["name"])
         yield ParentRef(ref, one.get("sectionName"), one.get("port"))
 

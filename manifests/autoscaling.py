@@ -53,8 +53,8 @@ def _hpa(target: Mapping[str, str], autoscaler: Autoscaler) -> dict[str, Any]:
     return compact(
         {
             "scaleTargetRef": target,
-            "minReplicas": autoscaler.least,
-            "maxReplicas": autoscaler.most,
+            "minReplicas": autoscaler.min_replicas,
+            "maxReplicas": autoscaler.max_replicas,
             "behavior": autoscaler.behavior,
             "metrics": [_metric(metric) for metric in autoscaler.metrics],
         }
@@ -86,8 +86,8 @@ def _scaled_object(
             "scaleTargetRef": target,
             "pollingInterval": keda.polling_seconds,
             "cooldownPeriod": keda.cooldown_seconds,
-            "minReplicaCount": autoscaler.least,
-            "maxReplicaCount": autoscaler.most,
+            "minReplicaCount": autoscaler.min_replicas,
+            "maxReplicaCount": autoscaler.max_replicas,
             "advanced": advanced,
             "triggers": [*(_trigger(metric, keda, pods) for metric in autoscaler.metrics), *_waking(keda, namespace)],
         }

@@ -5,9 +5,9 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Rendered
+from planning.ground.api_groups import POOL_GROUP
 from planning.ground.order import Id, Part
 from planning.network.gke import LoadBalancing
-from planning.picker.plan import POOL_GROUP
 from planning.plans import VariantPlan
 
 _GROUP = "networking.gke.io"

@@ -9,18 +9,13 @@ from manifests.objects import Manifest, Rendered, compact
 from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security
 from manifests.routing import SKIP_AWAIT
 from planning.ground import labels
+from planning.ground.api_groups import POOL_GROUP
 from planning.ground.lifecycle import WAIT_MARGIN
+from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.order import Id, Part
+from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.network.monitoring import PICKER_PORT
-from planning.picker.plan import (
-    CERTIFICATE_MOUNT,
-    CONFIG_KEY,
-    CONFIG_MOUNT,
-    HEALTH_PORT,
-    METRICS_PORT,
-    POOL_GROUP,
-    Picker,
-)
+from planning.picker.deployment import CONFIG_KEY, Picker
 from planning.plans import VariantPlan
 
 _COUNTED = "jsonpath={$[?(@.observedGeneration==$.metadata.generation)].observedGeneration}"
@@ -193,7 +188,7 @@ def _pod(variant: VariantPlan) -> dict[str, Any]:
 
 def _container(variant: VariantPlan) -> Manifest:
     picker = variant.picker
-    certificate = {"name": "certificate", "mountPath": CERTIFICATE_MOUNT}
+    certificate = {"name": "certificate", "mountPath": CERTIFICATES}
 
     def health(name: str, period: int) -> dict[str, Any]:
         return {"grpc": {"port": HEALTH_PORT, "service": name}, "periodSeconds": period}

@@ -5,11 +5,11 @@ from typing import Any
 
 from manifests.objects import Manifest, compact, field_ref
 from planning.ground.environment import Variable
+from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.hardware.placement import Placement
-from planning.serving.engine import HOME as ENGINE_HOME
-from planning.serving.sidecar import CERTIFICATES, SidecarPlan
+from planning.serving.sidecar import SidecarPlan
 from planning.serving.workload import Workload
-from planning.weights.sources import DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY, Fetch, Weights
+from planning.weights.sources import Fetch, Weights
 
 _NO_UPDATE_CHECK = "disable-update-notifications"
 """A file of this name in kit's home keeps kit from asking its vendor for updates at every pod start."""

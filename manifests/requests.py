@@ -5,8 +5,8 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Rendered, compact
+from planning.ground.api_groups import POOL_GROUP
 from planning.ground.order import Id, Part
-from planning.picker.plan import POOL_GROUP
 from planning.plans import VariantPlan
 from planning.routes.records import Alias, Objective
 

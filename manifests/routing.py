@@ -6,14 +6,14 @@ from typing import Any
 from manifests import about, rbac
 from manifests.objects import Rendered, compact, metadata
 from planning.ground import labels
+from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.names import LONGEST, shortened
 from planning.ground.order import Id, Part
-from planning.picker.plan import POOL_GROUP
-from planning.plans import ROUTED_PORT, InterceptorGrant, ServicePlan, VariantPlan
+from planning.ground.ports import ROUTED_PORT
+from planning.plans import InterceptorGrant, ServicePlan, VariantPlan
 from planning.routes.records import Match, Mirror, Route, Rule, Timeouts
 from planning.variant.canary import ALL
 
-GATEWAY_GROUP = "gateway.networking.k8s.io"
 SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}
 """A Service's wait is for endpoints, which come with the pods that are waited for anyway."""
 

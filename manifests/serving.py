@@ -9,8 +9,8 @@ from typing import Any
 from manifests import about, autoscaling, pods, rbac
 from manifests.objects import Manifest, Rendered, compact
 from planning.ground import labels
+from planning.ground.api_groups import POOL_GROUP
 from planning.ground.order import Id, Part
-from planning.picker.plan import POOL_GROUP
 from planning.plans import VariantPlan
 from planning.serving import patch
 from planning.serving.workload import Workload

@@ -104,7 +104,7 @@ def broken(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, Flag]]:
     higher, found = {flag.name: flag for flag in parse(high) if flag.name}, list[tuple[int, Flag]]()
     for lower in parse(low):
         pair = [(LOW, lower), (HIGH, higher[lower.name])] if lower.name in higher else []
-        mistaken = [(layer, flag) for layer, flag in pair if _object(flag) is None]
+        mistaken = [(layer, flag) for layer, flag in pair if json_object(flag) is None]
         if len(mistaken) == 1:
             found += [(layer, flag) for layer, flag in mistaken if (flag.value or "").startswith("{")]
     return found
@@ -163,7 +163,7 @@ def _placed(flags: Sequence[Flag], layer: int, *, stray: bool = False) -> list[P
 
 def _replaced(low: Flag, high: Sequence[Flag]) -> list[Placed]:
     """Return what takes the place of a low flag: the high ones, or one token with the JSON of both."""
-    under, over = _object(low), _object(high[0])
+    under, over = json_object(low), json_object(high[0])
     if low.name != high[0].name or len(high) > 1 or under is None or over is None:
         return _placed(high, HIGH)
     head = high[0].tokens[0].partition("=")[0]
@@ -171,7 +171,8 @@ def _replaced(low: Flag, high: Sequence[Flag]) -> list[Placed]:
     return [Placed(f"{head}={value}", HIGH, high[0].index)]
 
 
-def _object(flag: Flag) -> dict[str, Any] | None:
+def json_object(flag: Flag) -> dict[str, Any] | None:
+    """Return a flag's value where it is a JSON object."""
     try:
         value = json.loads(flag.value or "")
     except (ValueError, RecursionError):

@@ -3,7 +3,8 @@
 from collections.abc import Collection
 from typing import Any
 
-from planning.plans import ROUTED_PORT, ServicePlan, StackPlan, VariantPlan
+from planning.ground.ports import ROUTED_PORT
+from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes.records import Route
 from planning.serving.workload import Workload
 
@@ -102,7 +103,7 @@ def _scaling(workload: Workload) -> dict[str, Any]:
     autoscaler = workload.autoscaler
     if autoscaler is None:
         return {"type": "fixed", "replicas": workload.replicas}
-    return {"type": autoscaler.type, "minReplicas": autoscaler.least, "maxReplicas": autoscaler.most}
+    return {"type": autoscaler.type, "minReplicas": autoscaler.min_replicas, "maxReplicas": autoscaler.max_replicas}
 
 
 def _gpus(workload: Workload, accelerator: str) -> dict[str, Any] | None:
@@ -114,5 +115,5 @@ def _gpus(workload: Workload, accelerator: str) -> dict[str, Any] | None:
         "vendor": workload.accelerator.vendor,
         "product": workload.accelerator.product,
         "perReplica": count,
-        "max": count * workload.most,
+        "max": count * workload.max_replicas,
     }

@@ -4,36 +4,25 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from models.load import Loaded
 from models.source import served_name
 from models.stack import Stack
-from planning import rules as checks
+from planning import network, picker, routes, serving, variant
 from planning.ground import labels
 from planning.ground.flows import Policy
-from planning.ground.names import CANARY, PRIMARY, Names
-from planning.hardware import accelerators
+from planning.ground.names import PRIMARY, Names
 from planning.network import gke, monitoring
-from planning.network import plan as network
 from planning.network.gke import LoadBalancing
 from planning.network.monitoring import Monitoring
-from planning.picker import plan as picker
-from planning.picker.plan import Picker
-from planning.releases import Release, channel, tracing, unproven
-from planning.routes import plan as routes
-from planning.routes import requests
-from planning.routes import rules as route_checks
-from planning.routes.plan import Contexts
-from planning.routes.records import PoolRequests, Route
-from planning.serving import autoscaling, workload
-from planning.serving.workload import Workload
-from planning.variant import canary, context
+from planning.picker import Picker
+from planning.releases import Release, tracing, unproven
+from planning.resolve import Resolved
+from planning.routes import Route, requests
+from planning.routes.records import PoolRequests
+from planning.serving import Workload
+from planning.variant import Contexts, VariantContext
 from planning.variant.canary import Share
-from planning.variant.context import VariantContext
-from planning.weights import claims as storage
+from planning.weights import claims
 from planning.weights.claims import StoragePlan
-
-ROUTED_PORT = 8000
-"""Port of the routed Service, in number and name: the interceptor looks for the name first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,16 +175,11 @@ class StackPlan:
         return (*self.own_warnings, *told)
 
 
-def plan(loaded: Loaded) -> StackPlan:
-    """Decide a stack.
-
-    Raises `ConfigError` with every mistake: those found while reading, and those that only the whole stack shows.
-    """
-    stack = loaded.finish(checks.problems(loaded.stack))
-    release, classes = channel(stack.release), accelerators.classes(stack.accelerators)
-    contexts = {(one.key, one.variant): context.of_variant(one, release, classes) for one in context.subjects(stack)}
-    services = tuple(_service(key, stack, contexts) for key in sorted(stack.services))
-    caches = tuple(storage.of_cache(key, stack, release) for key in sorted(stack.caches))
+def decide(resolved: Resolved, release: Release) -> StackPlan:
+    """Decide a stack that is without mistakes."""
+    stack = resolved.stack
+    services = tuple(_service(key, resolved) for key in sorted(stack.services))
+    caches = tuple(claims.of_cache(key, stack, release) for key in sorted(stack.caches))
     used = {one.primary.names.namespace for one in services} | {one.namespace for one in caches}
     vendors = {role.accelerator.vendor for one in services for role in one.workloads}
     return StackPlan(
@@ -214,26 +198,26 @@ def _unproven(release: Release, vendors: Collection[str]) -> Iterator[str]:
         yield f"release {release.name}: {at} is unproven ({entry.source})"
 
 
-def _service(key: str, stack: Stack, contexts: Contexts) -> ServicePlan:
-    own, other = contexts[key, PRIMARY], contexts.get((key, CANARY))
-    spec, primary = stack.services[key], _variant(own, checks.resource_id(stack, key))
-    tried = None if other is None else _beside(primary, _variant(other, None))
+def _service(key: str, resolved: Resolved) -> ServicePlan:
+    contexts, spec = resolved.contexts, resolved.stack.services[key]
+    context, canary_context = contexts.primary(key), contexts.canary(key)
+    primary = _variant(context, contexts)
     return ServicePlan(
         key=key,
         primary=primary,
-        canary=tried,
-        share=canary.share(spec.canary),
-        route=routes.route(contexts, key),
-        mirrored_from=routes.mirrored_from(contexts, key),
-        own_warnings=(*canary.warnings(spec), *route_checks.warnings(own), *requests.warnings(own)),
+        canary=None if canary_context is None else _beside(primary, _variant(canary_context, contexts)),
+        share=context.share,
+        route=resolved.routes.get(key),
+        mirrored_from=routes.mirrored_from(resolved.routes, key, context.namespace),
+        own_warnings=(*variant.warnings(spec), *routes.warnings(context), *requests.warnings(context)),
     )
 
 
-def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
+def _variant(of: VariantContext, contexts: Contexts) -> VariantPlan:
     spec, stack = of.spec, of.stack
     provider = None if of.gateway is None else of.gateway.provider
-    roles = {name: workload.plan(context.of_role(of, name, path, role)) for name, path, role in of.roles}
-    cache, decided = storage.cache_of(spec), picker.plan(of)
+    roles = {name: serving.plan(role) for name, role in contexts.roles_of(of).items()}
+    cache, decided = claims.cache_of(spec), picker.plan(of)
     scraped = monitoring.plan(spec, roles, stack.observability.metrics)
     return VariantPlan(
         owner=of.owner,
@@ -245,18 +229,18 @@ def _variant(of: VariantContext, resource_id: str | None) -> VariantPlan:
         accelerators={name: role.accelerator for name, _, role in of.roles},
         decode=roles[labels.DECODE],
         prefill=roles.get(labels.PREFILL),
-        storage=storage.of_variant(of),
-        weights_of=of.owner if cache is None else storage.cache_owner(cache),
+        storage=claims.of_variant(of),
+        weights_of=of.owner if cache is None else claims.cache_owner(cache),
         port=spec.engine.port,
         picker=decided,
         istio=provider == "istio",
         gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
         requests=requests.of(of),
         monitoring=scraped,
-        policies=network.plan(of, roles, decided, scraped, metered=resource_id is not None),
-        resource_id=resource_id,
+        policies=network.plan(of, roles, decided, scraped, metered=of.resource_id is not None),
+        resource_id=of.resource_id,
         domain=stack.cluster.domain,
-        warnings=(*autoscaling.warnings(of), *decided.warnings),
+        warnings=(*serving.warnings(of), *decided.warnings),
     )
 
 

@@ -9,58 +9,45 @@ from models.service import Service
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount
+from planning import network, picker, serving, variant, weights
 from planning.ground import labels
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
-from planning.network import monitoring
-from planning.network import plan as network
-from planning.picker import rules as picker_checks
-from planning.releases import Release, channel, channels
-from planning.routes import rules as route_checks
-from planning.serving import rules as roles
-from planning.variant import canary, context
-from planning.variant.context import Subject, VariantContext
-from planning.weights import rules as storage_checks
-from planning.weights import sources
+from planning.releases import Release, channels
+from planning.resolve import Resolved
+from planning.variant import Subject, VariantContext
+from planning.variant.context import resource_id
 
 _MOVING = frozenset({"latest", "main"})
 """Tags under which another image is found tomorrow."""
 
 
-def problems(stack: Stack) -> list[Problem]:
+def problems(resolved: Resolved) -> list[Problem]:
     """Return every mistake that spans more than one field."""
-    found = [*_release(stack), *_interceptor(stack), *accelerators.problems(stack.accelerators), *_labels(stack)]
-    found += [*monitoring.of_stack(stack), *network.problems(stack), *_moving(stack)]
-    classes = accelerators.classes(stack.accelerators)
-    for at, fill in storage_checks.fills(stack):
+    stack, subjects, classes = resolved.stack, resolved.subjects, resolved.classes
+    found = [*_release(stack), *_interceptor(stack), *accelerators.problems(stack.accelerators)]
+    found += [*_labels(stack, subjects), *network.problems(stack), *_moving(stack, subjects)]
+    for at, fill in weights.fills(stack, subjects):
         found += _container(f"{at}.resources", fill.resources, classes, remedy="remove it")
     for key, service in stack.services.items():
         path = f"services.{key}"
-        found += [*_metering(path, service, stack), *canary.problems(path, service, stack)]
-    for subject in context.subjects(stack):
-        found += [*sources.problems(subject), *monitoring.problems(subject), *_beside(subject, classes)]
+        found += [*_metering(path, service, stack), *variant.problems(path, service, stack)]
+    for subject in subjects:
+        found += [*weights.subject_problems(subject), *network.subject_problems(subject), *_beside(subject, classes)]
         for _, at, role in subject.roles:
             found += _container(f"{at}.resources", role.resources, classes)
-    if stack.release in channels():
-        found += _planned(stack, channel(stack.release), classes)
-    return found
+    return found if resolved.release is None else [*found, *_planned(resolved, resolved.release)]
 
 
-def _planned(stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> Iterator[Problem]:
+def _planned(resolved: Resolved, release: Release) -> Iterator[Problem]:
     """Check what needs to know the release channel."""
-    variants = [context.of_variant(one, release, classes) for one in context.subjects(stack)]
-    yield from _twins(variants)
-    yield from storage_checks.problems(stack, variants, release)
-    yield from route_checks.problems(variants)
-    for one in variants:
-        yield from roles.problems(one)
-        yield from picker_checks.problems(one)
-
-
-def resource_id(stack: Stack, key: str) -> str | None:
-    """Return the id that a service is billed by, or nothing where it is not metered."""
-    wish = stack.services[key].interceptor
-    return (wish.resource_id or key) if stack.interceptor is not None and wish.enabled else None
+    contexts = resolved.contexts
+    yield from _twins(contexts.variants.values())
+    yield from weights.problems(resolved.stack, contexts, release)
+    yield from resolved.route_problems
+    for context in contexts.variants.values():
+        yield from serving.problems(context, contexts)
+        yield from picker.problems(context)
 
 
 def _beside(subject: Subject, classes: Mapping[str, AcceleratorClass]) -> Iterator[Problem]:
@@ -96,10 +83,10 @@ def _release(stack: Stack) -> Iterator[Problem]:
         yield Problem("release", f"unknown channel ({stack.release})", remedy)
 
 
-def _labels(stack: Stack) -> Iterator[Problem]:
+def _labels(stack: Stack, subjects: Iterable[Subject]) -> Iterator[Problem]:
     """Refuse labels that are decided here: a user's value could not stand."""
     written = [("labels", stack.labels), ("observability.metrics.labels", stack.observability.metrics.labels)]
-    for subject in context.subjects(stack):
+    for subject in subjects:
         written.append((f"{subject.path}.labels", subject.spec.labels))
         written += [(f"{at}.pod.labels", role.pod.labels) for _, at, role in subject.roles]
         written.append((f"{subject.path}.endpointPicker.pod.labels", subject.spec.endpoint_picker.pod.labels))
@@ -125,18 +112,18 @@ def _twins(variants: Iterable[VariantContext]) -> Iterator[Problem]:
                 break
 
 
-def _moving(stack: Stack) -> Iterator[Problem]:
+def _moving(stack: Stack, subjects: Iterable[Subject]) -> Iterator[Problem]:
     """Refuse images that change under their name: pods of one deployment would differ, and a preview show nothing."""
-    for at, image in _images(stack):
+    for at, image in _images(stack, subjects):
         tag = "" if image is None or "@" in image else image.rpartition("/")[2].partition(":")[2]
         if tag in _MOVING:
             yield Problem(at, f"is another image from one day to the next ({tag})", "write a version or a digest")
 
 
-def _images(stack: Stack) -> Iterator[tuple[str, str | None]]:
+def _images(stack: Stack, subjects: Iterable[Subject]) -> Iterator[tuple[str, str | None]]:
     """Yield every image that is written, with where."""
     yield from (("images.kit", stack.images.kit), ("images.downloader", stack.images.downloader))
-    for subject in context.subjects(stack):
+    for subject in subjects:
         path, spec = subject.path, subject.spec
         yield f"{path}.endpointPicker.image", spec.endpoint_picker.image
         yield f"{path}.model.source", spec.model.source if scheme(spec.model.source) == "image" else None
@@ -157,7 +144,7 @@ def _interceptor(stack: Stack) -> Iterator[Problem]:
         return
     holders, namespaces = dict[str, str](), set[str]()
     for key, service in stack.services.items():
-        billed = resource_id(stack, key)
+        billed = resource_id(service, key, stack)
         if billed is None:
             continue
         namespaces.add(service.namespace or stack.namespace)

@@ -37,7 +37,7 @@ def _beside(variant: VariantPlan, pools: Pools) -> Iterator[str]:
     old = ", ".join(
         f"{name} ({'one role' if generation is None else generation})" for name, generation in found.items()
     )
-    count = sum(one.layout.devices_per_pod * one.layout.pods_per_replica * one.most for one in variant.roles)
+    count = sum(one.layout.devices_per_pod * one.layout.pods_per_replica * one.max_replicas for one in variant.roles)
     devices = f", with up to {count} more devices in use meanwhile" if count else ""
     yield (
         f"services.{variant.owner}: its pods cannot share a KV cache with those of {old}: pool {own.pool} comes up "

@@ -6,7 +6,8 @@ import yaml
 
 from models.load import load
 from models.problems import ConfigError
-from planning import rules as checks
+from planning import rules
+from planning.resolve import resolve
 from tests.stacks import plan, tree
 
 AT = "services.qwen.endpointPicker"
@@ -32,7 +33,7 @@ def said(release="llm-d-0.10", **keys):
     """Return what is wrong with a service, below its picker."""
     loaded = load(tree(qwen=keys) | {"release": release})
     try:
-        loaded.finish(checks.problems(loaded.stack))
+        loaded.finish(rules.problems(resolve(loaded.stack)))
     except ConfigError as error:
         return [str(problem).removeprefix(f"{AT}.") for problem in error.problems]
     return []

@@ -2,9 +2,9 @@
 
 import pytest
 
+import planning
 from models.load import load
 from models.problems import ConfigError
-from planning import plans as planning
 from tests.stacks import find, rendered, tree
 
 MODEL = {"name": "org/m", "source": "hf://org/m"}

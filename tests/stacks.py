@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import planning
 from cli import stackfile
 from manifests.assembly import objects, render
 from manifests.objects import Manifest, Rendered
 from models.load import load
-from planning import plans as planning
 from planning.ground.order import Id, Part
 from planning.plans import StackPlan
 

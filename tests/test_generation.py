@@ -11,9 +11,8 @@ from models import flags
 from models.load import load
 from planning.ground import labels
 from planning.hardware import accelerators
-from planning.picker import config as picker_config
 from planning.releases import channel, channels
-from planning.variant import generation
+from planning.variant import generation, kv_cache
 from tests.shapes import SPANNING, engine, flag, label, model_servers, sidecars
 from tests.stacks import exactly, plan, rendered, tree
 
@@ -116,7 +115,7 @@ def test_every_such_change_makes_its_own_generation():
         {"model": {**KIT, "maxModelLen": 4096}},
         {"engine": {"maxNumSeqs": 64, "gpuMemoryUtilization": 0.8}},
         {"engine": {"env": {"HF_HUB_OFFLINE": "1", "NCCL_DEBUG": "INFO", "VLLM_LOGGING_LEVEL": "DEBUG"}}},
-        {"kvCache": {"blockSize": picker_config.BLOCK_SIZE}},
+        {"kvCache": {"blockSize": kv_cache.BLOCK_SIZE}},
         {"kvCache": {"events": True}},
         {"patch": {"spec": {"template": {"spec": {"hostNetwork": False}}}}},
         {"storage": {"type": "ephemeral", "mountPath": "/weights"}},

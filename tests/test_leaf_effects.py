@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+import planning
 from cli.schema import schema
 from facts import cluster
 from manifests.assembly import objects, render
 from models.load import ROOT, load
 from models.problems import ConfigError
 from planning import outputs, preflight
-from planning import plans as planning
 from tests.invariants.trees import over
 from tests.stacks import SERVICE
 from tests.varied import VARIED

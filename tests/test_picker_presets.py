@@ -10,10 +10,10 @@ from models.service import Service
 from planning.ground.names import names
 from planning.picker import config as picker_config
 from planning.picker import lint as picker_lint
-from planning.plans import ROUTED_PORT
 from planning.releases import channel, channels
+from planning.variant import kv_cache
 from tests.picker_configs import SINGLE, config, planned, said
-from tests.stacks import SERVICE
+from tests.stacks import SERVICE, find, rendered, tree
 
 PREDICTOR = {"trainingServer": "http://training:8000", "predictionServers": ["http://one:8001", "http://two:8001"]}
 
@@ -70,8 +70,9 @@ def test_every_preset_of_every_channel_passes_the_check_of_own_configurations(
         spec["latencyPredictor"] = PREDICTOR
     keys = {"endpointPicker": spec, **({"prefill": SERVICE_OF_PREFILL} if is_apart else {})}
     one = service(**keys)
-    made = picker_config.config(one, names("models", "qwen"), channel(release))
-    assert picker_lint.problems("config", made, picker_config.context(one, channel(release))) == []
+    cache = kv_cache.plan(one, channel(release))
+    made = picker_config.config(one, names("models", "qwen"), channel(release), cache)
+    assert picker_lint.problems("config", made, picker_config.context(one, channel(release), cache)) == []
     assert said(release, **keys) == []
     assert ("flowControl" in made.get("featureGates", [])) == (flow is not None)
 
@@ -106,7 +107,10 @@ def test_the_precise_preset_reads_what_engines_publish():
 
 
 def test_the_port_that_tokens_are_asked_on_is_the_services():
-    assert picker_config.SERVICE_PORT == ROUTED_PORT
+    service = find(rendered(tree(qwen={"endpointPicker": {"preset": "precise-prefix-cache"}})), "Service", "qwen")
+    written = config(endpointPicker={"preset": "precise-prefix-cache"})
+    urls = [one["parameters"]["vllm"]["url"] for one in written["plugins"] if one["type"] == "token-producer"]
+    assert urls == [f"http://qwen.models.svc:{service['spec']['ports'][0]['port']}"]
 
 
 def test_a_served_name_with_braces_stays_as_it_is():
@@ -125,7 +129,7 @@ def test_a_served_name_with_braces_stays_as_it_is():
     ],
 )
 def test_a_block_size_is_fixed_where_two_have_to_agree_about_it(keys, size):
-    assert picker_config.block_size(service(**keys)) == size
+    assert kv_cache.block_size(service(**keys)) == size
 
 
 @pytest.mark.parametrize(
@@ -140,7 +144,7 @@ def test_a_block_size_is_fixed_where_two_have_to_agree_about_it(keys, size):
     ],
 )
 def test_engines_have_to_publish_where_the_picker_listens(spec, needed):
-    assert picker_config.needs_kv_events(service(endpointPicker=spec)) is needed
+    assert kv_cache.needs_events(service(endpointPicker=spec)) is needed
 
 
 def test_the_latency_predictor_is_told_by_the_environment():

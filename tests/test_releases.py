@@ -5,10 +5,9 @@ import hashlib
 import pytest
 
 from models.stack import Stack
-from planning.ground.labels import serving
+from planning.ground.labels import LLM_D_ROLE, serving
 from planning.picker import config as picker_config
 from planning.picker import shapes
-from planning.picker.graph import ROLE_LABEL
 from planning.releases import (
     DEFAULT_PRESET,
     Release,
@@ -206,7 +205,7 @@ def test_an_image_of_another_line_is_told_by_repository_and_tag(image, lines):
 
 
 def test_the_filters_of_roles_read_the_label_that_pods_carry():
-    assert serving("qwen", "prefill")[ROLE_LABEL] == "prefill"
+    assert serving("qwen", "prefill")[LLM_D_ROLE] == "prefill"
 
 
 def test_the_metrics_and_headers_of_a_channel_are_of_its_own_api(release):

@@ -23,6 +23,8 @@ JOB = "batch.kubernetes.io/job-name"
 """What the Job controller puts on every pod of a Job."""
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """An annotation of a pool whose requests may go past the picker."""
+LLM_D_ROLE = "llm-d.ai/role"
+"""The role of a serving pod, as llm-d's pickers filter by it."""
 RESOURCE_ID, SERVICE_TYPE = "saturncloud.io/resource-id", "saturncloud.io/service-type"
 """The routing contract of the token-metering interceptor; both on exactly one Service for each id."""
 
@@ -68,7 +70,7 @@ def serving(base: str, role: str) -> dict[str, str]:
         "llm-d.ai/inference-serving": "true",
         "llm-d.ai/inferenceServing": "true",
         "llm-d.ai/model": base,
-        "llm-d.ai/role": role,
+        LLM_D_ROLE: role,
     }
 
 

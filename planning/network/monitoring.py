@@ -1,16 +1,13 @@
 """What is scraped of a variant: which ports, how, and who it is that asks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from models.monitoring import Monitors
-from models.problems import Problem
 from models.service import Variant
-from models.stack import Stack
 from models.vocabulary import milliseconds
 from planning.serving.workload import Workload
-from planning.variant.context import Subject
 
 PICKER_PORT = "http-metrics"
 """Name of the picker's port for metrics, on its pods and its Service."""
@@ -75,36 +72,3 @@ def _interval(duration: str) -> str:
     """Write a duration as Prometheus reads it: its units may not stand in any order, nor twice."""
     total = milliseconds(duration)
     return f"{total}ms" if total % _SECOND else f"{total // _SECOND}s"
-
-
-def problems(subject: Subject) -> Iterator[Problem]:
-    """Refuse what a variant itself says of scraping and nothing comes of."""
-    at, wish = f"{subject.path}.metrics", subject.spec.metrics
-    for field in sorted(wish.model_fields_set):
-        found = _without_effect(field, subject)
-        if found is not None:
-            reason, remedy, read = found
-            yield Problem(f"{at}.{field}", f"has no effect {reason}", f"{remedy}, or remove it", (read,), said=True)
-
-
-def _without_effect(field: str, subject: Subject) -> tuple[str, str, str] | None:
-    """Return why a field does nothing, what would change that, and the path that this was read from."""
-    spec, wish = subject.spec, subject.spec.metrics
-    prefill = wish.prefill and spec.prefill is not None
-    if subject.stack.observability.metrics.type == "none":
-        return "while nobody scrapes (type none)", "set observability.metrics.type", "observability.metrics"
-    if field == "prefill" and spec.prefill is None:
-        return "without prefill", "add prefill", f"{subject.path}.prefill"
-    if field == "path" and not (wish.decode or prefill):
-        return "while no engine is scraped", "set metrics.decode: true", f"{subject.path}.metrics.decode"
-    if field == "interval" and not (wish.decode or prefill or wish.picker):
-        return "while nothing is scraped", "set metrics.decode: true", f"{subject.path}.metrics.decode"
-    return None
-
-
-def of_stack(stack: Stack) -> Iterator[Problem]:
-    """Refuse labels of objects that nobody makes."""
-    wish = stack.observability.metrics
-    if wish.type == "none" and wish.labels:
-        what, remedy = "has no effect while nobody scrapes (type none)", "set observability.metrics.type, or remove it"
-        yield Problem("observability.metrics.labels", what, remedy, ("observability.metrics.type",))

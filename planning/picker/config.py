@@ -10,29 +10,18 @@ import yaml
 
 from models.picker import FlowControl
 from models.service import Variant
-from models.source import scheme, served_name
+from models.source import served_name
 from models.vocabulary import amount
 from planning.ground.names import Names
+from planning.ground.ports import ROUTED_PORT
 from planning.picker import graph as picker_graph
 from planning.picker import shapes
 from planning.picker.graph import FLOW_CONTROL
 from planning.picker.lint import Context
 from planning.picker.shapes import Reference
 from planning.releases import PickerFacts, Release
-
-BLOCK_SIZE = 64
-"""Tokens in one KV cache block where several parts have to agree, as llm-d's guides have it."""
-SERVICE_PORT = 8000
-"""Port of the service's own Service, which answers what the tokens of a prompt are."""
-_READS_EVENTS = frozenset({"precise-prefix-cache-producer", "precise-prefix-cache-scorer"})
-
-
-def needs_kv_events(spec: Variant) -> bool:
-    """Say whether the picker reads what engines publish about their cache, so that they have to."""
-    wanted = spec.endpoint_picker
-    if wanted.preset != "custom":
-        return wanted.preset == "precise-prefix-cache"
-    return any(_READS_EVENTS & set(_types(one)) for one in _items((wanted.config or {}).get("plugins")))
+from planning.variant import images
+from planning.variant.kv_cache import KvCache
 
 
 def holds_requests(spec: Variant) -> bool:
@@ -42,21 +31,14 @@ def holds_requests(spec: Variant) -> bool:
     return wanted.flow_control is not None or picker_graph.gate_names(own).get(FLOW_CONTROL, FLOW_CONTROL in own)
 
 
-def block_size(spec: Variant) -> int | None:
-    """Return the tokens in one block where roles or picker have to agree about it; nothing where they need not."""
-    agreed = spec.prefill is not None or needs_kv_events(spec)
-    return spec.kv_cache.block_size or (BLOCK_SIZE if agreed else None)
-
-
-def context(spec: Variant, release: Release) -> Context:
+def context(spec: Variant, release: Release, cache: KvCache) -> Context:
     """Return what a service's configuration has to fit."""
     roles = [spec] if spec.prefill is None else [spec, spec.prefill]
-    image = scheme(spec.model.source) == "image"
-    custom = any(one.engine.type == "custom" or (one.engine.type is None and image) for one in roles)
-    return Context(release, spec.prefill is not None, block_size(spec), vllm=not custom)
+    custom = any(images.is_custom(spec, role) for role in roles)
+    return Context(release, spec.prefill is not None, cache.block_size, vllm=not custom)
 
 
-def config(spec: Variant, names: Names, release: Release) -> dict[str, Any]:
+def config(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict[str, Any]:
     """Return a service's configuration without apiVersion and kind. The service is without mistakes."""
     wanted, facts = spec.endpoint_picker, release.picker
     if wanted.preset == "custom":
@@ -65,7 +47,7 @@ def config(spec: Variant, names: Names, release: Release) -> dict[str, Any]:
         template = preset(wanted.preset, facts, apart=spec.prefill is not None)
         if template is None:
             raise ValueError("this release has no such preset")
-        own = cast("dict[str, Any]", _filled(template, _values(spec, names, release)))
+        own = cast("dict[str, Any]", _filled(template, _values(spec, names, cache)))
     weighted = _weighted(own, wanted.scorer_weights)
     return _flow_controlled(weighted, wanted.flow_control, facts, declare=wanted.preset != "custom")
 
@@ -111,13 +93,12 @@ class _Values:
     render_url: str
 
 
-def _values(spec: Variant, names: Names, release: Release) -> _Values:
-    endpoint = str(release.engine.kv_events["endpoint"])
+def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
     return _Values(
-        block_size=block_size(spec),
-        events_port=int(endpoint.rpartition(":")[2]),
+        block_size=cache.block_size,
+        events_port=cache.events_port,
         model=served_name(spec.model.name, spec.model.source) or names.base,
-        render_url=f"http://{names.base}.{names.namespace}.svc:{SERVICE_PORT}",
+        render_url=f"http://{names.base}.{names.namespace}.svc:{ROUTED_PORT}",
     )
 
 
@@ -194,12 +175,3 @@ def _sized(value: object, shape: object) -> object:
         inside = cast("list[object]", shape)[0] if isinstance(shape, list) else None
         return [_sized(inner, inside) for inner in cast("list[object]", value)]
     return int(amount(value)) if shape == "integer" and isinstance(value, str) else value
-
-
-def _items(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
-
-
-def _types(plugin: object) -> list[str]:
-    kind = cast("dict[str, object]", plugin).get("type") if isinstance(plugin, dict) else None
-    return [kind] if isinstance(kind, str) else []

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from planning.ground.labels import LLM_D_ROLE
 from planning.picker import shapes
 from planning.picker.shapes import Reference
 from planning.releases import PickerFacts, Plugin
@@ -11,7 +12,6 @@ from planning.releases import PickerFacts, Plugin
 H2C = "kubernetes.io/h2c"
 FLOW_CONTROL = "flowControl"
 """Both the gate and the section."""
-ROLE_LABEL = "llm-d.ai/role"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Profile:
         return any(
             plugin is not None
             and plugin.facts is not None
-            and (plugin.facts.role == role or {ROLE_LABEL, role} <= set(_texts(plugin.parameters)))
+            and (plugin.facts.role == role or {LLM_D_ROLE, role} <= set(_texts(plugin.parameters)))
             for plugin in filters
         )
 

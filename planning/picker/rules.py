@@ -42,7 +42,7 @@ def problems(of: VariantContext) -> list[Problem]:
     """Return every mistake about the picker of a variant, as far as the release shows it."""
     path, spec, release = of.path, of.spec, of.release
     wanted, at = spec.endpoint_picker, f"{path}.endpointPicker"
-    context = picker_config.context(spec, release)
+    context = picker_config.context(spec, release, of.kv_cache)
     found = [*_images(path, spec, release), *_flags(f"{at}.flags", wanted.flags, release)]
     found += [*_preset(at, spec, context), *_failing(at, wanted), *_verified(at, of)]
     if wanted.preset == "custom" and wanted.config is not None:

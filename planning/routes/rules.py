@@ -1,34 +1,37 @@
 """Mistakes in routes, objectives and rewrites."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from models.problems import Problem
-from models.routing import MOST_HEADERS, Gateway, Rewrite, Route, RouteMatch
+from models.routing import MOST_HEADERS, Gateway, Rewrite, RouteMatch
+from models.routing import Route as RouteSpec
 from models.source import served_name
 from models.vocabulary import milliseconds
 from planning.ground.names import PRIMARY
-from planning.routes import collisions, plan
-from planning.routes.records import Match
+from planning.routes import collisions, httproute
+from planning.routes.records import Match, Route, Rule
 from planning.routes.templates import TemplateError
 from planning.variant import images
-from planning.variant.context import VariantContext
+from planning.variant.context import Contexts, VariantContext
 
 _MOST_RULES = 16
 """Of an HTTPRoute."""
 
 
-def problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
-    """Check how requests reach every service of a stack."""
-    contexts, sound = {(one.key, one.variant): one for one in variants}, list[str]()
-    for (key, variant), own in contexts.items():
-        if variant == PRIMARY:
-            found = list(_route(own))
-            yield from found
-            yield from _rewrites(own)
-            sound += [] if found else [key]
-    routes = (plan.route(contexts, key) for key in sound)
-    yield from collisions.problems(one for one in routes if one is not None)
+def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
+    """Decide the route of every service that has one, by the service's key; return every mistake in routes besides.
+
+    A service is left out whose route has a mistake, unless that is none in what a service inherits.
+    """
+    routes, sound, found = dict[str, Route](), list[Route](), list[Problem]()
+    for context in contexts.of(PRIMARY):
+        route, problems = _route(contexts, context)
+        found += [*problems, *_rewrites(context)]
+        if route is not None:
+            routes[context.key] = route
+            sound += [] if problems else [route]
+    return routes, (*found, *collisions.problems(sound))
 
 
 def warnings(own: VariantContext) -> Iterator[str]:
@@ -42,43 +45,49 @@ def warnings(own: VariantContext) -> Iterator[str]:
         yield f"route.mirror: services.{mirror.service} refuses requests for {asked}, because it serves {served}"
 
 
-def _route(own: VariantContext) -> Iterator[Problem]:
+def _route(contexts: Contexts, own: VariantContext) -> tuple[Route | None, list[Problem]]:
+    """Return a service's route, where it has a sound one, and what is wrong with it."""
     spec, at, gateway = own.service.route, f"{own.path}.route", own.gateway
     if gateway is None:
-        yield from _without_gateway(spec, at)
-        return
+        return None, list(_without_gateway(spec, at))
     if not spec.enabled:
-        return
-    found = list(_matches(own, gateway))
-    yield from found
-    yield from _headers(own, at)
-    yield from _timeouts(spec, at, gateway)
-    yield from _mirror(own, at)
-    if not found:
-        yield from _size(own, at)
+        return None, []
+    matches, unmatched = _matches(own, gateway)
+    found = [*unmatched, *_headers(own, at), *_timeouts(spec, at, gateway), *_mirror(own, at)]
+    if unmatched:
+        return None, found
+    canary = contexts.canary(own.key)
+    rules = httproute.rules(own, matches, None if canary is None else canary.names.pool)
+    found += _size(own, at, rules)
+    is_sound = all(problem.said for problem in found)
+    return (httproute.route(contexts, own.key, matches, rules) if is_sound else None), found
 
 
-def _without_gateway(spec: Route, at: str) -> Iterator[Problem]:
-    for name, field in Route.model_fields.items():
+def _without_gateway(spec: RouteSpec, at: str) -> Iterator[Problem]:
+    for name, field in RouteSpec.model_fields.items():
         if getattr(spec, name) != field.get_default():
             what, remedy = "has no effect without a gateway", "add gateway, or remove it"
             yield Problem(f"{at}.{field.alias or name}", what, remedy, ("gateway",), said=True)
 
 
-def _matches(own: VariantContext, gateway: Gateway) -> Iterator[Problem]:
-    for index, one in enumerate(own.service.route.matches):
+def _matches(own: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ...], list[Problem]]:
+    """Return the matches of a service's route that can be rendered, and what is wrong with any."""
+    matches, found = list[Match](), list[Problem]()
+    for index, spec in enumerate(own.service.route.matches):
         at = f"{own.path}.route.matches[{index}]"
-        if one.model is not None and not gateway.body_router:
+        if spec.model is not None and not gateway.body_router:
             what = "is matched in a header that nobody sets (gateway.bodyRouter is false)"
             remedy = "put a payload processor in front and set gateway.bodyRouter: true, or match a header"
-            yield Problem(f"{at}.model", what, remedy, ("gateway", f"{own.path}.route.gateway"))
-        yield from _told_apart(own, one, at)
+            found.append(Problem(f"{at}.model", what, remedy, ("gateway", f"{own.path}.route.gateway")))
+        found += _told_apart(own, spec, at)
         try:
-            match = plan.matched(own, index, one)
+            match = httproute.matched(own, index, spec)
         except TemplateError as error:
-            yield _unrendered(own, f"{at}.path", error)
+            found.append(_unrendered(own, f"{at}.path", error))
         else:
-            yield from _catch_all(own, match, gateway)
+            matches.append(match)
+            found += _catch_all(own, match, gateway)
+    return tuple(matches), found
 
 
 def _unrendered(own: VariantContext, at: str, error: TemplateError) -> Problem:
@@ -96,7 +105,7 @@ def _is_of_the_defaults(own: VariantContext) -> bool:
 
 
 def _catch_all(own: VariantContext, match: Match, gateway: Gateway) -> Iterator[Problem]:
-    if match.path == plan.CATCH_ALL and not match.headers and not own.service.route.hostnames:
+    if match.path == httproute.CATCH_ALL and not match.headers and not own.service.route.hostnames:
         place = f"{gateway.namespace or own.stack.namespace}/{gateway.name}"
         what = f"would catch all traffic of {place} (/ without header, model or hostname)"
         remedy = "add a hostname, or use another path"
@@ -138,7 +147,7 @@ def _headers(own: VariantContext, at: str) -> Iterator[Problem]:
         removed.add(name.lower())
 
 
-def _timeouts(spec: Route, at: str, gateway: Gateway) -> Iterator[Problem]:
+def _timeouts(spec: RouteSpec, at: str, gateway: Gateway) -> Iterator[Problem]:
     wish = spec.timeouts
     if wish is None:
         return
@@ -167,14 +176,12 @@ def _mirror(own: VariantContext, at: str) -> Iterator[Problem]:
         yield Problem(f"{at}.mirror.service", what, "name another, or remove mirror", said=True)
 
 
-def _size(own: VariantContext, at: str) -> Iterator[Problem]:
+def _size(own: VariantContext, at: str, rules: Sequence[Rule]) -> Iterator[Problem]:
     """Refuse more rules than an HTTPRoute takes. Matches and hostnames are counted where they are read."""
-    canary, spec = own.service.canary, own.service.route
-    matches = tuple(plan.matched(own, index, one) for index, one in enumerate(spec.matches))
-    count = len(plan.rules(own, matches, None if canary is None else "canary"))
-    if count > _MOST_RULES:
+    canary = own.service.canary
+    if len(rules) > _MOST_RULES:
         twice = "two rules, one of them for canary.headers" if canary is not None and canary.headers else "a rule"
-        what = f"needs {count} rules, of {_MOST_RULES} in a route ({twice}, for each path that is rewritten)"
+        what = f"needs {len(rules)} rules, of {_MOST_RULES} in a route ({twice}, for each path that is rewritten)"
         yield Problem(f"{at}.matches", what, "remove some", (f"{own.path}.canary",))
 
 

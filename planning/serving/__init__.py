@@ -1,1 +1,7 @@
 """The workloads that serve: engine, routing sidecar, autoscaler and the user's patch."""
+
+from planning.serving.autoscaling import warnings
+from planning.serving.rules import problems
+from planning.serving.workload import Workload, plan
+
+__all__ = ["Workload", "plan", "problems", "warnings"]

@@ -70,8 +70,8 @@ class Autoscaler:
 
     path: str
     """Where it stands in the configuration."""
-    least: int
-    most: int
+    min_replicas: int
+    max_replicas: int
     behavior: Mapping[str, Any]
     metrics: tuple[EngineLoad | Cpu | Passed, ...]
     keda: Keda | None
@@ -90,8 +90,8 @@ def plan(path: str, role: Role, of: VariantContext) -> Autoscaler | None:
         return None
     return Autoscaler(
         path=f"{path}.autoscaling",
-        least=wish.min_replicas,
-        most=wish.max_replicas,
+        min_replicas=wish.min_replicas,
+        max_replicas=wish.max_replicas,
         behavior=wish.behavior,
         metrics=tuple(_measured(index, metric, of.release) for index, metric in enumerate(wish.metrics)),
         keda=_keda(wish, of) if isinstance(wish, KedaAutoscaling) else None,

@@ -9,24 +9,19 @@ from models.accelerators import ExtendedResource
 from models.flags import Flag
 from models.problems import Problem
 from models.role import Role
-from models.service import KvCache, Lora, Variant
+from models.service import KvCache, Lora
 from models.source import served_name
-from models.stack import Tracing
 from models.vocabulary import amount
 from planning.ground import environment, labels, lifecycle, resources
 from planning.ground.environment import EnvValue, Variable
 from planning.ground.lifecycle import Probes
+from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
 from planning.hardware.devices import Layout
-from planning.picker import config as picker_config
-from planning.releases import Release, tracing
-from planning.serving.sidecar import CERTIFICATES
+from planning.releases import tracing
 from planning.variant import images
 from planning.variant.context import RoleContext
-from planning.weights.sources import ADAPTERS_MOUNT
 
-HOME = "/home/engine"
-_KEEP_ALIVE_SECONDS = 120
-"""Longer than the routing sidecar keeps an idle connection to prefill (90 s)."""
+_KV_EVENTS = "--kv-events-config"
 _GROUP = {
     "LWS_GROUP_SIZE": "the number of pods",
     "LWS_LEADER_ADDRESS": "the leader's host name",
@@ -104,6 +99,8 @@ class EnginePlan:
     limits: Mapping[str, str]
     certificate: str | None
     """The Secret with the certificate that it serves with; absent: it serves plain HTTP."""
+    events_port: int | None
+    """The port that it publishes cache events on; absent: it publishes none."""
 
 
 def plan(context: RoleContext) -> EnginePlan:
@@ -116,7 +113,6 @@ def plan(context: RoleContext) -> EnginePlan:
     allocation, count = context.accelerator.allocation, layout.devices_per_pod
     counted = {allocation.resource_name: str(count)} if isinstance(allocation, ExtendedResource) else {}
     own = () if context.is_custom else tuple(_arguments(context))
-    traces = context.of.stack.observability.tracing
     return EnginePlan(
         name="engine" if context.is_custom else "vllm",
         image=ref,
@@ -124,13 +120,24 @@ def plan(context: RoleContext) -> EnginePlan:
         command=() if context.is_custom else ("vllm", "serve"),
         arguments=_joined((*own, *_spanning(layout, leads=True)), role),
         worker_arguments=_joined((*own, *_spanning(layout, leads=False)), role),
-        env=environment.ordered(generated_env(context, traces), environment.values(role.engine.env)),
+        env=environment.ordered(_environment(context), environment.values(role.engine.env)),
         port=context.listens,
         probes=lifecycle.probes(role.health, spec.model.size),
         requests={**requests, **counted},
         limits={**limits, **counted},
         certificate=_certificate(context),
+        events_port=_events_port(context),
     )
+
+
+def _events_port(context: RoleContext) -> int | None:
+    """Return the port that cache events are published on, which the user's own arguments may move or switch on."""
+    events = dict[str, object]() if context.is_custom else dict[str, object](context.of.kv_cache.events or {})
+    for flag in flags.parse(context.role.engine.args):
+        if flag.switch == _KV_EVENTS:
+            events |= flags.json_object(flag) or {}
+    port = str(events.get("endpoint", "")).rpartition(":")[2]
+    return int(port) if port.isdigit() else None
 
 
 def _certificate(context: RoleContext) -> str | None:
@@ -146,21 +153,12 @@ def _joined(generated: tuple[str, ...], role: Role) -> tuple[str, ...]:
     return tuple(flags.merge(generated, role.engine.args)) if generated else role.engine.args
 
 
-def generated_env(context: RoleContext, traces: Tracing | None) -> dict[str, EnvValue]:
+def _environment(context: RoleContext) -> dict[str, EnvValue]:
     """Return the environment that the engine gets without being asked."""
-    spec, env = context.of.spec, dict[str, EnvValue]({"HOME": HOME})
     if context.is_custom:
-        return env
-    # A user id without an entry in the image's passwd has no name, and torch asks for one.
-    env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup(context.role.health, spec.model.size))
-    if spec.prefill is not None or _publishes(spec) or context.layout.pods_per_replica > 1:
-        env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
-    if spec.prefill is not None and "nixl" in spec.kv_cache.connector:
-        env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
-    if context.name == labels.PREFILL:
-        env["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"] = str(_KEEP_ALIVE_SECONDS)
-    return env | tracing.environment(traces, f"{context.of.names.base}-{context.name}")
+        return dict(context.environment)
+    traces = context.of.stack.observability.tracing
+    return {**context.environment, **tracing.environment(traces, f"{context.of.names.base}-{context.name}")}
 
 
 def _arguments(context: RoleContext) -> Iterator[str]:
@@ -177,8 +175,8 @@ def _arguments(context: RoleContext) -> Iterator[str]:
         yield f"{release.engine.shutdown_timeout}={context.drain.engine}"
     if spec.prefill is not None:
         yield from _peers(context)
-    if _publishes(spec):
-        yield f"--kv-events-config={_json(_events(spec, release))}"
+    if context.of.kv_cache.events is not None:
+        yield f"{_KV_EVENTS}={_json(context.of.kv_cache.events)}"
     if spec.model.lora is not None:
         yield from _lora(spec.model.lora)
 
@@ -195,15 +193,10 @@ def _valued(context: RoleContext) -> dict[str, object]:
         "max-model-len": spec.model.max_model_len,
         "max-num-seqs": role.engine.max_num_seqs,
         "gpu-memory-utilization": f"{role.engine.gpu_memory_utilization:g}" if devices else None,
-        "block-size": picker_config.block_size(spec),
+        "block-size": context.of.kv_cache.block_size,
         "kv-offloading-size": _offload(spec.kv_cache),
         "otlp-traces-endpoint": None if traces is None else traces.endpoint,
     }
-
-
-def _publishes(spec: Variant) -> bool:
-    """Say whether the engine tells what it holds in its cache: where it is asked to, or the picker reads it."""
-    return spec.kv_cache.events or picker_config.needs_kv_events(spec)
 
 
 def _offload(cache: KvCache) -> str | None:
@@ -213,20 +206,11 @@ def _offload(cache: KvCache) -> str | None:
 
 def _peers(context: RoleContext) -> Iterator[str]:
     """Yield how the roles exchange their cache, and how prefill serves where it is asked over TLS."""
-    transfer = context.of.release.engine.kv_transfer[context.of.spec.kv_cache.connector]
-    yield f"--kv-transfer-config={_json(transfer)}"
+    if context.of.kv_cache.transfer is not None:
+        yield f"--kv-transfer-config={_json(context.of.kv_cache.transfer)}"
     if _certificate(context) is not None:
         yield f"--ssl-certfile={CERTIFICATES}/tls.crt"
         yield f"--ssl-keyfile={CERTIFICATES}/tls.key"
-
-
-def _events(spec: Variant, release: Release) -> dict[str, object]:
-    """Return how the engine tells what it holds; the topic names the pod as the picker knows it."""
-    values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
-    return {
-        key: value.format_map(values) if isinstance(value, str) else value
-        for key, value in release.engine.kv_events.items()
-    }
 
 
 def _json(value: Mapping[str, object]) -> str:
@@ -268,7 +252,7 @@ def problems(context: RoleContext) -> list[Problem]:
             for flag in flags.parse(role.engine.args)
             if flag.switch in _FIELD_OF
         ]
-    generated = generated_env(context, None)
+    generated = context.environment
     own = environment.values(role.engine.env)
     given = {**generated, **(_GROUP if context.layout.pods_per_replica > 1 else {})}
     reserved = {name: instead for name, instead in _RESERVED.items() if name in generated}

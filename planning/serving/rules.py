@@ -7,31 +7,30 @@ from models.problems import Problem
 from models.role import Recreate, Role
 from models.service import Sidecar
 from models.source import scheme
-from planning.hardware import accelerators, devices
+from planning.ground import labels
+from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 from planning.serving import autoscaling, engine, patch
-from planning.variant import context, images
-from planning.variant.context import RoleContext, VariantContext
+from planning.variant import images
+from planning.variant.context import Contexts, RoleContext, VariantContext
 
 
-def problems(of: VariantContext) -> Iterator[Problem]:
-    """Check every role, and that the roles of one variant agree."""
+def problems(of: VariantContext, contexts: Contexts) -> Iterator[Problem]:
+    """Check every role of a variant, and that its roles agree."""
     yield from _together(of)
-    sound = list[RoleContext]()
+    sound = contexts.roles_of(of)
     for name, path, role in of.roles:
         accelerator = of.classes.get(role.accelerator)
         yield from accelerators.known(path, role.accelerator, of.classes)
         yield from autoscaling.problems(path, role, of)
         if accelerator is None:
             continue
-        layout_problems = devices.problems(path, role, accelerator)
-        yield from layout_problems
+        yield from contexts.unsound.get((of.key, of.variant, name), ())
         yield from _image(of, path, role, accelerator)
-        if not layout_problems:
-            sound.append(context.of_role(of, name, path, role))
-            yield from _role(sound[-1])
+        if name in sound:
+            yield from _role(sound[name])
     if len(sound) > 1:
-        yield from _exchange(*sound)
+        yield from _exchange(sound[labels.DECODE], sound[labels.PREFILL])
 
 
 def _role(one: RoleContext) -> Iterator[Problem]:

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 from models.service import Sidecar
+from planning.ground.api_groups import POOL_GROUP
 from planning.ground.environment import Variable, ordered
-from planning.picker.plan import POOL_GROUP
 from planning.releases import tracing
 from planning.variant.context import VariantContext
-
-CERTIFICATES = "/certificates"
-"""Folder of the certificate, in the engine that serves it."""
 
 
 @dataclass(frozen=True, slots=True)

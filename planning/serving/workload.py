@@ -16,7 +16,7 @@ from planning.serving import autoscaling, engine, sidecar
 from planning.serving.autoscaling import Autoscaler
 from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SidecarPlan
-from planning.variant.context import RoleContext
+from planning.variant.context import RoleContext, max_replicas
 from planning.weights import claims as storage
 from planning.weights import sources
 from planning.weights.sources import Weights
@@ -45,6 +45,7 @@ class Workload:
     """Where the role stands in the configuration."""
     replicas: int | None
     """Absent: the autoscaler owns the number."""
+    max_replicas: int
     autoscaler: Autoscaler | None
     accelerator: AcceleratorClass
     layout: Layout
@@ -76,11 +77,6 @@ class Workload:
         return "http" if self.sidecar is None else "engine"
 
     @property
-    def most(self) -> int:
-        """Return how many replicas there may be."""
-        return self.autoscaler.most if self.autoscaler is not None else self.replicas or 0
-
-    @property
     def kind(self) -> str:
         """Return the kind of the workload object."""
         return "LeaderWorkerSet" if self.layout.pods_per_replica > 1 else "Deployment"
@@ -91,13 +87,14 @@ def plan(context: RoleContext) -> Workload:
     of, role, stack = context.of, context.role, context.of.stack
     deadline = lifecycle.fetch(of.spec.model.size) + lifecycle.startup(role.health, of.spec.model.size)
     autoscaler = autoscaling.plan(context.path, role, of)
-    most = role.replicas if autoscaler is None else autoscaler.most
+    replicas = max_replicas(role)
     budget, proxy = role.disruption_budget, sidecar.plan(of) if context.is_proxied else None
     return Workload(
         role=context.name,
         name=context.workload,
         path=context.path,
         replicas=role.replicas if autoscaler is None else None,
+        max_replicas=replicas,
         autoscaler=autoscaler,
         accelerator=context.accelerator,
         layout=context.layout,
@@ -112,9 +109,9 @@ def plan(context: RoleContext) -> Workload:
         shared_memory=resources.shared_memory(role.pod.shared_memory, context.layout.devices_per_pod),
         drain=context.drain,
         rollout=role.rollout,
-        disruptions=budget.max_unavailable if budget.enabled and most > 1 else None,
+        disruptions=budget.max_unavailable if budget.enabled and replicas > 1 else None,
         progress_deadline=deadline,
-        wait=lifecycle.wait(role.rollout, most, deadline, context.drain),
+        wait=lifecycle.wait(role.rollout, replicas, deadline, context.drain),
         patch=role.patch,
     )
 

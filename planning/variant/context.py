@@ -1,20 +1,27 @@
-"""What is decided about: a service or its canary, and one role of it."""
+"""What is decided about: a service or its canary, and one role of it.
 
-from collections.abc import Iterator, Mapping
+Contexts are made once for a stack, by `resolve`; rules and plans read the same ones.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from models.problems import Problem
 from models.role import Role
 from models.routing import Gateway
 from models.service import Service, Sidecar, Variant
 from models.stack import Stack
 from planning.ground import labels, lifecycle
+from planning.ground.environment import EnvValue
 from planning.ground.lifecycle import Drain
 from planning.ground.names import CANARY, PRIMARY, Names, names
 from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout
 from planning.releases import Release
-from planning.variant import generation, images
+from planning.variant import canary, engine_environment, generation, images, kv_cache
+from planning.variant.canary import Share
+from planning.variant.kv_cache import KvCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +66,22 @@ class VariantContext(Subject):
     names: Names
     release: Release
     classes: Mapping[str, AcceleratorClass]
+    kv_cache: KvCache
+    share: Share
+    """Of the service's requests, between it and its canary."""
+    resource_id: str | None
+    """The id that the interceptor bills by; absent: the variant is not metered."""
 
     @property
     def owner(self) -> str:
-        """Return whose objects they are, which no other service's or cache's are."""
+        """Return whose the objects are, which no other service's or cache's are."""
         return owner(self.key, self.variant)
 
     @property
     def logical_prefixes(self) -> tuple[str, ...]:
         """Return what the logical names of its objects begin with, before a generation and behind it."""
-        own = self.key if self.variant == PRIMARY else f"{self.key}-{self.variant}"
-        return (own,) if self.names.generation is None else (own, f"{own}-{self.names.generation}")
+        prefix = self.key if self.variant == PRIMARY else f"{self.key}-{self.variant}"
+        return (prefix,) if self.names.generation is None else (prefix, f"{prefix}-{self.names.generation}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +96,8 @@ class RoleContext:
     accelerator: AcceleratorClass
     layout: Layout
     drain: Drain
+    environment: Mapping[str, EnvValue]
+    """Variables that the engine gets without being asked, but those of tracing."""
 
     @property
     def workload(self) -> str:
@@ -107,6 +121,35 @@ class RoleContext:
         return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
 
 
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """Every context of a stack, each made once."""
+
+    variants: Mapping[tuple[str, str], VariantContext]
+    """Every service and every canary, by the service's key and the variant."""
+    roles: Mapping[tuple[str, str, str], RoleContext]
+    """The roles that are sound, by the service's key, the variant and the role."""
+    unsound: Mapping[tuple[str, str, str], tuple[Problem, ...]]
+    """What keeps a role from being spread over devices, by the same keys."""
+
+    def of(self, variant: str) -> Iterator[VariantContext]:
+        """Yield the contexts of every service, or of every canary."""
+        return (context for (_, name), context in self.variants.items() if name == variant)
+
+    def primary(self, key: str) -> VariantContext:
+        """Return the context of a service."""
+        return self.variants[key, PRIMARY]
+
+    def canary(self, key: str) -> VariantContext | None:
+        """Return the context of a service's canary, where it has one."""
+        return self.variants.get((key, CANARY))
+
+    def roles_of(self, variant: VariantContext) -> dict[str, RoleContext]:
+        """Return the sound roles of a variant, by name."""
+        found = ((name, self.roles.get((variant.key, variant.variant, name))) for name, _, _ in variant.roles)
+        return {name: role for name, role in found if role is not None}
+
+
 def gateway(service: Service, stack: Stack) -> Gateway | None:
     """Return the gateway of a service: its own, or the stack's."""
     return service.route.gateway or stack.gateway
@@ -125,28 +168,64 @@ def subjects(stack: Stack) -> Iterator[Subject]:
             yield Subject(key, CANARY, f"services.{key}.canary", service.canary, stack)
 
 
-def of_variant(subject: Subject, release: Release, classes: Mapping[str, AcceleratorClass]) -> VariantContext:
-    """Return the context of a variant."""
-    stack, spec = subject.stack, subject.spec
-    own = names(
-        subject.namespace,
-        stack.services[subject.key].name or subject.key,
-        subject.variant,
-        generation.of(spec, stack, release, classes),
+def max_replicas(role: Role) -> int:
+    """Return how many replicas of a role there may be."""
+    return role.replicas if role.autoscaling is None else role.autoscaling.max_replicas
+
+
+def resource_id(service: Service, key: str, stack: Stack) -> str | None:
+    """Return the id that a service is billed by, or nothing where it is not metered."""
+    interceptor = service.interceptor
+    return (interceptor.resource_id or key) if stack.interceptor is not None and interceptor.enabled else None
+
+
+def resolve(subjects: Iterable[Subject], release: Release, classes: Mapping[str, AcceleratorClass]) -> Contexts:
+    """Return the contexts of services, canaries and their roles. A role of an unknown class is left out."""
+    variants = {(one.key, one.variant): _variant(one, release, classes) for one in subjects}
+    roles, unsound = dict[tuple[str, str, str], RoleContext](), dict[tuple[str, str, str], tuple[Problem, ...]]()
+    for (key, variant), context in variants.items():
+        for name, path, role in context.roles:
+            accelerator = classes.get(role.accelerator)
+            if accelerator is None:
+                continue
+            found = tuple(devices.problems(path, role, accelerator))
+            if found:
+                unsound[key, variant, name] = found
+            else:
+                roles[key, variant, name] = _role(context, name, path, role)
+    return Contexts(variants, roles, unsound)
+
+
+def _variant(subject: Subject, release: Release, classes: Mapping[str, AcceleratorClass]) -> VariantContext:
+    stack, spec, service = subject.stack, subject.spec, subject.service
+    generated = generation.of(spec, stack, release, classes)
+    return VariantContext(
+        key=subject.key,
+        variant=subject.variant,
+        path=subject.path,
+        spec=spec,
+        stack=stack,
+        names=names(subject.namespace, service.name or subject.key, subject.variant, generated),
+        release=release,
+        classes=classes,
+        kv_cache=kv_cache.plan(spec, release),
+        share=canary.share(service.canary),
+        resource_id=resource_id(service, subject.key, stack) if subject.variant == PRIMARY else None,
     )
-    return VariantContext(subject.key, subject.variant, subject.path, spec, stack, own, release, classes)
 
 
-def of_role(context: VariantContext, name: str, path: str, role: Role) -> RoleContext:
+def _role(context: VariantContext, name: str, path: str, role: Role) -> RoleContext:
     """Return the context of a role whose class is known and whose layout is sound."""
-    accelerator = context.classes[role.accelerator]
-    drains = context.release.engine.shutdown_timeout is not None and not images.is_custom(context.spec, role)
+    accelerator, spec = context.classes[role.accelerator], context.spec
+    layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)
+    drains = context.release.engine.shutdown_timeout is not None and not images.is_custom(spec, role)
     return RoleContext(
         of=context,
         name=name,
         path=path,
         role=role,
         accelerator=accelerator,
-        layout=devices.layout(role.parallelism, role.accelerator_memory, accelerator),
-        drain=lifecycle.drain(context.spec.drain_timeout, engine_drains=drains),
+        layout=layout,
+        drain=lifecycle.drain(spec.drain_timeout, engine_drains=drains),
+        environment=engine_environment.plan(spec, name, role, layout, context.kv_cache),
     )

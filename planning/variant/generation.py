@@ -19,9 +19,8 @@ from models.stack import Stack
 from models.storage import Dedicated, Existing, Shared, Storage
 from planning.ground import environment
 from planning.hardware.accelerators import AcceleratorClass
-from planning.picker import config as picker_config
 from planning.releases import Release
-from planning.variant import images
+from planning.variant import images, kv_cache
 
 _DIGITS = 5
 
@@ -47,7 +46,7 @@ def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str
             "filter": model.filter,
             "lora": _lora(spec),
         },
-        "blockSize": picker_config.block_size(spec),
+        "blockSize": kv_cache.block_size(spec),
         "connector": spec.kv_cache.connector,
         **{name: _role(spec, role, release, classes) for name, role in roles.items()},
     }

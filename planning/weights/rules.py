@@ -1,55 +1,89 @@
 """Mistakes in where weights lie."""
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from models.problems import Problem
 from models.role import RollingUpdate
 from models.service import Model
-from models.source import scheme
+from models.source import scheme, served_name
 from models.stack import Stack
 from models.storage import MODEL_MOUNT, Cache, Dedicated, Ephemeral, Existing, Fill, Shared
 from models.vocabulary import amount
 from planning.ground import environment, names
-from planning.ground.names import CANARY
-from planning.hardware import devices
+from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
+from planning.ground.names import CANARY, PRIMARY
 from planning.releases import Release
-from planning.serving import engine, sidecar
-from planning.variant import context
-from planning.variant.context import VariantContext
+from planning.variant.context import Contexts, RoleContext, Subject, VariantContext, max_replicas
 from planning.weights import claims as storage
-from planning.weights import sources
 from planning.weights.claims import Job
 
 _TAKEN = (
-    *(sources.ADAPTERS_MOUNT, sources.FETCH_HOME, sources.PUBLIC_KEY, sidecar.CERTIFICATES, engine.HOME, "/dev"),
+    *(ADAPTERS_MOUNT, FETCH_HOME, PUBLIC_KEY, CERTIFICATES, ENGINE_HOME, "/dev"),
     *("/bin", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"),
 )
 """Folders of a pod that weights must not hide."""
 
 
-def problems(stack: Stack, variants: Sequence[VariantContext], release: Release) -> Iterator[Problem]:
+def problems(stack: Stack, contexts: Contexts, release: Release) -> Iterator[Problem]:
     """Check every cache, and where every variant's weights lie."""
+    variants = tuple(contexts.variants.values())
     yield from _twins(stack, variants)
     for key, cache in stack.caches.items():
         yield from _cache(f"caches.{key}", key, cache, stack, release)
         users = [one for one in variants if storage.cache_of(one.spec) == key]
-        yield from _reach(f"caches.{key}.accessMode", cache.access_mode, users)
+        yield from _reach(f"caches.{key}.accessMode", cache.access_mode, users, contexts)
     for one in variants:
         yield from _variant(one)
         if not storage.stays(one.spec.model.source):
             yield from _kept(one)
-    yield from _claims(variants)
+    yield from _claims(variants, contexts)
 
 
-def fills(stack: Stack) -> Iterator[tuple[str, Fill]]:
+def fills(stack: Stack, subjects: Iterable[Subject]) -> Iterator[tuple[str, Fill]]:
     """Yield what every Job gets, with where it is written."""
     for key, cache in stack.caches.items():
         yield f"caches.{key}.fill", cache.fill
-    for subject in context.subjects(stack):
+    for subject in subjects:
         if isinstance(subject.spec.storage, Dedicated | Existing):
             yield f"{subject.path}.storage.fill", subject.spec.storage.fill
+
+
+def subject_problems(subject: Subject) -> list[Problem]:
+    """Refuse what the source cannot use, and a model without a name."""
+    model, found = subject.spec.model, list[Problem]()
+    at, kind = f"{subject.path}.model", scheme(model.source)
+    if subject.variant == PRIMARY and served_name(model.name, model.source) is None:
+        what = f"is missing and this source carries none ({model.source})"
+        remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
+        found.append(Problem(f"{at}.name", what, remedy, (f"{at}.name", f"{at}.source")))
+    adapters = {} if model.lora is None else model.lora.adapters
+    kinds = {kind, *(scheme(adapter.source) for adapter in adapters.values())}
+    for field, given, useful in (
+        ("insecure", model.insecure, {"kit"}),
+        ("filter", model.filter != ("model",), {"kit"}),
+        ("verify", model.verify is not None, {"kit"}),
+        ("endpoint", model.endpoint is not None, {"s3", "hf"}),
+        ("region", model.region is not None, {"s3"}),
+        ("secrets", bool(model.secrets), {"kit", "hf", "s3"}),
+    ):
+        if given and not kinds & useful:
+            wanted = " or ".join(f"{name}://" for name in sorted(useful))
+            remedy = f"remove it, or use a source of {wanted}"
+            what = f"has no effect with this source ({kind}://)"
+            found.append(Problem(f"{at}.{field}", what, remedy, said=True))
+    if model.insecure and model.verify is not None:
+        what = "cannot be asked of a registry that speaks plain HTTP"
+        found.append(Problem(f"{at}.verify", what, "remove it, or insecure"))
+    for name, adapter in adapters.items():
+        if scheme(adapter.source) == "image":
+            what = "cannot be taken out of an image (image://)"
+            remedy = "use kit://, hf://, s3:// or pvc://"
+            found.append(Problem(f"{at}.lora.adapters.{name}.source", what, remedy))
+    if model.lora is not None and (kind == "image" or subject.spec.engine.type == "custom"):
+        found.append(Problem(f"{at}.lora", "needs vllm (a custom engine)", "remove it"))
+    return found
 
 
 def _twins(stack: Stack, variants: Sequence[VariantContext]) -> Iterator[Problem]:
@@ -72,7 +106,7 @@ def _twins(stack: Stack, variants: Sequence[VariantContext]) -> Iterator[Problem
             yield Problem(f"{one.path}.storage.claimName", what, remedy, (f"{other.path}.storage",))
 
 
-def _claims(variants: Sequence[VariantContext]) -> Iterator[Problem]:
+def _claims(variants: Sequence[VariantContext], contexts: Contexts) -> Iterator[Problem]:
     """Check the claims that Jobs fill for a service: its canary uses the same where it has the same source."""
     users = dict[tuple[str, str], list[VariantContext]]()
     for one in variants:
@@ -82,7 +116,7 @@ def _claims(variants: Sequence[VariantContext]) -> Iterator[Problem]:
     for first, *others in users.values():
         at, kept = f"{first.path}.storage", first.spec.storage
         if isinstance(kept, Dedicated):
-            yield from _reach(f"{at}.accessMode", kept.access_mode, [first, *others])
+            yield from _reach(f"{at}.accessMode", kept.access_mode, [first, *others], contexts)
         for other in others:
             if other.spec.storage != kept:
                 what = f"differs from {at}, whose claim it is (the same source)"
@@ -129,7 +163,7 @@ def _job(path: str, job: Job, stack: Stack, release: Release) -> Iterator[Proble
     plain = storage.fetch(job, stack, release, {}).env
     generated = {one.name: one.source if one.value is None else one.value for one in plain}
     reserved = {name: "it follows from the source" for name in generated if kind == "kit"}
-    reserved |= dict.fromkeys(("HOME", "TMPDIR"), f"{sources.FETCH_HOME} is what the Job may write")
+    reserved |= dict.fromkeys(("HOME", "TMPDIR"), f"{FETCH_HOME} is what the Job may write")
     own = environment.values(job.fill.env)
     yield from environment.problems(f"{path}.env", cast("dict[str, environment.EnvValue]", generated), own, reserved)
 
@@ -218,12 +252,12 @@ def _idle(path: str, model: Model, cache: str) -> Iterator[Problem]:
             yield Problem(f"{path}.{field}", what, "remove it, or use storage.type: dedicated", said=True)
 
 
-def _reach(path: str, mode: str, users: Sequence[VariantContext]) -> Iterator[Problem]:
+def _reach(path: str, mode: str, users: Sequence[VariantContext], contexts: Contexts) -> Iterator[Problem]:
     """Refuse a claim of one node or one pod that more pods may want at a time."""
     if mode == "ReadWriteMany":
         return
-    counts = [_most(one) for one in users]
-    replicas, pods = sum(one for one, _ in counts), sum(one for _, one in counts)
+    counts = [_pods(user, contexts.roles_of(user)) for user in users]
+    replicas, pods = sum(number for number, _ in counts), sum(number for _, number in counts)
     if pods > 1:
         noun = f"{replicas} replicas" if replicas == pods else f"{pods} pods"
         owner = "one node" if mode == "ReadWriteOnce" else "one pod"
@@ -232,15 +266,12 @@ def _reach(path: str, mode: str, users: Sequence[VariantContext]) -> Iterator[Pr
         yield Problem(path, what, "use ReadWriteMany, or storage.type: ephemeral")
 
 
-def _most(of: VariantContext) -> tuple[int, int]:
+def _pods(of: VariantContext, roles: Mapping[str, RoleContext]) -> tuple[int, int]:
     """Return how many replicas of all roles there may be, and pods while a rollout goes on."""
     replicas = pods = 0
-    for _, path, role in of.roles:
-        own = role.replicas if role.autoscaling is None else role.autoscaling.max_replicas
-        surge = role.rollout.max_surge if isinstance(role.rollout, RollingUpdate) and own else 0
-        accelerator = of.classes.get(role.accelerator)
-        each = 1
-        if accelerator is not None and not devices.problems(path, role, accelerator):
-            each = devices.layout(role.parallelism, role.accelerator_memory, accelerator).pods_per_replica
-        replicas, pods = replicas + own, pods + (own + surge) * each
+    for name, _, role in of.roles:
+        number = max_replicas(role)
+        surge = role.rollout.max_surge if isinstance(role.rollout, RollingUpdate) and number else 0
+        each = roles[name].layout.pods_per_replica if name in roles else 1
+        replicas, pods = replicas + number, pods + (number + surge) * each
     return replicas, pods

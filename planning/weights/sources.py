@@ -3,23 +3,15 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from models.problems import Problem
 from models.service import KeyVerification, Model, Verification
-from models.source import hub, place, scheme, served_name
+from models.source import hub, place, scheme
 from models.stack import Images
 from planning.ground import resources
 from planning.ground.environment import EnvValue, Variable, ordered
-from planning.ground.names import LONGEST, PRIMARY, shortened
+from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
+from planning.ground.names import LONGEST, shortened
 from planning.releases import Release
-from planning.variant.context import Subject
 
-ADAPTERS_MOUNT = "/adapters"
-DOCKER_CONFIG = "/.docker"
-PUBLIC_KEY = "/cosign"
-FETCH_HOME = "/fetch"
-"""Writable home of the containers that fetch."""
-CLAIM_MOUNT = "/claim"
-"""Where a Job has the claim that it fills."""
 _KEY_FILE = "cosign.pub"
 _ENDPOINTS = {
     "hf": ("HF_ENDPOINT", "https://huggingface.co"),
@@ -272,39 +264,3 @@ def _download_env(source: Source, address: str, secret: str | None) -> dict[str,
 
 def _key(secret: str, key: str) -> EnvValue:
     return {"secretKeyRef": {"name": secret, "key": key}}
-
-
-def problems(subject: Subject) -> list[Problem]:
-    """Refuse what the source cannot use, and a model without a name."""
-    model, found = subject.spec.model, list[Problem]()
-    at, kind = f"{subject.path}.model", scheme(model.source)
-    if subject.variant == PRIMARY and served_name(model.name, model.source) is None:
-        what = f"is missing and this source carries none ({model.source})"
-        remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
-        found.append(Problem(f"{at}.name", what, remedy, (f"{at}.name", f"{at}.source")))
-    adapters = {} if model.lora is None else model.lora.adapters
-    kinds = {kind, *(scheme(adapter.source) for adapter in adapters.values())}
-    for field, given, useful in (
-        ("insecure", model.insecure, {"kit"}),
-        ("filter", model.filter != ("model",), {"kit"}),
-        ("verify", model.verify is not None, {"kit"}),
-        ("endpoint", model.endpoint is not None, {"s3", "hf"}),
-        ("region", model.region is not None, {"s3"}),
-        ("secrets", bool(model.secrets), {"kit", "hf", "s3"}),
-    ):
-        if given and not kinds & useful:
-            wanted = " or ".join(f"{name}://" for name in sorted(useful))
-            remedy = f"remove it, or use a source of {wanted}"
-            what = f"has no effect with this source ({kind}://)"
-            found.append(Problem(f"{at}.{field}", what, remedy, said=True))
-    if model.insecure and model.verify is not None:
-        what = "cannot be asked of a registry that speaks plain HTTP"
-        found.append(Problem(f"{at}.verify", what, "remove it, or insecure"))
-    for name, adapter in adapters.items():
-        if scheme(adapter.source) == "image":
-            what = "cannot be taken out of an image (image://)"
-            remedy = "use kit://, hf://, s3:// or pvc://"
-            found.append(Problem(f"{at}.lora.adapters.{name}.source", what, remedy))
-    if model.lora is not None and (kind == "image" or subject.spec.engine.type == "custom"):
-        found.append(Problem(f"{at}.lora", "needs vllm (a custom engine)", "remove it"))
-    return found

@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 from local.errors import LocalError
-from planning.picker.plan import METRICS_PORT
+from planning.ground.ports import METRICS_PORT
 from tests.deployments import in_namespace
 from tests.pickers import picker
 from tests.stacks import find, rendered, tree

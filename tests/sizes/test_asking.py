@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
+import planning
 from facts.source_sizes import asked, sizes
 from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
-from planning import plans as planning
 from planning.ground.cluster_facts import Unknown
 from planning.weights.sizes import Unusable, Wanted, questions
 from tests.sizes.servers import ANSWERS_SOON, ask, s3_error, serve

@@ -9,7 +9,10 @@ from models.picker import Certificate, PickerTls
 from models.service import Variant
 from models.vocabulary import seconds
 from planning.ground import labels
+from planning.ground.api_groups import POOL_GROUP
 from planning.ground.environment import EnvValue, Variable, ordered
+from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
+from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import placement
 from planning.hardware.placement import Placement
 from planning.picker import config as picker_config
@@ -18,12 +21,7 @@ from planning.picker import lint as picker_lint
 from planning.releases import PickerFacts, tracing
 from planning.variant.context import VariantContext
 
-POOL_GROUP = "inference.networking.k8s.io"
-HEALTH_PORT = 9003
-METRICS_PORT = 9090
-CONFIG_MOUNT = "/config"
 CONFIG_KEY = "config.yaml"
-CERTIFICATE_MOUNT = "/certificates"
 _GRACE = 130
 """Longer than an ext-proc stream that the gateway still drains."""
 _DRAIN, _MARGIN = "drain-timeout", 15
@@ -89,7 +87,7 @@ class Picker:
 def plan(of: VariantContext) -> Picker:
     """Decide the picker of one variant, which is without mistakes."""
     facts, wanted = of.release.picker, of.spec.endpoint_picker
-    config = picker_config.config(of.spec, of.names, of.release)
+    config = picker_config.config(of.spec, of.names, of.release, of.kv_cache)
     return Picker(
         image=wanted.image or of.release.images.picker.ref,
         arguments=tuple(_arguments(of, experimental=picker_graph.is_experimental(config, facts))),
@@ -182,7 +180,7 @@ def _arguments(of: VariantContext, *, experimental: bool) -> Iterator[str]:
     if wanted.replicas > 1:
         yield "--ha-enable-leader-election=true"
     if isinstance(wanted.tls, Certificate):
-        yield f"--cert-path={CERTIFICATE_MOUNT}"
+        yield f"--cert-path={CERTIFICATES}"
         yield "--enable-cert-reload=true"
     elif wanted.tls.type == "none":
         yield "--secure-serving=false"

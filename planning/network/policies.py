@@ -5,15 +5,11 @@ comes from a pod's own node is always let through (Kubernetes, Network Policies:
 Pod is running is always allowed").
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from models import flags
 from models.network import NetworkPolicies
-from models.problems import Problem
 from models.service import Service
-from models.stack import Stack
 from planning.ground import labels
 from planning.ground.flows import (
     ANY_TCP,
@@ -31,15 +27,15 @@ from planning.ground.flows import (
 )
 from planning.ground.names import PRIMARY
 from planning.ground.order import Part
+from planning.ground.ports import METRICS_PORT
 from planning.network.monitoring import GMP_COLLECTORS, Monitoring
-from planning.picker.plan import METRICS_PORT, Picker
+from planning.picker.deployment import Picker
 from planning.serving.autoscaling import EngineLoad
 from planning.serving.workload import Workload
 from planning.variant.context import VariantContext, gateway
 
 _GOOGLE_FRONT_ENDS = ("35.191.0.0/16", "130.211.0.0/22", "2600:2d00:1:1::/64", "2600:2d00:1:b029::/64")
 """Whence Google's load balancers ask and check pods (Cloud Load Balancing, Firewall rules)."""
-_KV_EVENTS = "--kv-events-config"
 _PARTS = {
     labels.DECODE: (Part.DECODE_NETWORK_POLICY, Part.DECODE_WORKER_NETWORK_POLICY),
     labels.PREFILL: (Part.PREFILL_NETWORK_POLICY, Part.PREFILL_WORKER_NETWORK_POLICY),
@@ -165,7 +161,8 @@ def _picking(graph: _Graph) -> Iterator[Edge]:
     """Yield what the picker asks of the pods of its pool: their metrics, and what they hold in their caches."""
     port = graph.of.spec.engine.port
     for role in graph.roles:
-        events = tuple(_events(role.workload))
+        published = role.workload.engine.events_port
+        events = () if published is None else (published,)
         if role is graph.decode and _tokenizes(graph):
             yield from _past_the_pool(graph)
             if events:
@@ -186,15 +183,6 @@ def _past_the_pool(graph: _Graph) -> Iterator[Edge]:
     every = replace(graph.of.names, generation=None)
     yield Edge(Pods(namespace, labels.picker_selector(every)), graph.decode.serving, port)
     yield Edge(graph.picker, Pods(namespace, labels.routed_selector(every)), port)
-
-
-def _events(workload: Workload) -> Iterator[int]:
-    """Yield the port that an engine tells on what it holds in its cache, where it does."""
-    for flag in flags.parse(workload.engine.arguments):
-        endpoint = json.loads(flag.value or "{}").get("endpoint", "") if flag.switch == _KV_EVENTS else ""
-        port = endpoint.rpartition(":")[2]
-        if port.isdigit():
-            yield int(port)
 
 
 def _scraping(graph: _Graph) -> Iterator[Edge]:
@@ -267,18 +255,3 @@ def _of_the_picker(graph: _Graph) -> Iterator[Edge]:
         yield from asking(graph.picker, [traces.endpoint], stack)
     if predictor is not None:
         yield from asking(graph.picker, [predictor.training_server, *predictor.prediction_servers], stack)
-
-
-def problems(stack: Stack) -> Iterator[Problem]:
-    """Refuse what is said of policies and nothing comes of."""
-    wish, at = stack.network_policies, "networkPolicies"
-    if wish is None:
-        return
-    gateways = [found for one in stack.services.values() if (found := gateway(one, stack)) is not None]
-    if wish.gateway_pods and all(one.provider == "gke" for one in gateways):
-        reason = "with gateway.provider gke, which has no pods" if gateways else "without a gateway"
-        remedy = "remove it" if gateways else "add gateway, or remove it"
-        yield Problem(f"{at}.gatewayPods", f"has no effect {reason}", remedy, ("gateway",))
-    if "prometheus_namespace" in wish.model_fields_set and stack.observability.metrics.type == "gmp":
-        what = f"has no effect while Google's collectors scrape ({wish.prometheus_namespace}, type gmp)"
-        yield Problem(f"{at}.prometheusNamespace", what, "remove it", ("observability.metrics.type",))

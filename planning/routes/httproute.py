@@ -4,54 +4,40 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from models.routing import Gateway, RouteMatch
-from planning.ground.names import CANARY, PRIMARY
 from planning.routes import templates
 from planning.routes.records import Backend, Match, Mirror, Parent, Route, Rule, Timeouts
-from planning.variant import canary
-from planning.variant.context import VariantContext
+from planning.variant.context import Contexts, VariantContext
 
 CATCH_ALL = "/"
 """The prefix of every path."""
-Contexts = Mapping[tuple[str, str], VariantContext]
-"""Every service and every canary of a stack, by the service's key and the variant."""
 
 
-def route(contexts: Contexts, key: str) -> Route | None:
-    """Decide the route of a service; nothing where it has none. Its templates are known to be sound."""
-    own, spec = contexts[key, PRIMARY], contexts[key, PRIMARY].service.route
-    if own.gateway is None or not spec.enabled:
-        return None
-    matches = tuple(matched(own, index, one) for index, one in enumerate(spec.matches))
-    tried = contexts.get((key, CANARY))
+def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple[Rule, ...]) -> Route:
+    """Decide the route of a service that has one. Its matches and rules are known to be sound."""
+    context = contexts.primary(key)
+    spec, gateway = context.service.route, context.gateway
+    if gateway is None:
+        raise ValueError("this service has no gateway")
     return Route(
         key=key,
-        namespace=own.namespace,
-        name=own.names.base,
-        parent=_parent(own.gateway, own.stack.namespace),
+        namespace=context.namespace,
+        name=context.names.base,
+        parent=_parent(gateway, context.stack.namespace),
         hostnames=spec.hostnames,
         matches=matches,
-        rules=rules(own, matches, None if tried is None else tried.names.pool),
+        rules=rules,
         annotations=spec.annotations,
         set_headers=dict(sorted(spec.set_headers.items())),
         remove_headers=spec.remove_headers,
-        mirror=_mirror(contexts, own),
-        timeouts=_timeouts(own),
+        mirror=_mirror(contexts, context),
+        timeouts=_timeouts(context),
     )
 
 
-def mirrored_from(contexts: Contexts, key: str) -> tuple[str, ...]:
-    """Return the other namespaces whose routes copy requests to a service."""
-    target, found = contexts[key, PRIMARY], set[str]()
-    for (_, variant), one in contexts.items():
-        mirror = _mirror(contexts, one) if variant == PRIMARY and is_routed(one) else None
-        if mirror is not None and mirror.key == key:
-            found.add(one.namespace)
-    return tuple(sorted(found - {target.namespace}))
-
-
-def is_routed(own: VariantContext) -> bool:
-    """Say whether a service has a route."""
-    return own.gateway is not None and own.service.route.enabled
+def mirrored_from(routes: Mapping[str, Route], key: str, namespace: str) -> tuple[str, ...]:
+    """Return the other namespaces whose routes copy requests to a service of a namespace."""
+    sources = {route.namespace for route in routes.values() if route.mirror is not None and route.mirror.key == key}
+    return tuple(sorted(sources - {namespace}))
 
 
 def matched(own: VariantContext, index: int, match: RouteMatch) -> Match:
@@ -83,7 +69,7 @@ def record(own: VariantContext, template: str) -> dict[str, Any]:
 
 def rules(own: VariantContext, matches: tuple[Match, ...], canary_pool: str | None) -> tuple[Rule, ...]:
     """Return the rules of matches; of those for a path and its canary's headers, the more exact one comes first."""
-    share, found = canary.share(own.service.canary), list[Rule]()
+    share, found = own.share, list[Rule]()
     for prefix, alike in _treated_alike(matches, own.service.route.replace_prefix_match):
         if canary_pool is None:
             found.append(Rule(alike, (Backend(own.names.pool, 1),), prefix))
@@ -125,7 +111,7 @@ def _mirror(contexts: Contexts, own: VariantContext) -> Mirror | None:
     # Of what the defaults say of all services, the one that is meant has nothing to copy.
     if wish is None or wish.service == own.key:
         return None
-    target = contexts[wish.service, PRIMARY].names
+    target = contexts.primary(wish.service).names
     return Mirror(wish.service, target.base, target.namespace, wish.percent)
 
 

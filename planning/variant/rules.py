@@ -1,0 +1,73 @@
+"""Mistakes in a service's canary, and what is allowed and seldom meant."""
+
+from collections.abc import Iterator
+
+from models.problems import Problem
+from models.service import Canary, Service, Variant
+from models.source import served_name
+from models.stack import Stack
+from planning.variant import context
+from planning.variant.canary import ALL
+from planning.variant.context import max_replicas
+
+
+def problems(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
+    """Check a service's canary against how the service is reached."""
+    canary, at = service.canary, f"{path}.canary"
+    if canary is None:
+        return
+    yield from _unreached(path, service, canary, stack)
+    if stack.interceptor is not None and service.interceptor.enabled:
+        what = "would get no requests (the interceptor in mode label asks the Service, past route and weights)"
+        remedy = f"remove it, or set {path}.interceptor.enabled: false"
+        yield Problem(at, what, remedy, ("interceptor", f"{path}.interceptor"))
+    name, canary_name = (served_name(variant.model.name, variant.model.source) for variant in (service, canary))
+    if canary.weight and name is not None and canary_name != name:
+        what = f"is not the service's, so that requests for one would fail at the other ({canary_name}, {name})"
+        yield Problem(f"{at}.model.name", what, "remove it", (f"{path}.model",))
+
+
+def _unreached(path: str, service: Service, canary: Canary, stack: Stack) -> Iterator[Problem]:
+    """Refuse shares of requests that no route divides."""
+    gateway = context.gateway(service, stack)
+    if gateway is not None and service.route.enabled:
+        return
+    reason, remedy = ("a route", "set route.enabled: true") if gateway else ("a gateway", "add gateway")
+    if canary.weight:
+        what = f"has no effect without {reason} ({canary.weight})"
+        yield Problem(f"{path}.canary.weight", what, f"{remedy}, or write 0", ("gateway", f"{path}.route"))
+    if canary.headers:
+        yield Problem(
+            f"{path}.canary.headers", f"has no effect without {reason}", f"{remedy}, or remove it", ("gateway",)
+        )
+
+
+def warnings(service: Service) -> Iterator[str]:
+    """Say what is allowed and seldom meant."""
+    canary = service.canary
+    if canary is None:
+        return
+    if canary.weight == ALL:
+        yield "canary: weight 100 gives it all requests, and the service's own pods idle"
+    if canary.weight == 0 and not canary.headers:
+        yield "canary: weight 0 without headers: its pods run, and nobody asks them"
+    if _workload(service) == _workload(canary):
+        yield "canary: it differs in nothing that its pods run"
+    pods, total = max_replicas(canary), max_replicas(canary) + max_replicas(service)
+    if canary.weight < ALL and total and canary.weight * total > 2 * ALL * pods:
+        what = f"canary: weight {canary.weight} is far above its share of the replicas ({pods} of {total})"
+        yield f"{what}; its queue will be the longer one"
+
+
+def _workload(variant: Variant) -> dict[str, object]:
+    """Return everything that the pods of a variant run, whatever their number, monitors and objectives."""
+    counted = {"replicas": 1, "autoscaling": None}
+    named = {"name": served_name(variant.model.name, variant.model.source)}
+    ignored = {
+        **counted,
+        "metrics": None,
+        "objectives": None,
+        "model": variant.model.model_copy(update=named),
+        "prefill": None if variant.prefill is None else variant.prefill.model_copy(update=counted),
+    }
+    return {name: ignored.get(name, getattr(variant, name)) for name in Variant.model_fields}
