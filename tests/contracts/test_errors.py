@@ -1,0 +1,76 @@
+"""Every mistake a user can make is a case, beside the exact message that they see."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import planning
+from cli.render import render
+from models.load import load
+from models.problems import ConfigError
+from tests.contracts import mistakes
+
+SECTIONS = list(mistakes.sections())
+CASES = sorted(
+    [case for section in SECTIONS for case in section.cases] + [*map(mistakes.Written, mistakes.SYNTAX.glob("*.yaml"))],
+    key=lambda case: case.name,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("errors")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_mistake_has_its_message(case, folder, golden):
+    with pytest.raises(ConfigError) as error:
+        render(str(case.stack_file(folder)), None)
+    golden(case.file, case.file_with(f"{error.value}\n"))
+
+
+def test_five_mistakes_are_five_lines_without_a_traceback_and_exit_code_2(folder):
+    case = next(case for case in CASES if case.name == "five-mistakes")
+    command = [sys.executable, "-m", "cli", "render", str(case.stack_file(folder))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == case.message
+    assert len(done.stderr.splitlines()) == 5
+
+
+def test_no_message_repeats_a_credential():
+    assert all("hunter2" not in case.message for case in CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_line_of_a_message_says_where_and_what_is_wrong_and_what_would_be_right(case):
+    lines = case.message.splitlines()
+    assert lines
+    assert len(set(lines)) == len(lines)
+    for line in lines:
+        assert re.fullmatch(r"\S(.*\S)?: \S.*\S; \S.*\S", line), line
+        assert not re.search(r"Traceback|pydantic|None|\(\)", line), line
+
+
+def test_no_message_is_left_without_its_mistake():
+    pairs = [(path.with_suffix(".txt"), path) for path in mistakes.SYNTAX.glob("*.yaml")]
+    assert sorted(mistakes.SYNTAX.iterdir()) == sorted(file for pair in pairs for file in pair)
+    assert sorted(mistakes.ERRORS.iterdir()) == sorted([*(section.path for section in SECTIONS), mistakes.SYNTAX])
+
+
+def test_no_two_cases_have_one_name():
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.path.stem)
+def test_every_base_of_a_section_has_a_case(section):
+    assert set(section.bases) == {case.base for case in section.cases}
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.path.stem)
+def test_no_base_of_a_section_has_a_mistake(section):
+    for base in section.bases.values():
+        assert planning.plan(load(base))
