@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from tests.deployments import in_namespace, provide, weights
 from tests.real.test_deploy import snapshot
+from tests.support.cluster.deployments import in_namespace, provide, weights
 
 pytestmark = pytest.mark.real
 

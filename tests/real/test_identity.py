@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from local.errors import LocalError
-from tests.deployments import in_namespace
+from tests.support.cluster.deployments import in_namespace
 
 pytestmark = pytest.mark.real
 

@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 from cli.render import render
-from tests.plane import serve_moved_kinds
-from tests.stacks import SHIPPED, find, rendered, tree
-from tests.varied import VARIED
-from tests.verdicts import edited, ours, servers
+from tests.support.cluster.plane import serve_moved_kinds
+from tests.support.cluster.verdicts import edited, ours, servers
+from tests.support.stacks import SHIPPED, find, rendered, tree
+from tests.support.stacks.varied import VARIED
 
 pytestmark = pytest.mark.real
 

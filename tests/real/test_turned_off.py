@@ -8,10 +8,10 @@ import json
 
 import pytest
 
-from tests.deployments import provide, weights
 from tests.real.test_canary import V1
-from tests.stacks import GATEWAY, tree
-from tests.theirs import Theirs
+from tests.support.cluster.deployments import provide, weights
+from tests.support.cluster.theirs import Theirs
+from tests.support.stacks import GATEWAY, tree
 
 pytestmark = pytest.mark.real
 
