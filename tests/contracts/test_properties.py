@@ -405,6 +405,7 @@ def repeated(values):
 @settings(max_examples=200)
 @given(crowds())
 def test_no_stack_makes_one_object_twice_or_under_one_logical_name_or_bills_two_services_by_one_id(crowd):
+    """See phoebe 7.2."""
     refused, components = accepted(crowd)
     assert all(any(one in line for one in REFUSED) for line in refused), refused
     every = list(objects(components))

@@ -17,6 +17,7 @@ SECRET = {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "hf", "key"
 
 
 def test_zerfoos_names():
+    """See zerfoo 1.5."""
     own = compatibility.zerfoo("my-llama")
     assert (own.primary, own.canary) == ("my-llama-primary", "my-llama-canary")
     assert (own.service, own.autoscaler) == ("my-llama-svc", "my-llama-hpa")
@@ -46,10 +47,12 @@ def test_zerfoos_names():
     ],
 )
 def test_otterscales_form_of_a_name(text, expected):
+    """See otterscale 4.2."""
     assert compatibility.sanitize_dns1035_label(text) == expected
 
 
 def test_otterscales_names():
+    """See otterscale 4.1."""
     own = compatibility.otterscale("ml", "qwen3-0.6b")
     assert (own.decode, own.prefill, own.picker) == ("qwen3-0.6b-decode", "qwen3-0.6b-prefill", "qwen3-0-6b-epp")
     assert (own.picker_config, own.picker_secret) == (
@@ -95,6 +98,7 @@ def test_otterscales_names():
     ],
 )
 def test_aim_9_4_inference_services_and_routes(service, namespace, isvc, route):
+    """See aim-engine 4.3."""
     assert inference_service(namespace, service) == isvc
     assert aim_route(namespace, service) == route
     assert compatibility.predictor(namespace, service) == f"{isvc}-predictor-{namespace}"
@@ -167,6 +171,7 @@ def test_aim_9_4_artifacts(source, more, expected):
 
 @pytest.mark.parametrize("suffix", ["cache", "download", "check-size"])
 def test_aim_9_4_claims_and_jobs(suffix):
+    """See aim-engine 4.3."""
     artifact = "hf---qwen-qwen3-32b-0123456789"
     assert aim_of_artifact(artifact, suffix, UID) == f"{artifact}-{suffix}-16b81fda"
 
@@ -202,12 +207,14 @@ SERVICES = st.from_regex(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True)
 
 @given(SERVICES, SERVICES)
 def test_every_other_systems_name_is_legal_with_its_limit_and_ours_never_meet_as_theirs_do(one, other):
+    """See aim-engine 9.4, B40."""
     assert len(aim_route(DEFAULT, one)) <= 63
     assert len(compatibility.predictor(DEFAULT, one)) <= 63
     assert (names(DEFAULT, one).base == names(DEFAULT, other).base) is (one == other)
 
 
 def test_services_that_meet_under_their_names_have_names_of_their_own_here():
+    """See aim-engine B40."""
     pairs = [(TEAM, "chat-llama-3-8b-prod", "chat-llama-3-8b-dev"), ("n" * 42, "a", "abcdef")]
     for namespace, one, other in pairs:
         assert inference_service(namespace, one) == inference_service(namespace, other)

@@ -89,6 +89,7 @@ def test_no_token_is_lost(tokens):
     ],
 )
 def test_json_objects_merge_deeply_with_keys_low_then_high(low, high, expected):
+    """See aim-engine 7.3."""
     merged = merge([f"--c={json.dumps(low)}"], ["--c", json.dumps(high)])
     assert merged == [f"--c={json.dumps(expected, separators=(',', ':'))}"]
 
@@ -106,11 +107,13 @@ def test_json_objects_merge_deeply_with_keys_low_then_high(low, high, expected):
     ],
 )
 def test_what_is_no_pair_of_json_objects_is_replaced_whole(low, high):
+    """See aim-engine 7.3, B61."""
     assert merge([f"--c={low}"], [f"--c={high}"]) == [f"--c={high}"]
 
 
 @pytest.mark.parametrize("value", ["not-valid-json", '{"a": }', "{'a': 1}", ""])
 def test_invalid_json_is_an_error_where_aim_engine_lets_it_silently_replace_the_other_layer(value):
+    """See aim-engine 7.3, B61."""
     (found,) = problems(PATH, merge(['--c={"a":1}'], [f"--c={value}"]), {"--c"})
     assert found.path == f"{PATH}[0]"
     assert found.what.startswith("is not valid JSON (--c: line 1 column ")

@@ -115,7 +115,10 @@ def test_arguments_merge_by_flag_only_where_both_are_lists_of_text():
 
 
 def test_environment_and_arguments_have_the_most_specific_layers_value_once():
-    """Aim-engine's layered example: there AIM_METRIC and AIM_MODEL_ID come twice and a lower layer wins."""
+    """Aim-engine's layered example: there AIM_METRIC and AIM_MODEL_ID come twice and a lower layer wins.
+
+    See aim-engine 7.3, B60.
+    """
     config = {
         "env": {"AIM_METRIC": "latency", "VLLM_ENABLE_METRICS": "false"},
         "args": ['--c={"a":1,"n":{"x":1}}'],

@@ -21,6 +21,7 @@ def _kinds_that_moved(plane, tools):
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_server_accepts_every_rendered_object_strictly(path, plane):
+    """See zerfoo 9.10."""
     objects = list(yaml.safe_load_all(render(str(path), None)))
     missing = {one["metadata"]["namespace"] for one in objects if "namespace" in one["metadata"]}
     for namespace in missing:

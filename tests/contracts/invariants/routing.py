@@ -40,6 +40,7 @@ def the_pools_port_is_open_on_every_pod_that_it_finds(world: World) -> Iterator[
 
 
 def the_routed_service_has_the_port_that_the_interceptor_looks_for(world: World) -> Iterator[str]:
+    """See phoebe 3.4, 7.1."""
     service = world.get("Service", world.wish.base)
     port = {
         "name": "8000",
@@ -53,6 +54,7 @@ def the_routed_service_has_the_port_that_the_interceptor_looks_for(world: World)
 
 
 def the_interceptor_may_get_and_list_services_and_nothing_else(world: World) -> Iterator[str]:
+    """See phoebe 4.1, 4.3."""
     wanted = world.wish.stack.get("interceptor")
     wish = world.wish
     if wanted is None or wish.is_canary or not wish.say("interceptor", "enabled", default=True):

@@ -47,6 +47,7 @@ def resources(devices, own=None, **stack):
     ("devices", "cpu", "memory", "most"), [(1, "4", 32, 48), (4, "16", 128, 192), (8, "32", 256, 384)]
 )
 def test_resources_follow_the_number_of_devices(devices, cpu, memory, most):
+    """See aim-engine 7.4."""
     assert resources(devices) == {
         "requests": {"cpu": cpu, "memory": f"{memory}Gi", "amd.com/gpu": str(devices)},
         "limits": {"memory": f"{most}Gi", "amd.com/gpu": str(devices)},
@@ -54,6 +55,7 @@ def test_resources_follow_the_number_of_devices(devices, cpu, memory, most):
 
 
 def test_without_devices_one_devices_share_is_asked_for_instead_of_nothing():
+    """See aim-engine 7.4."""
     assert engine(pod({"accelerator": "cpu"}))["resources"] == {
         "requests": {"cpu": "4", "memory": "32Gi"},
         "limits": {"memory": "48Gi"},
@@ -61,6 +63,7 @@ def test_without_devices_one_devices_share_is_asked_for_instead_of_nothing():
 
 
 def test_a_services_amount_takes_the_place_of_one_key_and_leaves_the_others():
+    """See aim-engine 7.4."""
     found = resources(4, {"requests": {"memory": "64Gi"}})
     assert found["requests"] == {"cpu": "16", "memory": "64Gi", "amd.com/gpu": "4"}
     assert found["limits"] == {"memory": "192Gi", "amd.com/gpu": "4"}
@@ -68,6 +71,7 @@ def test_a_services_amount_takes_the_place_of_one_key_and_leaves_the_others():
 
 
 def test_a_lower_layers_amount_wins_over_ours_and_the_limit_follows_where_theirs_stays_below():
+    """See aim-engine 7.4."""
     below = {"resources": {"requests": {"memory": "256Gi", "ephemeral-storage": "5Gi"}}}
     found = resources(4, {"requests": {"ephemeral-storage": "6Gi"}}, defaults=below)
     assert found["requests"]["memory"] == found["limits"]["memory"] == "256Gi"
@@ -76,6 +80,7 @@ def test_a_lower_layers_amount_wins_over_ours_and_the_limit_follows_where_theirs
 
 
 def test_devices_beside_parallelism_are_refused_where_theirs_would_take_them():
+    """See aim-engine 7.4, B62."""
     both = {"requests": {"amd.com/gpu": "8"}, "limits": {"amd.com/gpu": "8"}}
     found = told(tree(qwen={"accelerator": "amd", "resources": both}))
     assert [message.partition(":")[0] for message in found] == [
@@ -87,11 +92,13 @@ def test_devices_beside_parallelism_are_refused_where_theirs_would_take_them():
 
 @pytest.mark.parametrize("replicas", [1, 3, 0])
 def test_fixed_replicas_are_the_services_own(replicas):
+    """See aim-engine 7.5."""
     workload = find(rendered(tree(qwen={"replicas": replicas})), "Deployment", "qwen-decode")
     assert workload["spec"]["replicas"] == replicas
 
 
 def test_the_services_variable_wins_over_the_defaults_and_over_ours():
+    """See aim-engine 7.3."""
     below = {"engine": {"env": {"SHARED_VAR": "defaults", "VLLM_NO_USAGE_STATS": "0", "ONLY": "defaults"}}}
     own = {"engine": {"env": {"SHARED_VAR": "service", "HOME": "/elsewhere"}}}
     found = values(engine(pod(own, defaults=below)))
@@ -100,6 +107,7 @@ def test_the_services_variable_wins_over_the_defaults_and_over_ours():
 
 
 def test_prefills_variable_wins_over_the_services():
+    """See aim-engine 7.3."""
     service = {"engine": {"env": {"SHARED_VAR": "service"}}, "prefill": {"engine": {"env": {"SHARED_VAR": "prefill"}}}}
     everything = rendered(tree(qwen=service))
     found = [values(engine(one))["SHARED_VAR"] for one in serving(everything)]
@@ -108,6 +116,7 @@ def test_prefills_variable_wins_over_the_services():
 
 @pytest.mark.parametrize("name", ["one-pod", "prefill", "spanning", "spanning-prefill"])
 def test_the_service_wins_over_every_variable_of_ours_that_is_not_refused(name):
+    """See aim-engine 7.3."""
     tracing = {"tracing": {"endpoint": "http://otel:4317"}}
     generated = {
         key: value
@@ -129,6 +138,7 @@ def test_the_service_wins_over_every_variable_of_ours_that_is_not_refused(name):
 
 
 def test_a_variable_replaces_value_and_source_whole():
+    """See aim-engine 7.3."""
     secret = {"secretKeyRef": {"name": "s", "key": "z"}}
     below = {"engine": {"env": {"TEXT": "x", "SECRET": secret}}}
     own = {"engine": {"env": {"TEXT": {"fieldRef": {"fieldPath": "status.podIP"}}, "SECRET": "$(TEXT)"}}}
@@ -139,18 +149,21 @@ def test_a_variable_replaces_value_and_source_whole():
 
 
 def test_variables_keep_the_order_they_were_written_in_where_theirs_are_sorted():
+    """See aim-engine 7.3."""
     own = {"ZEBRA": "1", "APPLE": "$(MANGO)", "KIWI": "2", "MANGO": "3"}
     found = [one["name"] for one in engine(pod({"engine": {"env": own}}))["env"]]
     assert [name for name in found if name in own] == ["ZEBRA", "MANGO", "APPLE", "KIWI"]
 
 
 def test_json_of_the_service_merges_over_the_json_that_is_generated():
+    """See aim-engine 7.3."""
     own = {"prefill": {}, "engine": {"args": ['--kv-transfer-config={"kv_role":"kv_consumer","kv_buffer_size":1}']}}
     found = flag(engine(pod(own)), "--kv-transfer-config")
     assert found == '{"kv_connector":"NixlConnector","kv_role":"kv_consumer","kv_buffer_size":1}'
 
 
 def test_two_long_services_of_one_namespace_have_names_of_their_own():
+    """See aim-engine 4.3, B40."""
     vectors = ["chat-llama-3-8b-prod", "chat-llama-3-8b-dev", "very-long-service-name-that-might-exceed-limits"]
     vectors += ["very-long-service-name-that-might-exceed-kubernetes-limits", "a", "abcdef"]
     for namespace in ("team-production-inference-eu1", "n" * 42, "n" * 63):
@@ -207,6 +220,7 @@ def test_b62_no_patch_makes_limits_differ(patch):
 
 
 def test_zero_devices_leave_no_device_key_anywhere():
+    """See aim-engine 7.4, B62."""
     for name in ("no-devices", "cpu"):
         for template in model_servers(rendered(EVERY[name])):
             assert {name for one in containers(template) for _, name, _ in amounts(one)} <= {

@@ -66,6 +66,7 @@ def test_3_4_kit_unpacks_before_everything_else_and_only_the_model():
 
 
 def test_3_4_no_volume_is_left_that_nothing_fills():
+    """See otterscale 3.5."""
     for name in ("claim", "inside-the-image"):
         (template,) = serving(rendered(EVERY[name]))
         mounted = {one["name"] for one in engine(template)["volumeMounts"]}

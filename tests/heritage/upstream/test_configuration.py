@@ -23,6 +23,7 @@ def warnings(wanted):
 
 @every_channel
 def test_another_configuration_is_another_pod(release):
+    """See upstream configuration-1."""
     ones, others = (
         pickers(rendered(picking(release, scorerWeights={"queue-scorer": weight})))[0]["spec"]["template"]
         for weight in (1, 2)
@@ -33,6 +34,7 @@ def test_another_configuration_is_another_pod(release):
 
 @every_channel
 def test_the_api_version_follows_from_the_line(release):
+    """See upstream configuration-2."""
     written = find(rendered(stack(release)), "ConfigMap", "qwen-epp")["data"]["config.yaml"]
     expected = {"llm-d-0.9": "llm-d.ai/v1alpha1", "llm-d-0.10": "llm-d.ai/v1alpha1"}
     assert yaml.safe_load(written)["apiVersion"] == expected.get(release, "inference.networking.x-k8s.io/v1alpha1")
@@ -45,6 +47,7 @@ def test_the_api_version_follows_from_the_line(release):
 
 @pytest.mark.parametrize("gate", ["dataLayer", "enableLegacyMetrics", "prepareDataPlugins"])
 def test_a_gate_that_is_gone_is_refused(gate):
+    """See upstream configuration-3."""
     (message,) = told(configured(featureGates=[gate]))
     assert f"is no feature gate of llm-d-0.10 ({gate})" in message
 
@@ -62,6 +65,7 @@ def test_a_gate_that_is_gone_is_refused(gate):
     ],
 )
 def test_a_key_of_another_api_is_refused(section, at):
+    """See upstream configuration-4."""
     messages = told(configured(**section))
     assert any(one.startswith(f"services.qwen.endpointPicker.config.{at}: unknown key") for one in messages)
 
@@ -74,7 +78,7 @@ def test_a_key_of_another_api_is_refused(section, at):
     ],
 )
 def test_a_deprecated_key_is_told(section, instead):
-    """The line still reads it."""
+    """The line still reads it. See upstream configuration-5."""
     (name,) = section
     assert f"endpointPicker.config.{name}: is deprecated ({name}); use {instead}" in warnings(configured(**section))
     assert warnings(configured()) == []
@@ -82,6 +86,7 @@ def test_a_deprecated_key_is_told(section, instead):
 
 @every_channel
 def test_an_unknown_parameter_is_refused(release):
+    """See upstream configuration-6."""
     (message,) = told(configured({"type": "random-picker", "parameters": {"maxNumOfEndpoint": 1}}, release=release,
                                  schedulingProfiles=[{"name": "default", "plugins": [{"pluginRef": "queue-scorer"},
                                                                                      {"pluginRef": "random-picker"}]}],
@@ -93,6 +98,7 @@ def test_an_unknown_parameter_is_refused(release):
     ("flow", "is_told"), [({}, True), ({"defaultRequestTTL": "60s"}, True), ({"defaultRequestTTL": "2h"}, False)]
 )
 def test_requests_that_give_up_before_a_pod_wakes_are_told(flow, is_told):
+    """See upstream configuration-7."""
     service = {"autoscaling": SLEEPS, "endpointPicker": {"flowControl": flow}}
     found = warnings(tree(qwen=service) | {"observability": PROMETHEUS})
     assert [one for one in found if "defaultRequestTTL" in one] == (found if is_told else [])
@@ -100,12 +106,14 @@ def test_requests_that_give_up_before_a_pod_wakes_are_told(flow, is_told):
 
 
 def test_nothing_sleeps_that_nothing_wakes():
+    """See upstream configuration-8."""
     wanted = tree(qwen={"autoscaling": SLEEPS}) | {"observability": PROMETHEUS}
     (message,) = told(wanted)
     assert message.startswith("services.qwen.autoscaling.minReplicas: zero replicas cannot be woken without a queue")
 
 
 def test_an_alpha_plugin_brings_its_flag():
+    """See upstream configuration-9."""
     alpha = {"session-affinity-scorer": 1}
     assert flag(picker(rendered(picking(scorerWeights=alpha))), "--allow-experimental-plugins") == "true"
     assert flag(picker(rendered(tree())), "--allow-experimental-plugins") is None
@@ -118,6 +126,7 @@ def test_an_alpha_plugin_brings_its_flag():
 
 @pytest.mark.parametrize("name", ["active-request-filter", "qeue-scorer", "decode-filterr"])
 def test_a_plugin_that_is_not_registered_is_refused(name):
+    """See upstream configuration-10."""
     messages = told(configured({"type": name}, profile=[name]))
     assert any(f"plugins[2].type: is not in llm-d-0.10 ({name})" in one for one in messages)
 
@@ -141,7 +150,7 @@ def test_a_plugin_that_is_not_registered_is_refused(name):
     ],
 )
 def test_a_deprecated_plugin_is_told(plugin, profile, instead):
-    """The line still has it."""
+    """The line still has it. See upstream configuration-11."""
     wanted = configured(plugin, profile=[plugin["type"]] if profile else [])
     table = channel("llm-d-0.10").picker.plugins.table
     assert {name for name, one in table.items() if one.deprecated is not None} == DEPRECATED
@@ -152,6 +161,7 @@ def test_a_deprecated_plugin_is_told(plugin, profile, instead):
 @pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])
 @pytest.mark.parametrize("name", ["token-producer", "tokenizer"])
 def test_a_tokenizer_that_nobody_serves_is_refused(release, name):
+    """See upstream configuration-12."""
     parameters = {"modelName": "org/model", "udsTokenizerConfig": {"socketFile": "/tmp/tokenizer.sock"}}
     (message,) = told(configured({"type": name, "parameters": parameters}, release=release))
     assert f"unknown parameter of {name} (udsTokenizerConfig)" in message
@@ -159,6 +169,7 @@ def test_a_tokenizer_that_nobody_serves_is_refused(release, name):
 
 @pytest.mark.parametrize("release", ["llm-d-0.6", "llm-d-0.9", "llm-d-0.10"])
 def test_the_handler_of_several_ports_is_refused(release):
+    """See upstream configuration-13."""
     (message,) = told(configured({"type": "data-parallel-profile-handler"}, release=release))
     what = (
         "plugins[2].type: cannot be used (data-parallel-profile-handler); remove it: it sends requests to primaryPort"
@@ -168,6 +179,8 @@ def test_the_handler_of_several_ports_is_refused(release):
 
 @pytest.mark.parametrize("key", ["blockSize", "blockSizeTokens"])
 def test_block_sizes_agree(key):
+    """See upstream configuration-14."""
+
     def precise(size):
         plugins = [
             {"type": "token-producer", "parameters": {"modelName": "org/model"}},
@@ -185,6 +198,7 @@ def test_block_sizes_agree(key):
 
 
 def test_a_decider_stands_where_its_handler_finds_it():
+    """See upstream configuration-15."""
     handler = {"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}}
     plugins = [handler, {"type": "always-disagg-pd-decider"}, {"type": "prefill-filter"}, {"type": "decode-filter"}]
     profiles = [{"name": role, "plugins": [{"pluginRef": f"{role}-filter"}]} for role in ("prefill", "decode")]

@@ -9,6 +9,7 @@ from tests.support.stacks.shapes import flag
 
 
 def test_istio_is_told_where_a_picker_speaks_tls():
+    """See upstream gateway-1."""
     for spec, count in (
         ({}, 1),
         ({"tls": {"type": "certificate", "secret": "one"}}, 1),
@@ -24,6 +25,7 @@ def test_istio_is_told_where_a_picker_speaks_tls():
 
 
 def test_gke_gets_policies_and_no_timeouts_on_routes():
+    """See upstream gateway-2."""
     wanted = tree(qwen={"drainTimeout": "10m", "health": {"livenessPath": "/alive"}})
     wanted["gateway"]["provider"] = "gke"
     everything = rendered(wanted)

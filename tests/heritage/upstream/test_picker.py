@@ -32,6 +32,8 @@ CUSTOM = {"type": "custom", "image": "registry.example/server:v1"}
     ],
 )
 def test_an_image_that_moves_is_refused(at, service, tag):
+    """See upstream picker-1."""
+
     def tagged(text):
         return tree(qwen=json.loads(json.dumps(service).replace("{tag}", text)))
 
@@ -42,6 +44,7 @@ def test_an_image_that_moves_is_refused(at, service, tag):
 
 
 def test_images_of_two_lines_are_refused():
+    """See upstream picker-2."""
     (message,) = told(picking("llm-d-0.9", image="ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0"))
     assert message.startswith("services.qwen.endpointPicker.image: belongs to another release line")
     sidecar = {"image": "ghcr.io/llm-d/llm-d-routing-sidecar:v0.6.0"}
@@ -51,6 +54,7 @@ def test_images_of_two_lines_are_refused():
 
 @every_channel
 def test_every_flag_is_one_token(release):
+    """See upstream picker-3."""
     service = {"prefill": {}} if release in DISAGGREGATED else {}
     everything = rendered(stack(release, **service, endpointPicker={"replicas": 2, "flags": {"zap-devel": "false"}}))
     found = [picker(everything), *(one for template in serving(everything) for one in sidecars(template))]
@@ -72,6 +76,7 @@ def test_every_flag_is_one_token(release):
     ],
 )
 def test_a_flag_that_ends_the_picker_is_refused(name):
+    """See upstream picker-4."""
     (message,) = told(picking(flags={name: "vllm:x"}))
     assert message.startswith(f"services.qwen.endpointPicker.flags.{name}: cannot be set ({name}); remove it: ")
 
@@ -91,6 +96,7 @@ def test_a_flag_that_ends_the_picker_is_refused(name):
     ],
 )
 def test_what_objects_have_to_agree_about_is_no_flag(release, name):
+    """See upstream picker-5."""
     (message,) = told(picking(release, flags={name: "1"}))
     assert message.startswith(f"services.qwen.endpointPicker.flags.{name}: ")
     assert "; remove it" in message
@@ -99,13 +105,17 @@ def test_what_objects_have_to_agree_about_is_no_flag(release, name):
 @every_channel
 @pytest.mark.parametrize("count", [1, 2])
 def test_probes_ask_for_names_that_a_standby_answers(release, count):
+    """See upstream picker-6."""
     one = picker(rendered(picking(release, replicas=count)))
     assert one["livenessProbe"]["grpc"] == {"port": 9003, "service": "liveness"}
     assert one["readinessProbe"]["grpc"] == {"port": 9003, "service": "readiness"}
 
 
 def test_the_pool_comes_first_and_goes_last():
-    """Whatever is made after another is deleted before it; `tests/real/test_deploy.py` has the engine's own order."""
+    """Whatever is made after another is deleted before it; `tests/real/test_deploy.py` has the engine's own order.
+
+    See upstream picker-7.
+    """
     assert Part.POOL in AFTER[Part.PICKER]
     assert AFTER[Part.POOL] == (Part.PICKER_SERVICE,)
     for wanted in EVERY.values():
@@ -114,7 +124,10 @@ def test_the_pool_comes_first_and_goes_last():
 
 
 def test_a_pool_of_another_name_has_a_picker_of_another_name():
-    """So both pairs are there while the route moves; `tests/real/test_generations.py` deploys that."""
+    """So both pairs are there while the route moves; `tests/real/test_generations.py` deploys that.
+
+    See upstream picker-8.
+    """
     ones, others = (
         {(one["kind"], one["metadata"]["name"]) for one in rendered(stack(prefill={}, **more))}
         for more in ({}, {"parallelism": {"tensor": 2}})
@@ -126,6 +139,7 @@ def test_a_pool_of_another_name_has_a_picker_of_another_name():
 
 @pytest.mark.parametrize("parser", ["vllmgrpc-parser", "vertexai-parser"])
 def test_a_parser_of_one_protocol_is_said_on_the_pool_or_refused(parser):
+    """See upstream picker-9."""
     handler = {"requestHandler": {"parsers": [{"pluginRef": parser}]}}
     pool = find(rendered(configured(service={"engine": CUSTOM}, **handler)), "InferencePool", "qwen")
     assert pool["spec"]["appProtocol"] == "kubernetes.io/h2c"
@@ -136,6 +150,7 @@ def test_a_parser_of_one_protocol_is_said_on_the_pool_or_refused(parser):
 
 @pytest.mark.parametrize("drain", ["30s", "5m"])
 def test_a_picker_outlives_its_requests(drain):
+    """See upstream picker-10."""
     (one,) = pickers(rendered(picking(flags={"drain-timeout": drain})))
     grace = one["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
     assert grace >= 130
@@ -144,12 +159,14 @@ def test_a_picker_outlives_its_requests(drain):
 
 @every_stack
 def test_a_picker_asks_for_what_it_needs(stack):
+    """See upstream picker-11."""
     for one in pickers(rendered(stack)):
         assert {"cpu", "memory"} <= engine(one["spec"]["template"])["resources"]["requests"].keys()
 
 
 @every_channel
 def test_token_reviews_are_allowed_in_the_whole_cluster(release):
+    """See upstream picker-12."""
     everything = rendered(picking(release))
     (binding,) = kind(everything, "ClusterRoleBinding")
     (one,) = pickers(everything)
@@ -165,6 +182,7 @@ def scraped(collector, **services):
 
 @pytest.mark.parametrize("collector", ["prometheus-operator", "gmp"])
 def test_who_scrapes_may_get_metrics(collector):
+    """See upstream picker-13."""
     everything = rendered(scraped(collector))
     (secret,) = kind(everything, "Secret")
     account = secret["metadata"]["annotations"]["kubernetes.io/service-account.name"]
@@ -179,6 +197,7 @@ def test_who_scrapes_may_get_metrics(collector):
 
 
 def test_no_two_services_share_a_secret():
+    """See upstream picker-14."""
     everything = rendered(scraped("prometheus-operator", a={}, b={"canary": {"weight": 10}}))
     names = [one["metadata"]["name"] for one in kind(everything, "Secret")]
     assert len(names) == len({*names}) == 3
@@ -191,7 +210,7 @@ def test_no_two_services_share_a_secret():
 
 
 def test_several_pickers_are_waited_for_as_they_become_ready():
-    """What the real engine makes of these waits, no test shows."""
+    """What the real engine makes of these waits, no test shows. See upstream picker-15."""
     (several,), (one,) = (pickers(rendered(picking(replicas=count))) for count in (2, 1))
     waits = json.loads(several["metadata"]["annotations"]["pulumi.com/waitFor"])
     assert {"jsonpath={.status.readyReplicas}=1", "jsonpath={.status.updatedReplicas}=2"} <= {*waits}
@@ -201,6 +220,7 @@ def test_several_pickers_are_waited_for_as_they_become_ready():
 
 @every_channel
 def test_several_pickers_always_elect(release):
+    """See upstream picker-16."""
     for count, expected in ((1, None), (2, "true"), (3, "true")):
         everything = rendered(picking(release, replicas=count))
         assert flag(picker(everything), "--ha-enable-leader-election") == expected

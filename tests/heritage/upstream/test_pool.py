@@ -17,6 +17,7 @@ from tests.support.stacks.shapes import containers, every_stack, label, told
 
 @every_stack
 def test_a_pool_is_of_the_stable_api_and_selects_by_labels(stack):
+    """See upstream pool-1."""
     for pool in pools(rendered(stack)):
         assert pool["apiVersion"] == "inference.networking.k8s.io/v1"
         assert [*pool["spec"]["selector"]] == ["matchLabels"]
@@ -25,6 +26,7 @@ def test_a_pool_is_of_the_stable_api_and_selects_by_labels(stack):
 
 @every_stack
 def test_no_pool_selects_one_role_alone(stack):
+    """See upstream pool-2."""
     everything = rendered(stack)
     for pool in pools(everything):
         found = {label(one, "llm-d.ai/role") for one in members(everything, pool)}
@@ -40,6 +42,7 @@ def _entries(everything, pool):
 
 @every_stack
 def test_a_pool_has_one_port_which_its_pods_listen_on(stack):
+    """See upstream pool-3."""
     everything = rendered(stack)
     for pool in pools(everything):
         (port,) = pool["spec"]["targetPorts"]
@@ -55,6 +58,7 @@ def test_a_pool_has_one_port_which_its_pods_listen_on(stack):
 
 @every_stack
 def test_every_pool_names_the_service_and_port_of_its_picker(stack):
+    """See upstream pool-4."""
     everything = rendered(stack)
     for pool in pools(everything):
         ref = pool["spec"]["endpointPickerRef"]
@@ -66,6 +70,7 @@ def test_every_pool_names_the_service_and_port_of_its_picker(stack):
 
 
 def test_a_failure_mode_is_spelt_as_the_pool_takes_it():
+    """See upstream pool-5."""
     (message,) = told(picking(failureMode="FailClosed"))
     assert message == (
         "services.qwen.endpointPicker.failureMode: is not one of FailClose or FailOpen (FailClosed); choose one of them"
@@ -79,6 +84,7 @@ def test_a_failure_mode_is_spelt_as_the_pool_takes_it():
 
 
 def test_requests_go_past_a_picker_only_for_a_reason():
+    """See upstream pool-6."""
     assert find(rendered(tree()), "InferencePool", "qwen")["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
     (message,) = told(picking(failureMode="FailOpen"))
     assert message.startswith("services.qwen.endpointPicker.failOpenReason: is missing")
@@ -86,6 +92,7 @@ def test_requests_go_past_a_picker_only_for_a_reason():
 
 @every_stack
 def test_a_route_names_no_port_of_a_pool(stack):
+    """See upstream pool-7."""
     for route in kind(rendered(stack), "HTTPRoute"):
         for ref in (ref for rule in route["spec"]["rules"] for ref in rule["backendRefs"]):
             assert (ref["group"], ref["kind"]) == ("inference.networking.k8s.io", "InferencePool")
@@ -93,6 +100,7 @@ def test_a_route_names_no_port_of_a_pool(stack):
 
 
 def test_a_cluster_with_the_old_pool_alone_is_told():
+    """See upstream pool-8."""
     needed = {f"{one['apiVersion']}/{one['kind']}" for one in rendered(tree())}
     pool, old = "inference.networking.k8s.io/v1/InferencePool", "inference.networking.x-k8s.io/v1alpha2/InferencePool"
     served = ClusterFacts(apis=Served(frozenset(needed - {pool} | {old})))
@@ -102,6 +110,7 @@ def test_a_cluster_with_the_old_pool_alone_is_told():
 
 @every_channel
 def test_one_api_group_is_read(release):
+    """See upstream pool-9."""
     everything = rendered(picking(release, replicas=2))
     assert not [one["apiVersion"] for one in everything if "x-k8s.io" in one["apiVersion"]]
     groups = {"llm-d.ai", "inference.networking.x-k8s.io"}

@@ -13,6 +13,7 @@ def proxy(wanted):
 
 @every_stack
 def test_the_sidecar_is_a_native_one_of_decode_pods_alone(stack):
+    """See upstream sidecar-1."""
     everything = rendered(stack)
     for template in templates(everything):
         assert "routing-proxy" not in [one["name"] for one in template["spec"]["containers"]]
@@ -25,6 +26,7 @@ def test_the_sidecar_is_a_native_one_of_decode_pods_alone(stack):
 
 @every_disaggregated_channel
 def test_the_sidecar_has_no_flag_that_its_line_has_not(release):
+    """See upstream sidecar-2."""
     tls = {"tls": {"prefill": True, "certificate": "serving"}}
     found = {one.partition("=")[0] for one in proxy(stack(release, prefill={}, sidecar=tls))["args"]}
     older = {"--connector", "--vllm-port", "--prefiller-use-tls", "--prefiller-tls-insecure-skip-verify"}
@@ -42,12 +44,14 @@ def test_the_sidecar_has_no_flag_that_its_line_has_not(release):
 
 @every_disaggregated_channel
 def test_the_sidecar_serves_what_the_gateway_speaks(release):
+    """See upstream sidecar-3."""
     assert flag(proxy(stack(release, prefill={})), "--secure-proxy") == "false"
     assert "appProtocol" not in find(rendered(stack(release, prefill={})), "InferencePool", "qwen")["spec"]
 
 
 @every_disaggregated_channel
 def test_the_sidecar_may_read_the_pool_that_it_is_told(release):
+    """See upstream sidecar-4."""
     wanted = stack(release, prefill={})
     everything, one = rendered(wanted), proxy(wanted)
     (pool,) = pools(everything)

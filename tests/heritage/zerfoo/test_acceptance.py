@@ -79,6 +79,7 @@ def logical(wanted):
     ],
 )
 def test_1_what_they_accept_is_accepted(wanted):
+    """See zerfoo 5.2."""
     assert rendered(wanted)
 
 
@@ -99,12 +100,14 @@ def test_1_what_they_accept_is_accepted(wanted):
     ],
 )
 def test_1_what_they_refuse_is_refused_with_its_path(wanted, at):
+    """See zerfoo 5.2."""
     with pytest.raises(ConfigError) as error:
         rendered(wanted)
     assert [problem.path for problem in error.value.problems] == [f"{BASE}.{at}"]
 
 
 def test_1_replicas_0_is_the_one_vector_that_we_accept_and_they_refuse():
+    """See zerfoo 2.1, 5.2."""
     everything = rendered(stack(replicas=0))
     assert find(everything, "Deployment", "my-llama-decode")["spec"]["replicas"] == 0
     assert [one["kind"] for one in everything if one["kind"] != "PodDisruptionBudget"] == [
@@ -116,6 +119,7 @@ def test_1_replicas_0_is_the_one_vector_that_we_accept_and_they_refuse():
 
 
 def test_2_their_names_are_known_and_ours_are_the_designs():
+    """See zerfoo 1.5."""
     theirs = compatibility.zerfoo("my-llama")
     assert theirs == compatibility.ZerfooNames("my-llama-primary", "my-llama-canary", "my-llama-svc", "my-llama-hpa")
     names = {(one["kind"], one["metadata"]["name"]) for one in rendered(canary(20))}
@@ -137,6 +141,7 @@ def test_2_their_names_are_known_and_ours_are_the_designs():
 
 @pytest.mark.parametrize("weight", [0, 20, 50, 100])
 def test_3_weights_are_the_tables_integers_with_0_in_the_object(weight):
+    """See zerfoo 3.3."""
     (rule,) = find(rendered(canary(weight)), "HTTPRoute", "my-llama")["spec"]["rules"]
     backends = {one["name"]: one["weight"] for one in rule["backendRefs"]}
     assert list(backends.items()) == [("my-llama", 100 - weight), ("my-llama-canary", weight)]
@@ -145,11 +150,13 @@ def test_3_weights_are_the_tables_integers_with_0_in_the_object(weight):
 
 
 def test_3_without_a_canary_and_after_it_there_is_one_backend():
+    """See zerfoo 3.3."""
     (rule,) = find(rendered(stack()), "HTTPRoute", "my-llama")["spec"]["rules"]
     assert [(one["name"], one["weight"]) for one in rule["backendRefs"]] == [("my-llama", 1)]
 
 
 def test_3_a_canary_does_not_mirror_the_number_of_its_service():
+    """See zerfoo 3.2."""
     everything = rendered(canary(1))
     numbers = [
         find(everything, "Deployment", name)["spec"]["replicas"]
@@ -163,6 +170,7 @@ def test_3_a_canary_does_not_mirror_the_number_of_its_service():
 
 @pytest.mark.parametrize(("before", "after"), [(10, 20), (0, 100), (100, 0), (1, 0)])
 def test_4_another_weight_is_one_update_of_the_route(before, after):
+    """See zerfoo 3.2."""
     assert changed(canary(before), canary(after)) == [set(), {("HTTPRoute", "my-llama")}, set()]
     assert list(places(canary(before))) == list(places(canary(after)))
 
@@ -172,6 +180,7 @@ def test_4_another_weight_is_one_update_of_the_route(before, after):
 
 @pytest.mark.parametrize(("least", "most"), [(2, 10), (5, 5)])
 def test_5_bounds_make_an_autoscaler_with_an_explicit_metric_that_owns_the_number(least, most):
+    """See zerfoo 3.4."""
     everything = rendered(scaled(least, most))
     spec = find(everything, "HorizontalPodAutoscaler", "my-llama-decode")["spec"]
     assert (spec["minReplicas"], spec["maxReplicas"]) == (least, most)
@@ -181,6 +190,7 @@ def test_5_bounds_make_an_autoscaler_with_an_explicit_metric_that_owns_the_numbe
 
 
 def test_5_without_bounds_there_is_no_autoscaler_and_one_bound_is_an_error_or_has_a_default():
+    """See zerfoo 3.4."""
     assert not [one for one in rendered(stack()) if one["kind"] == "HorizontalPodAutoscaler"]
     with pytest.raises(ConfigError, match=r"my-llama\.autoscaling\.maxReplicas: is missing"):
         rendered(scaled(2, 0))
@@ -189,6 +199,7 @@ def test_5_without_bounds_there_is_no_autoscaler_and_one_bound_is_an_error_or_ha
 
 
 def test_5_a_canary_can_have_an_autoscaler_where_theirs_scales_the_primary_alone():
+    """See zerfoo 3.4."""
     everything = rendered(canary(20, autoscaling=hpa(1, 3)))
     spec = find(everything, "HorizontalPodAutoscaler", "my-llama-canary-decode")["spec"]
     assert spec["scaleTargetRef"]["name"] == "my-llama-canary-decode"
@@ -199,6 +210,7 @@ def test_5_a_canary_can_have_an_autoscaler_where_theirs_scales_the_primary_alone
 
 
 def test_6_an_autoscaler_that_is_switched_off_goes_and_the_number_is_written_again():
+    """See zerfoo 3.4, 5.4."""
     made, differing, gone = changed(scaled(2, 10), stack())
     assert (made, gone) == (set(), {("HorizontalPodAutoscaler", "my-llama-decode")})
     assert differing == {("Deployment", "my-llama-decode")}
@@ -215,13 +227,17 @@ def test_6_a_canary_that_is_removed_takes_its_own_objects_and_changes_the_route_
 
 
 def test_6_the_route_lets_go_of_the_canary_before_the_canary_goes():
-    """The engine deletes after all updates, in the opposite order of dependencies; their operator deletes first."""
+    """The engine deletes after all updates, in the opposite order of dependencies; their operator deletes first.
+
+    See zerfoo 3.2, 7.8.
+    """
     route = places(canary(20))["gateway.networking.k8s.io", "HTTPRoute", "models", "my-llama"]
     owners = {one.owner for one in route.after}
     assert owners == {"my-llama", "my-llama.canary"}
 
 
 def test_6_a_promoted_canary_leaves_what_its_own_model_serves_from():
+    """See zerfoo 7.8."""
     promoted = stack(model={"source": OTHER})
     made, differing, _ = changed(canary(20), promoted)
     assert made == set()
@@ -247,12 +263,14 @@ def test_7_their_vector_of_a_health_check_reaches_the_probes_unchanged():
 
 
 def test_8_every_object_is_registered_so_that_a_destroy_finds_it():
+    """See zerfoo 3.5."""
     wanted = canary(20) | {"cluster": {"facts": {"type": "none"}, "name": "prod"}}
     made = run(wanted)
     assert logical(wanted).keys() <= made.keys()
 
 
 def test_8_nothing_is_retained_unless_it_is_said(monkeypatch):
+    """See zerfoo 3.5."""
     options, make = {}, registration._make
 
     def noted(name, one, opts):
@@ -271,6 +289,7 @@ PAIR = {"saturncloud.io/resource-id", "saturncloud.io/service-type"}
 
 
 def test_9_a_canarys_service_never_carries_the_pair():
+    """See zerfoo 7.3."""
     wanted = canary(20) | {"interceptor": {"mode": "label", "namespace": "metering"}}
     with pytest.raises(ConfigError, match=rf"{BASE}\.canary: would get no requests"):
         rendered(wanted)
@@ -280,6 +299,7 @@ def test_9_a_canarys_service_never_carries_the_pair():
 
 @every_stack
 def test_9_the_pair_stands_on_services_of_a_primary_alone(stack):
+    """See phoebe 7.2."""
     for one in rendered(stack):
         if PAIR & one["metadata"]["labels"].keys():
             assert one["kind"] == "Service"
@@ -287,6 +307,7 @@ def test_9_the_pair_stands_on_services_of_a_primary_alone(stack):
 
 
 def test_9_the_pair_is_on_the_service_where_it_is_metered():
+    """See phoebe 3.1."""
     wanted = stack() | {"interceptor": {"mode": "label", "namespace": "metering"}}
     carrying = [one["metadata"]["name"] for one in rendered(wanted) if one["metadata"]["labels"].keys() >= PAIR]
     assert carrying == ["my-llama"]

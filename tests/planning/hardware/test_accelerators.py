@@ -78,6 +78,7 @@ def test_each_vendor_has_its_resource_and_tolerates_the_taint_named_after_it(nam
 
 
 def test_every_word_of_otterscale_for_an_accelerator_is_a_class():
+    """See otterscale 3.9."""
     assert {"nvidia", "amd", "intel-gaudi", "google", "cpu"} <= SHIPPED.keys()
 
 

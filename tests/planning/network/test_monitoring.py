@@ -34,6 +34,7 @@ def marks(name, component):
 
 
 def test_nothing_is_scraped_unless_it_is_asked_for():
+    """See otterscale 3.22, A2."""
     assert made(tree(), *MONITORS, "Secret", "ClusterRole") == set()
     assert rendered(tree()) == rendered(scraped({"type": "none"}))
 
@@ -165,6 +166,7 @@ def test_google_finds_pods_and_is_let_to_the_token():
 
 @pytest.mark.parametrize(("metrics", "kind"), [(OPERATOR, "PodMonitor"), (GOOGLE, "PodMonitoring")])
 def test_each_part_has_a_switch_of_its_own(metrics, kind):
+    """See otterscale 3.22, A2."""
     every = {("decode", kind, "qwen-decode"), ("prefill", kind, "qwen-prefill")}
     every |= {("picker", "ServiceMonitor" if kind == "PodMonitor" else kind, "qwen-epp")}
     for off in ("decode", "prefill", "picker"):
@@ -181,7 +183,10 @@ def test_no_token_is_made_that_nobody_shows(metrics, service):
 
 
 def test_with_a_sidecar_in_front_the_engine_itself_is_asked():
-    """The sidecar would pass the question on, and a sidecar that fails would look like an engine that does."""
+    """The sidecar would pass the question on, and a sidecar that fails would look like an engine that does.
+
+    See otterscale 3.22.
+    """
     everything = rendered(scraped(OPERATOR, qwen={"prefill": {}}))
     pod = find(everything, "Deployment", "qwen-decode")["spec"]["template"]["spec"]
     (port,) = pod["containers"][0]["ports"]
@@ -257,6 +262,7 @@ def test_no_two_services_share_a_token_or_what_is_cluster_scoped():
     ("written", "read"), [("30s", "30s"), ("1m30s", "90s"), ("30s1m", "90s"), ("1500ms", "1500ms"), ("1h", "3600s")]
 )
 def test_an_interval_is_written_as_prometheus_reads_it(written, read):
+    """See otterscale 3.23."""
     everything = rendered(scraped(OPERATOR, qwen={"metrics": {"interval": written}}))
     validation.check(map(as_rendered, everything))
     for kind, name, part in (("PodMonitor", "decode", "podMetricsEndpoints"), ("ServiceMonitor", "epp", "endpoints")):

@@ -87,6 +87,7 @@ def test_an_unproven_engine_matters_only_where_its_vendor_is_used():
     ],
 )
 def test_the_plugin_files_of_llm_d_0_6_are_the_seed_operators_byte_for_byte(kind, digest, length):
+    """See otterscale 3.12."""
     service = {"prefill": {}} if kind == "apart" else {}
     written = find(rendered(tree(qwen=service) | {"release": "llm-d-0.6"}), "ConfigMap", "qwen-epp")["data"]
     (text,) = written.values()
@@ -101,6 +102,7 @@ def test_the_plugin_files_of_llm_d_0_6_are_the_seed_operators_byte_for_byte(kind
     ],
 )
 def test_the_seed_operators_configuration_hash_is_that_of_key_and_file(key, kind, digest):
+    """See otterscale 3.13."""
     facts = channel("llm-d-0.6").picker
     text = picker_config.text(getattr(facts.presets[DEFAULT_PRESET], kind), facts)
     assert hashlib.sha256(f"{key}{text}".encode()).hexdigest() == digest

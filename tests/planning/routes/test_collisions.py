@@ -49,6 +49,7 @@ def beside(*others, mode="strict", planned=None):
 
 
 def test_a_path_is_taken_once_on_a_gateway():
+    """See aim-engine B25."""
     (line,) = found(route("a"), route("b"))
     assert line == (
         "services.b.route.matches[0].path: is taken on gateways/gateway by services.a (/models/qwen, any host); "

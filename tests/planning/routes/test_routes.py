@@ -30,6 +30,7 @@ from tests.support.stacks.routed import (
 
 
 def test_a_service_is_found_by_its_namespace_and_its_name():
+    """See aim-engine 9.6."""
     assert paths(route()) == ["/models/qwen"]
 
 
@@ -83,6 +84,7 @@ def test_a_model_is_not_matched_where_nobody_reads_bodies():
     [({}, {}), ({"path": "/"}, {}), ({"path": "/{.metadata.labels['none']}"}, {"labels": {"none": ""}})],
 )
 def test_b21_every_path_of_every_host_is_no_services_own(match, service):
+    """See aim-engine B21."""
     (line,) = told(routed(matches=[match], service=service))
     assert line == (
         "services.qwen.route.matches[0]: would catch all traffic of gateways/gateway "
@@ -103,6 +105,7 @@ def test_every_path_is_legal_beside_a_header_a_model_or_a_host(said):
 
 
 def test_b20_a_path_that_cannot_be_rendered_stops_everything():
+    """See aim-engine B20."""
     (line,) = told(routed(matches=[{"path": "/{.metadata.labels['team']}/x"}]))
     assert line == (
         "services.qwen.route.matches[0].path: cannot be rendered ({.metadata.labels['team']}: no label team); "
@@ -121,6 +124,7 @@ def test_a_template_of_all_services_says_which_of_them_cannot_be_rendered():
 
 
 def test_b27_an_empty_path_masks_nothing():
+    """See aim-engine 9.6, B27."""
     assert told(routed(matches=[{"path": ""}]))[0].startswith("services.qwen.route.matches[0].path: is not a path")
 
 
@@ -161,6 +165,7 @@ def test_what_a_route_says_has_no_effect_without_a_gateway():
 
 
 def test_b22_annotations_of_the_route_are_over_the_services():
+    """See aim-engine B22."""
     stack = routed(annotations={"a": "route"}, service={"annotations": {"a": "service", "b": "service"}})
     everything = rendered(stack)
     assert find(everything, "HTTPRoute", "qwen")["metadata"]["annotations"] == {"a": "route", "b": "service"}
@@ -168,6 +173,7 @@ def test_b22_annotations_of_the_route_are_over_the_services():
 
 
 def test_b24_a_route_that_is_switched_off_is_not_made():
+    """See aim-engine B24."""
     assert [one for one in rendered(routed(enabled=False)) if one["kind"] == "HTTPRoute"] == []
 
 
@@ -207,12 +213,14 @@ def test_headers_are_set_and_removed():
     ],
 )
 def test_b23_b32_timeouts_are_those_that_are_written_and_no_others(said, expected):
+    """See aim-engine B23, B32."""
     (rule,) = rules(route(**said))
     assert rule.get("timeouts") == expected
 
 
 @pytest.mark.parametrize("written", ["1.5s", "100us", "1m30.5s", "123456s", "10"])
 def test_b23_a_duration_that_gateway_api_does_not_know_is_refused(written):
+    """See aim-engine B23."""
     (line,) = told(routed(timeouts={"request": written}))
     assert line.startswith("services.qwen.route.timeouts.request: is not a duration")
 
@@ -405,6 +413,7 @@ def meant(template, text):
 @example(one="A.b", other="a-b", template=f"/{PLACES[0]}")
 @example(one="a", other="b", template=f"/{PLACES[0]}")
 def test_two_services_never_have_one_path_unnoticed(one, other, template):
+    """See aim-engine B25, B31."""
     said = {"route": {"matches": [{"path": template}]}}
     stack = tree(**{key: {**said, "annotations": {"team": text}} for key, text in (("one", one), ("two", other))})
     found = {meant(template, one), meant(template, other)}
@@ -418,6 +427,7 @@ def test_two_services_never_have_one_path_unnoticed(one, other, template):
 
 
 def test_b26_paths_hosts_and_addresses_are_told():
+    """See aim-engine B26."""
     gateway = {**BODY, "port": 443}
     said = {
         "hostnames": ["b.example.com", "*.example.com", "a.example.com"],

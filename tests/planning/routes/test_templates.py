@@ -103,22 +103,26 @@ templates = st.lists(texts | places, max_size=4).map("".join)
 
 @pytest.mark.parametrize(("template", "expected"), VECTORS.items())
 def test_a_template_means_what_aim_engine_makes_of_it(template, expected):
+    """See aim-engine 9.6."""
     assert path(template, RECORD) == expected
 
 
 @pytest.mark.parametrize(("template", "message"), [*REFUSED.items(), *OURS.items()])
 def test_b20_a_template_that_cannot_be_rendered_is_an_error_and_no_other_path(template, message):
+    """See aim-engine 3.4, 9.6, B20."""
     with pytest.raises(TemplateError) as error:
         path(template, RECORD)
     assert str(error.value) == message
 
 
 def test_a_path_of_200_bytes_is_the_longest():
+    """See aim-engine 9.6."""
     assert path(f"{LONG}/aaaaaaa", RECORD) == f"{LONG}/aaaaaaa"
 
 
 @pytest.mark.parametrize(("count", "fits"), [(3, True), (4, False)])
 def test_long_labels_are_segments_of_63_characters(count, fits):
+    """See aim-engine 9.6, B31."""
     template = "/".join(f"{{.metadata.labels['l{number}']}}" for number in range(count))
     record = {"metadata": {"labels": {f"l{number}": f"{number}" * 104 for number in range(count)}}}
     if fits:
@@ -140,16 +144,19 @@ def test_long_labels_are_segments_of_63_characters(count, fits):
     ],
 )
 def test_any_key_of_the_service_can_be_read(template, expected):
+    """See aim-engine 3.4."""
     assert path(template, RECORD) == expected
 
 
 @pytest.mark.parametrize("template", ["/{.spec.hosts[2]}", "/{.spec.hosts[-3]}", "/{.spec.replicas.one}", "/{$}"])
 def test_what_is_not_there_is_not_read(template):
+    """See aim-engine 3.4."""
     with pytest.raises(TemplateError):
         path(template, RECORD)
 
 
 def test_only_an_annotation_in_brackets_brings_segments_of_its_own():
+    """See aim-engine 3.4."""
     record = {"metadata": {"labels": {"a": "x/y"}, "annotations": {"a": "x/y"}}}
     assert path("/{.metadata.labels['a']}", record) == "/x-y"
     assert path("/{.metadata.annotations['a']}", record) == "/x/y"
@@ -166,6 +173,7 @@ def attempt(template):
 
 @given(templates)
 def test_every_path_is_one_that_a_gateway_takes(template):
+    """See aim-engine 9.6."""
     rendered = attempt(template)
     if rendered is not None:
         assert re.fullmatch(r"/|(/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+", rendered)
@@ -174,6 +182,7 @@ def test_every_path_is_one_that_a_gateway_takes(template):
 
 @given(templates)
 def test_a_path_stays_as_it_is_when_it_is_a_template_itself(template):
+    """See aim-engine 9.6."""
     rendered = attempt(template)
     if rendered is not None:
         assert path(rendered, RECORD) == normal(rendered) == rendered

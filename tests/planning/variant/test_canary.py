@@ -95,6 +95,7 @@ def test_a_route_backs_on_the_pools_that_there_are(roles):
 
 @given(WEIGHTS)
 def test_requests_with_the_headers_reach_the_canary_whatever_its_weight(weight):
+    """See zerfoo 7.3."""
     first, second = rules(rendered(stack(weight, headers={"x-b": "2", "x-a": "1"})))
     (match,), (other,) = first["matches"], second["matches"]
     assert match["headers"] == [
@@ -119,6 +120,7 @@ def test_a_route_comes_after_everything_of_both_variants():
 
 @pytest.mark.parametrize("closed", [{"gateway": None}, {"route": {"enabled": False}}])
 def test_without_a_route_a_canary_of_weight_0_runs_and_is_asked_by_its_service(closed):
+    """See zerfoo 2.2."""
     wanted = stack(0, {key: value for key, value in closed.items() if key == "route"})
     if "gateway" in closed:
         del wanted["gateway"]
@@ -171,6 +173,7 @@ def test_the_canary_of_groups_and_scaled_roles_has_groups_and_autoscalers_of_its
 
 @ROLES
 def test_the_pods_of_a_variant_are_selected_by_its_own_objects_alone(roles):
+    """See zerfoo 3.2, 7.2."""
     everything = rendered(stack(service={"replicas": 2, **roles}, replicas=2))
     pods = [one["metadata"]["labels"] for one in templates(everything)]
     selectors = [
@@ -257,6 +260,7 @@ def test_zerfoo_9_9_a_canarys_service_never_carries_the_interceptors_pair():
 
 
 def test_a_canary_beside_a_metered_service_is_refused_even_without_requests():
+    """See zerfoo 7.3."""
     wanted = metered()
     del wanted["services"]["qwen"]["interceptor"]
     (message,) = told(wanted)
@@ -357,6 +361,7 @@ def weights(wanted):
 
 
 def test_promotion_keeps_the_claim_and_the_job_of_the_canary():
+    """See zerfoo 7.8."""
     before = weights(stack(service=EMPTY_WEIGHTS, model=NEXT))
     promoted = weights(tree(qwen={"model": NEXT, "storage": DEDICATED}))
     assert len(before) == 4
@@ -382,6 +387,7 @@ def test_a_source_that_pods_fetch_themselves_is_each_pods_own():
 
 
 def test_a_canary_is_asked_by_its_services_model_name():
+    """See zerfoo 7.3."""
     model = {"source": "hf://org/model", "size": "1Gi"}
     everything = rendered(stack(service={"model": model}, model={"source": "hf://org/next"}))
     names = [flag for one in model_servers(everything) for flag in engine(one)["args"] if "--served-model-name" in flag]
@@ -439,6 +445,7 @@ SEVENTY = "canary: weight 70 is far above its share of the replicas (1 of 5); it
     ],
 )
 def test_what_is_allowed_and_seldom_meant_is_a_warning(weight, service, own, expected):
+    """See zerfoo 1.2, 2.1, 2.2."""
     planned = plan(stack(weight, service, **own))
     assert list(planned.services[0].warnings) == expected
     assert outputs.stack(planned, None)["services"]["qwen"]["warnings"] == sorted(expected)

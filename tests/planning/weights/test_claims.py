@@ -69,14 +69,17 @@ def registered(stack):
     ],
 )
 def test_a_claim_is_as_large_as_that_of_aim_engine(size, headroom, expected):
+    """See aim-engine 6.4, 9.5."""
     assert claim_gi(size, headroom) == expected
 
 
 def test_nothing_takes_one_gi_where_aim_engine_asks_for_a_claim_of_none():
+    """See aim-engine 6.4, 9.5."""
     assert claim_gi(0, 10) == 1
 
 
 def test_a_byte_above_a_whole_gi_takes_another_which_aim_engines_unused_formula_loses():
+    """See aim-engine 6.4, 9.5."""
     assert claim_gi(11 * GI + 1, 0) == 12
 
 
@@ -106,6 +109,8 @@ def test_a_claim_has_the_size_that_is_written_or_that_of_the_weights(said, expec
 
 
 def test_the_class_of_a_claim_is_its_own_or_the_stacks_or_the_clusters():
+    """See aim-engine 9.5."""
+
     def of(stack):
         return find(rendered(stack), "PersistentVolumeClaim", "qwen-weights")["spec"].get("storageClassName")
 
@@ -240,6 +245,7 @@ KEY = {"type": "key", "secret": "one"}
     ],
 )
 def test_another_source_is_another_job_and_arrives_beside_what_is_served(one, other):
+    """See aim-engine 4.3."""
     was, is_now = rendered(service(one)), rendered(service(other))
     assert job(was)["metadata"]["name"] != job(is_now)["metadata"]["name"]
     assert folder(service(one)) != folder(service(other))
