@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.heritage import citations
 from tests.heritage.fidelity import canonical
 from tests.heritage.fidelity.deviation import mapped, stages
 from tests.heritage.fidelity.mapping import DEVIATIONS
@@ -36,8 +37,8 @@ READABLE_BY_DEFAULT = {
 
 def rows():
     """Return the items about otterscale in `docs/deviations.md`."""
-    lines = Path("docs/deviations.md").read_text(encoding="utf-8").splitlines()
-    return {line.split(" | ")[1] for line in lines if line.startswith("| otterscale | ")}
+    text = citations.DEVIATIONS.read_text(encoding="utf-8")
+    return {row.item for row in citations.deviation_rows(text) if row.system == "otterscale"}
 
 
 def wrong(undone):
@@ -55,6 +56,7 @@ def comes_out(name, part, undone):
 
 @pytest.mark.parametrize(("name", "part"), OBJECTS)
 def test_an_object_is_theirs_once_the_deviations_are_undone(name, part):
+    """See otterscale 3.24."""
     one = mapped(OURS[name][part], part, name, DEVIATIONS)
     assert canonical.fingerprint(one) == SCENARIOS[name].fingerprints[part], canonical.text(one)
 
@@ -108,6 +110,7 @@ def test_every_deviation_has_its_row():
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_they_have_not_has_a_reason(name):
+    """See otterscale 3.0, A3, S4, S8, W10."""
     beyond = set(OURS[name]) - set(SCENARIOS[name].fingerprints)
     by_default = READABLE_BY_DEFAULT if name == "min" else set()
     assert beyond - set(WITHOUT_COUNTERPART) == by_default
