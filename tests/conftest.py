@@ -8,7 +8,12 @@ from hypothesis import settings
 
 from local import processes
 
-pytest_plugins = ["tests.plane", "tests.deployments", "tests.lws", "tests.data_path"]
+pytest_plugins = [
+    "tests.support.cluster.plane",
+    "tests.support.cluster.deployments",
+    "tests.support.cluster.lws",
+    "tests.support.traffic.data_path",
+]
 ROOT = Path(__file__).parent.parent
 # How long an example takes says how busy the machine is; a test that hangs meets pytest's own limit.
 settings.register_profile("suite", deadline=None)

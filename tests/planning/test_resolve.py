@@ -10,7 +10,7 @@ from models.load import load
 from planning.hardware import accelerators
 from planning.routes import httproute
 from planning.variant import canary, context, engine_environment, generation, kv_cache
-from tests.stacks import tree
+from tests.support.stacks import tree
 
 MODEL = {"name": "org/m", "source": "s3://bucket/m"}
 STACK = tree(

@@ -8,8 +8,8 @@ import pytest
 
 from local.errors import LocalError
 from manifests import validation
-from tests.deployments import ROOT, in_namespace
-from tests.stacks import as_rendered, find, rendered
+from tests.support.cluster.deployments import ROOT, in_namespace
+from tests.support.stacks import as_rendered, find, rendered
 
 pytestmark = pytest.mark.real
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.leader import WAITING, leading
-from tests.stacks import rendered, tree
+from tests.support.cluster.leader import WAITING, leading
+from tests.support.stacks import rendered, tree
 
 pytestmark = pytest.mark.real
 
-TABLES = Path("tests/can-i")
+TABLES = Path("tests/contracts/can-i")
 METERING, INTERCEPTOR = "metering", "phoebe-interceptor"
 EVERYONE = ("default", "nobody")
 """An account that nobody made: it may do what every authenticated one may."""

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from tests.deployments import in_namespace, provide, weights
 from tests.real.test_deploy import snapshot
+from tests.support.cluster.deployments import in_namespace, provide, weights
 
 pytestmark = pytest.mark.real
 
@@ -48,6 +48,7 @@ def image_of(one, namespace, name="qwen-decode"):
 
 
 def test_a_canary_is_added_shifted_rolled_back_and_folded_in(deploy):
+    """See zerfoo 9.4, 9.6."""
     name = "canaried"
     one = deploy(stack(name, V1))
     one.up()
@@ -66,6 +67,7 @@ def test_a_canary_is_added_shifted_rolled_back_and_folded_in(deploy):
 
 
 def test_destroy_takes_the_canary_along(deploy, plane):
+    """See zerfoo 3.5, 5.4, 9.8."""
     before = snapshot(plane).keys()
     one = deploy(stack("both-gone", V1, {"weight": 50, "model": V2}))
     assert one.operate().that("create") >= CANARY
@@ -77,6 +79,7 @@ def test_destroy_takes_the_canary_along(deploy, plane):
 
 
 def test_a_canary_that_is_taken_back_gets_no_requests_before_its_pods_go(deploy):
+    """See zerfoo 3.2, 7.8, 9.6."""
     name = "taken-back"
     one = deploy(stack(name, V1, {"weight": 50, "model": V2}))
     one.up()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deployments import in_namespace
 from tests.real.test_deploy import snapshot
+from tests.support.cluster.deployments import in_namespace
 
 pytestmark = pytest.mark.real
 DEADLINE = 60

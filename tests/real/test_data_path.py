@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from tests.data_path import eventually, named
-from tests.stacks import tree
+from tests.support.stacks import tree
+from tests.support.traffic.data_path import eventually, named
 
 pytestmark = pytest.mark.real
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.data_path import eventually
-from tests.envoy import Envoy
-from tests.gateway import Translation
-from tests.model_servers import ModelServer
-from tests.shapes import every_stack
-from tests.stacks import rendered
+from tests.support.stacks import rendered
+from tests.support.stacks.shapes import every_stack
+from tests.support.traffic.data_path import eventually
+from tests.support.traffic.envoy import Envoy
+from tests.support.traffic.gateway import Translation
+from tests.support.traffic.model_servers import ModelServer
 
 pytestmark = pytest.mark.real
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.deployments import in_namespace
+from tests.support.cluster.deployments import in_namespace
 
 pytestmark = pytest.mark.real
 

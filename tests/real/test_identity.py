@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from local.errors import LocalError
-from tests.deployments import in_namespace
+from tests.support.cluster.deployments import in_namespace
 
 pytestmark = pytest.mark.real
 
@@ -72,6 +72,7 @@ def test_the_routing_sidecar_may_watch_its_pool_and_the_pods_and_nothing_else(de
 
 
 def test_the_interceptor_may_get_and_list_services_of_the_models_and_nothing_else(deploy, plane):
+    """See phoebe 4.1, 4.3."""
     one = deploy(in_namespace("meter-rights", bert={}))
     one.up()
     me = "system:serviceaccount:metering:phoebe-interceptor"
@@ -89,6 +90,7 @@ def test_the_interceptor_may_get_and_list_services_of_the_models_and_nothing_els
 
 
 def test_exactly_one_service_carries_the_routing_contract(deploy, plane):
+    """See phoebe 3.1, 7.2."""
     one = deploy(in_namespace("contract", bert={}, qwen={"interceptor": {"resourceId": "chat-7f3a"}}))
     one.up()
     for billed, name in (("bert", "bert"), ("chat-7f3a", "qwen")):

@@ -10,7 +10,7 @@ from operator import itemgetter
 import pytest
 
 from local import processes
-from tests.lws import injects
+from tests.support.cluster.lws import injects
 
 pytestmark = pytest.mark.real
 DOMAIN = "leaderworkerset.sigs.k8s.io"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from local.tools import cache_directory
-from tests.deployments import ROOT
+from tests.support.cluster.deployments import ROOT
 
 pytestmark = pytest.mark.real
 UNWANTED = {"go", "pulumi"}

@@ -10,10 +10,10 @@ import pytest
 
 from local.errors import LocalError
 from planning.ground.ports import METRICS_PORT
-from tests.deployments import in_namespace
-from tests.pickers import picker
-from tests.stacks import find, rendered, tree
-from tests.verdicts import edited, ours, servers
+from tests.support.cluster.deployments import in_namespace
+from tests.support.cluster.verdicts import edited, ours, servers
+from tests.support.stacks import find, rendered, tree
+from tests.support.traffic.pickers import picker
 
 pytestmark = pytest.mark.real
 

@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from tests.flows import Flow, Network, Peer, pods, policies, to
-from tests.stacks import find, rendered, tree
+from tests.support.stacks import find, rendered, tree
+from tests.support.traffic.flows import Flow, Network, Peer, pods, policies, to
 
 pytestmark = pytest.mark.real
 

@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 from cli.render import render
-from tests.plane import serve_moved_kinds
-from tests.stacks import SHIPPED, find, rendered, tree
-from tests.varied import VARIED
-from tests.verdicts import edited, ours, servers
+from tests.support.cluster.plane import serve_moved_kinds
+from tests.support.cluster.verdicts import edited, ours, servers
+from tests.support.stacks import SHIPPED, find, rendered, tree
+from tests.support.stacks.varied import VARIED
 
 pytestmark = pytest.mark.real
 
@@ -21,6 +21,7 @@ def _kinds_that_moved(plane, tools):
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_server_accepts_every_rendered_object_strictly(path, plane):
+    """See zerfoo 9.10."""
     objects = list(yaml.safe_load_all(render(str(path), None)))
     missing = {one["metadata"]["namespace"] for one in objects if "namespace" in one["metadata"]}
     for namespace in missing:

@@ -7,10 +7,10 @@ import time
 import pytest
 import yaml
 
-from tests.data_path import eventually, named
-from tests.deployments import in_namespace
-from tests.pickers import picker
-from tests.stacks import tree
+from tests.support.cluster.deployments import in_namespace
+from tests.support.stacks import tree
+from tests.support.traffic.data_path import eventually, named
+from tests.support.traffic.pickers import picker
 
 pytestmark = pytest.mark.real
 

@@ -6,9 +6,9 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from tests.deployments import in_namespace
-from tests.leader import WAITING, leading
-from tests.pickers import picker
+from tests.support.cluster.deployments import in_namespace
+from tests.support.cluster.leader import WAITING, leading
+from tests.support.traffic.pickers import picker
 
 pytestmark = pytest.mark.real
 

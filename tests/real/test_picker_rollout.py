@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.deployments import in_namespace
-from tests.leader import WAITING, is_ready, leading, pods, settled
+from tests.support.cluster.deployments import in_namespace
+from tests.support.cluster.leader import WAITING, is_ready, leading, pods, settled
 
 pytestmark = pytest.mark.real
 

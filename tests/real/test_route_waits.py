@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.deployments import in_namespace
+from tests.support.cluster.deployments import in_namespace
 
 pytestmark = pytest.mark.real
 

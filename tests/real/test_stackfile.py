@@ -7,7 +7,7 @@ import pytest
 from cli import stackfile
 from local.engine import Engine
 from local.report import Report
-from tests.test_stackfile import ENGINE
+from tests.cli.test_stackfile import ENGINE
 
 pytestmark = pytest.mark.real
 

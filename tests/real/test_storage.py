@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deployments import found, in_namespace, provide, weights
-from tests.stacks import plain, shipped
+from tests.support.cluster.deployments import found, in_namespace, provide, weights
+from tests.support.stacks import plain, shipped
 
 pytestmark = pytest.mark.real
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.deployments import volume
-from tests.plane import serve_moved_kinds
-from tests.stacks import shipped
+from tests.support.cluster.deployments import volume
+from tests.support.cluster.plane import serve_moved_kinds
+from tests.support.stacks import shipped
 
 pytestmark = pytest.mark.real
 

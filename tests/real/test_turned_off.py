@@ -8,10 +8,10 @@ import json
 
 import pytest
 
-from tests.deployments import provide, weights
 from tests.real.test_canary import V1
-from tests.stacks import GATEWAY, tree
-from tests.theirs import Theirs
+from tests.support.cluster.deployments import provide, weights
+from tests.support.cluster.theirs import Theirs
+from tests.support.stacks import GATEWAY, tree
 
 pytestmark = pytest.mark.real
 
@@ -56,6 +56,7 @@ def turned(one, theirs, wanted):
 
 
 def test_roles_numbers_budgets_and_weights_take_away_what_is_their_own(beside_theirs, plane):
+    """See otterscale 5.5, N6."""
     name = "off-serving"
     provide(plane, name)
     both = {"model": V1, "rollout": {"type": "Recreate"}}
@@ -98,6 +99,7 @@ def serve_googles_kinds(plane):
 
 
 def test_another_gateways_policies_go_with_it(beside_theirs, plane):
+    """See otterscale 5.5, N6."""
     serve_googles_kinds(plane)
     name, google = "off-google", {**GATEWAY, "provider": "gke"}
     one, theirs = beside_theirs(stack(name, google, {}, qwen={}))
@@ -110,6 +112,7 @@ def test_another_gateways_policies_go_with_it(beside_theirs, plane):
 
 
 def test_gateway_route_transport_interceptor_and_service_take_away_what_is_their_own(beside_theirs):
+    """See otterscale 5.5, N6."""
     name, both = "off-routing", {"bert": {}, "qwen": {}}
     plain = {"tls": {"type": "none"}, "metricsAuth": True}
     one, theirs = beside_theirs(stack(name, **both))

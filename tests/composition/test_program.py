@@ -1,0 +1,103 @@
+"""The composition root under mocks: what it registers, with which options, and that nothing is registered unchecked."""
+
+import asyncio
+import json
+import runpy
+
+import pulumi
+import pytest
+
+from manifests import pods, validation
+from manifests.assembly import objects, render
+from tests.support.stacks import plan, tree
+
+
+class Recorder(pulumi.runtime.Mocks):
+    """Notes what is registered."""
+
+    def __init__(self):
+        self.made = {}
+
+    def new_resource(self, args):
+        self.made[args.name] = args
+        return f"{args.name}-id", args.inputs
+
+    def call(self, _args):
+        return {}
+
+
+def run(stack, **config):
+    """Run the program on a stack and return what it registered, by logical name."""
+    recorder = Recorder()
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    pulumi.runtime.set_mocks(recorder, project="inference-stacks", stack="dev", preview=False)
+    values = {"inference-stacks:stack": json.dumps(stack), **config}
+    pulumi.runtime.set_all_config(values, [key for key in config if key.endswith("kubeconfig")])
+
+    @pulumi.runtime.test
+    def body():
+        runpy.run_path("__main__.py", run_name="__main__")
+
+    body()
+    return recorder.made
+
+
+def stack(**services):
+    return tree(**services) | {"cluster": {"facts": {"type": "none"}, "name": "prod"}}
+
+
+def test_every_rendered_object_is_registered_as_it_was_rendered():
+    made = run(stack(qwen={}))
+    for one in objects(render(plan(stack(qwen={})))):
+        (name,) = [name for name, args in made.items() if place(args.inputs) == one.place[1:]]
+        for field, value in one.manifest.items():
+            if field not in {"apiVersion", "kind"}:
+                assert plain(made[name].inputs[field]) == plain(value), (name, field)
+
+
+def place(inputs):
+    metadata = inputs.get("metadata") or {}
+    return inputs.get("kind"), metadata.get("namespace", ""), metadata.get("name")
+
+
+def plain(value):
+    """Return a value as mocks carry it: numbers as floats."""
+    return json.loads(json.dumps(value), parse_int=float)
+
+
+def test_logical_names_are_identity():
+    made = run(stack(qwen={}))
+    assert {"cluster", "qwen", "qwen-decode", "qwen-service", "qwen-epp", "qwen-epp-pool", "routing-qwen-route"} <= set(
+        made
+    )
+
+
+def test_the_provider_is_explicit_and_known_by_the_clusters_name():
+    provider = run(stack(qwen={}))["cluster"].inputs
+    assert provider["clusterIdentifier"] == "prod"
+    assert provider["enableConfigMapMutable"] == provider["enableSecretMutable"] == "true"
+    assert json.loads(provider["kubeClientSettings"])["qps"] == 1000
+    assert "kubeconfig" not in provider
+
+
+def test_a_kubeconfig_is_registered_as_a_secret():
+    kubeconfig = run(stack(qwen={}), **{"inference-stacks:kubeconfig": "kind: Config"})["cluster"].inputs["kubeconfig"]
+    assert kubeconfig[pulumi.runtime.rpc._special_sig_key] == pulumi.runtime.rpc._special_secret_sig
+
+
+def test_a_misspelt_field_fails_before_anything_is_registered(monkeypatch):
+    monkeypatch.setattr(pods, "security", lambda *_: {"runAsNonRot": True})
+    recorder = Recorder()
+    monkeypatch.setattr(Recorder, "new_resource", lambda _, args: recorder.made.setdefault(args.name, args))
+    with pytest.raises(validation.SchemaError, match="runAsNonRot"):
+        run(stack(qwen={}))
+    assert set(recorder.made) <= {"inference-stacks-dev"}
+
+
+def test_a_mistaken_configuration_is_one_error_that_says_that_nothing_was_changed():
+    with pytest.raises(pulumi.RunError) as error:
+        run(stack(qwen={"replica": 2}))
+    assert str(error.value) == (
+        "The configuration is mistaken, nothing was changed:\n"
+        "  - services.qwen.replica: unknown key (replica); did you mean replicas?"
+    )

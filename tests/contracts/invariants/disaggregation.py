@@ -1,0 +1,103 @@
+"""Prefill and decode apart: the sidecar between them, and what it may do."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.contracts.invariants.facts import POOL_GROUP, SIDECAR_IMAGE
+from tests.contracts.invariants.world import World, field, named, reference, same, subject, traces
+
+TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+
+def the_sidecar_stands_before_decode_alone(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        names = [one["name"] for one in pods.sidecars]
+        yield from same(f"{pods.name} sidecars", names, ["routing-proxy"] if pods.role.proxied and pods.serves else [])
+        if names:
+            # It starts last, so that nothing listens while weights are fetched.
+            yield from same(f"{pods.name} last", pods.spec["initContainers"][-1]["name"], "routing-proxy")
+
+
+def the_sidecar_leads_from_the_services_port_to_the_engine(world: World) -> Iterator[str]:
+    wish = world.wish
+    for pods in world.pods:
+        for sidecar in pods.sidecars:
+            ports = [{"name": "http", "containerPort": wish.port, "protocol": "TCP"}]
+            yield from same("sidecar ports", sidecar["ports"], ports)
+            own = wish.say("sidecar", "image", default=SIDECAR_IMAGE)
+            yield from same("sidecar image", sidecar["image"], own)
+            yield from same("sidecar arguments", sorted(sidecar["args"]), sorted(_arguments(world)))
+            asked = {"httpGet": {"path": "/health", "port": wish.port}}
+            for probe, period, failures in (("startupProbe", 1, 60), ("livenessProbe", 10, 3)):
+                own = {**asked, "periodSeconds": period, "failureThreshold": failures}
+                yield from same(f"sidecar {probe}", sidecar.get(probe), own)
+            yield from named("sidecar environment", sidecar.get("env", []), traces(world, f"{wish.base}-sidecar"))
+            resources = {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"memory": "1Gi"}}
+            own = wish.say("sidecar", "resources", default=resources)
+            yield from same("sidecar resources", sidecar["resources"], own)
+
+
+def _arguments(world: World) -> Iterator[str]:
+    """Yield each flag as one token: plain HTTP towards the pool, and no prefill pod outside the pool."""
+    wish = world.wish
+    level = wish.say("sidecar", "logLevel")
+    yield f"--port={wish.port}"
+    yield f"--model-server-port={wish.say('sidecar', 'enginePort', default=8200)}"
+    yield f"--kv-connector={wish.say('kvCache', 'connector', default='nixlv2')}"
+    yield "--secure-proxy=false"
+    yield "--enable-ssrf-protection=true"
+    yield f"--inference-pool={wish.namespace}/{wish.pool}"
+    yield f"--pool-group={POOL_GROUP}"
+    if wish.say("sidecar", "tls", "prefill"):
+        # Prefill is asked by the address of its pod, which no certificate in a Secret can name.
+        yield from ("--enable-tls=prefiller", "--tls-insecure-skip-verify=prefiller")
+    yield from ["--tracing=true"] if wish.tracing else []
+    yield from [f"--zap-log-level={level}"] if level else []
+
+
+def the_token_is_the_sidecars_alone(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        containers = [*pods.spec.get("initContainers", []), *pods.spec["containers"]]
+        paths = {one["name"]: [mount["mountPath"] for mount in one.get("volumeMounts", [])] for one in containers}
+        readers = [name for name, own in paths.items() if TOKEN in own]
+        yield from same(f"{pods.name} readers of a token", readers, [one["name"] for one in pods.sidecars])
+        for sidecar in pods.sidecars:
+            token = {"name": "pool-reader", "mountPath": TOKEN, "readOnly": True}
+            yield from same("sidecar mounts", sidecar["volumeMounts"], [token])
+            yield from same("sidecar token", pods.volumes["pool-reader"], {"projected": {"sources": _sources()}})
+
+
+def _sources() -> list[dict[str, Any]]:
+    """Return what client-go looks for: a token that outlives an hour's rotation, the authority and the namespace."""
+    namespace = {"path": "namespace", **field("metadata.namespace")["valueFrom"]}
+    return [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [namespace]}},
+    ]
+
+
+def the_sidecar_may_see_its_pool_and_pods_and_nothing_else(world: World) -> Iterator[str]:
+    name = f"{world.wish.pool}-decode"
+    made = [kind for kind in ("Role", "RoleBinding") if (kind, name, world.wish.namespace) in world.index]
+    yield from same("decode's rights", made, ["Role", "RoleBinding"] if world.wish.apart else [])
+    if not world.wish.apart:
+        return
+    seen = ["list", "watch"]
+    rules = [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": seen},
+        {
+            "apiGroups": [POOL_GROUP],
+            "resources": ["inferencepools"],
+            "resourceNames": [world.wish.pool],
+            "verbs": seen,
+        },
+    ]
+    yield from same("decode's rules", world.get("Role", name)["rules"], rules)
+    binding = world.get("RoleBinding", name)
+    account = world.wish.say("pod", "serviceAccountName", default=name)
+    yield from same("decode's role", binding["roleRef"], reference("Role", name))
+    yield from same("decode's subject", binding["subjects"], [subject(account, world.wish.namespace)])
+    for pods in world.pods:
+        if pods.role.proxied:
+            yield from same("decode's account", pods.spec["serviceAccountName"], account)

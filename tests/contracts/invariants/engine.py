@@ -1,0 +1,172 @@
+"""The engine's container: what it is told, by arguments and by environment."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tests.contracts.invariants.facts import CONNECTORS, ENGINE_IMAGES, amount
+from tests.contracts.invariants.wishes import Role
+from tests.contracts.invariants.world import Pods, World, field, named, same, texts, traces
+
+OF_A_GROUP = {"LWS_WORKER_INDEX", "LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE"}
+"""Variables that the LeaderWorkerSet controller puts in front of all others."""
+
+
+def the_engine_is_told_what_was_asked_for(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        args, own = pods.engine.get("args", []), pods.role.say("engine", "args", default=[])
+        generated = args[: len(args) - len(own)]
+        yield from same(f"{pods.name} user's arguments", args[len(generated) :], own)
+        if pods.role.custom:
+            yield from same(f"{pods.name} arguments", generated, [])
+            yield from same(f"{pods.name} command", pods.engine.get("command"), None)
+            continue
+        yield from same(f"{pods.name} command", pods.engine["command"], ["vllm", "serve"])
+        yield from same(
+            f"{pods.name} model", generated[:1], [world.wish.say("storage", "mountPath", default="/models")]
+        )
+        yield from same(f"{pods.name} arguments", sorted(generated[1:]), sorted(_arguments(world, pods)))
+        names = sorted(world.wish.say("model", "lora", "adapters", default={}))
+        adapters = [f"{name}=/adapters/{name}" for name in names]
+        if adapters:
+            # The flag takes every item that follows it.
+            at = generated.index("--lora-modules")
+            yield from same(f"{pods.name} adapters", generated[at + 1 : at + 1 + len(adapters)], adapters)
+
+
+def _arguments(world: World, pods: Pods) -> Iterator[str]:
+    wish, role = world.wish, pods.role
+    valued = {
+        "port": role.listens,
+        "served-model-name": wish.served,
+        "tensor-parallel-size": role.tensor if role.tensor > 1 else None,
+        "pipeline-parallel-size": role.pipeline if role.pipeline > 1 else None,
+        "data-parallel-size": role.data if role.data > 1 else None,
+        "max-model-len": wish.model.get("maxModelLen"),
+        "max-num-seqs": role.say("engine", "maxNumSeqs"),
+        "gpu-memory-utilization": role.say("engine", "gpuMemoryUtilization", default=0.9) if role.devices else None,
+        "shutdown-timeout": role.drain if role.drains_itself else None,
+        "otlp-traces-endpoint": wish.tracing["endpoint"] if wish.tracing else None,
+        "kv-offloading-size": _offload(role),
+        "ssl-certfile": "/certificates/tls.crt" if role.certificate else None,
+        "ssl-keyfile": "/certificates/tls.key" if role.certificate else None,
+    }
+    yield from (f"--{flag}={value}" for flag, value in {**valued, **_agreed(world)}.items() if value is not None)
+    yield "--enable-prompt-tokens-details"
+    yield from ["--enable-expert-parallel"] if role.say("parallelism", "expert") else []
+    yield from _lora(world)
+    if role.pods > 1:
+        yield from (f"--nnodes={role.pods}", "--node-rank=$(LWS_WORKER_INDEX)")
+        yield f"--master-addr=$({'POD_IP' if pods.serves else 'LWS_LEADER_ADDRESS'})"
+        yield from [] if pods.serves else ["--headless"]
+
+
+def _agreed(world: World) -> dict[str, Any]:
+    """Return what the roles have to be told alike."""
+    cache = world.wish.say("kvCache", default={})
+    size = cache.get("blockSize", 64 if world.wish.apart or world.wish.precise else None)
+    transfer = {"kv_connector": CONNECTORS[cache.get("connector", "nixlv2")], "kv_role": "kv_both"}
+    written = json.dumps(transfer, separators=(",", ":")) if world.wish.apart else None
+    return {"block-size": size, "kv-transfer-config": written, "kv-events-config": _events(world)}
+
+
+def _publishes(world: World) -> bool:
+    return world.wish.precise or world.wish.say("kvCache", "events", default=False)
+
+
+def _events(world: World) -> str | None:
+    """Return how an engine publishes what it holds: the topic names the pod by the address that the pool has for it."""
+    if not _publishes(world):
+        return None
+    topic = f"kv@$(POD_IP):{world.wish.port}@{world.wish.served}"
+    events = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": "tcp://*:5556", "topic": topic}
+    return json.dumps(events, separators=(",", ":"))
+
+
+def _offload(role: Role) -> str | None:
+    size = role.wish.say("kvCache", "cpuOffload")
+    return None if size is None else f"{amount(size) / 2**30:g}"
+
+
+def _lora(world: World) -> Iterator[str]:
+    lora = world.wish.model.get("lora")
+    if lora is None:
+        return
+    yield from ("--enable-lora", f"--max-lora-rank={lora.get('maxRank', 16)}", "--lora-modules")
+    yield f"--max-loras={lora.get('maxAdapters', len(lora['adapters']))}"
+    if "maxCpuAdapters" in lora:
+        yield f"--max-cpu-loras={lora['maxCpuAdapters']}"
+    yield from (f"{name}=/adapters/{name}" for name in lora["adapters"])
+
+
+def the_roles_agree_about_their_cache(world: World) -> Iterator[str]:
+    """Compare the roles themselves, whatever the wishes are."""
+    told = [
+        {flag: value for flag, _, value in (one.partition("=") for one in pods.engine["args"]) if flag in AGREED}
+        for pods in world.pods
+        if world.wish.apart
+    ]
+    yield from same("the roles' caches", told, told[:1] * len(told))
+    flags = AGREED if _publishes(world) else AGREED - {"--kv-events-config"}
+    yield from same("the roles' flags", [sorted(one) for one in told], [sorted(flags)] * len(told))
+
+
+AGREED = {"--block-size", "--kv-transfer-config", "--kv-events-config"}
+
+
+def the_engine_is_the_image_of_its_vendor(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        role, held = pods.role, world.wish.scheme == "image"
+        own = ENGINE_IMAGES.get((world.wish.release, role.vendor))
+        image = world.wish.place if held else role.say("engine", "image", default=own)
+        yield from same(f"{pods.name} image", pods.engine["image"], image)
+        policy = role.say("engine", "imagePullPolicy")
+        yield from same(f"{pods.name} pull policy", pods.engine.get("imagePullPolicy"), policy)
+        yield from same(f"{pods.name} name", pods.engine["name"], "engine" if role.custom else "vllm")
+        port = {"name": "engine" if role.proxied else "http", "containerPort": role.listens, "protocol": "TCP"}
+        yield from same(f"{pods.name} ports", pods.engine.get("ports"), [port] if pods.serves else None)
+
+
+def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        role, expected = pods.role, texts(HOME="/home/engine")
+        if not role.custom:
+            expected |= texts(USER="engine", VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
+            expected |= texts(VLLM_ENGINE_READY_TIMEOUT_S=str(role.startup)) | traces(
+                world, f"{role.wish.base}-{role.name}"
+            )
+        if world.wish.apart or role.pods > 1 or _publishes(world):
+            expected["POD_IP"] = field("status.podIP")
+        if world.wish.apart and world.wish.say("kvCache", "connector", default="nixlv2") == "nixlv2":
+            # Bound and told to the other role; vLLM's own default is localhost.
+            expected |= texts(VLLM_NIXL_SIDE_CHANNEL_HOST="$(POD_IP)")
+        if role.name == "prefill":
+            expected |= texts(VLLM_HTTP_TIMEOUT_KEEP_ALIVE="120")
+        for name, value in role.say("engine", "env", default={}).items():
+            expected[name] = {"value": value} if isinstance(value, str) else _source(value)
+        yield from named(f"{pods.name} environment", pods.engine["env"], expected)
+
+
+def _source(value: dict[str, Any]) -> dict[str, Any]:
+    ((kind, where),) = value.items()
+    filled = {"fieldRef": {"apiVersion": "v1"}, "resourceFieldRef": {"divisor": "0"}}.get(kind, {})
+    return {"valueFrom": {kind: {**filled, **where}}}
+
+
+def references_are_to_variables_that_are_there_before(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        given = OF_A_GROUP if pods.role.pods > 1 else set()
+        for container in [*pods.before, *pods.sidecars, pods.engine]:
+            known = set(given)
+            for one in container.get("env", []):
+                yield from _dangling(pods, f"{container['name']} {one['name']}", one.get("value", ""), known)
+                known.add(one["name"])
+            for argument in container.get("args", []):
+                yield from _dangling(pods, f"{container['name']} arguments", argument, known)
+
+
+def _dangling(pods: Pods, what: str, text: str, known: set[str]) -> Iterator[str]:
+    for name in re.findall(r"(?<!\$)\$\((\w+)\)", text):
+        if name not in known:
+            yield f"{pods.name} {what}: $({name}) is not there yet"

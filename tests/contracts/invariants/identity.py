@@ -1,0 +1,129 @@
+"""Labels and selectors: who finds whom, and whom nobody may find."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+from tests.contracts.invariants.world import Pods, World, marks, same
+
+OURS = "inference-stacks.io"
+
+
+def pool(world: World) -> dict[str, str]:
+    return {f"{OURS}/service": world.wish.service, **_variant(world)}
+
+
+def _variant(world: World) -> dict[str, str]:
+    """Return what tells variants and generations of one service apart."""
+    generation = world.wish.generation
+    told = {} if generation is None else {f"{OURS}/generation": generation}
+    return {f"{OURS}/variant": world.wish.variant, **told}
+
+
+def role(world: World, name: str) -> dict[str, str]:
+    return pool(world) | {f"{OURS}/role": name}
+
+
+def picker(world: World) -> dict[str, str]:
+    return {f"{OURS}/endpoint-picker": world.wish.service, **_variant(world)}
+
+
+def routed(world: World) -> dict[str, str]:
+    """Return whom the Service of a variant finds: decode pods of any generation."""
+    variant = {f"{OURS}/service": world.wish.service, f"{OURS}/variant": world.wish.variant}
+    return variant | {f"{OURS}/role": "decode"}
+
+
+def a_generation_is_named_where_roles_exchange_their_cache(world: World) -> Iterator[str]:
+    """Pods of two kinds are never there at once where both roles end before they start anew."""
+    wish = world.wish
+    recreated = all(role.say("rollout", "type") == "Recreate" for role in wish.roles)
+    yield from same(f"{wish.base} has a generation", wish.generation is not None, wish.apart and not recreated)
+
+
+def variants_are_told_apart(world: World) -> Iterator[str]:
+    """No pod is found by what looks for pods of the other variant."""
+    others = [World(one, world.index) for one in world.wish.variants if one.variant != world.wish.variant]
+    selectors = [chosen for other in others for chosen in (pool(other), routed(other), picker(other))]
+    found = [pods.template for pods in world.pods]
+    for template in [*found, world.get("Deployment", world.wish.picker)["spec"]["template"]]:
+        labels = template["metadata"]["labels"].items()
+        yield from (f"{world.wish.base} is found by {one}" for one in selectors if one.items() <= labels)
+
+
+def selectors_hold_identity_only(world: World) -> Iterator[str]:
+    name = world.wish.picker
+    for one in world.wish.roles:
+        if one.pods == 1:
+            selector = world.workload(one)["selector"]
+            yield from same(f"{one.workload} selector", selector, {"matchLabels": role(world, one.name)})
+    spec = world.get("Deployment", name)["spec"]
+    yield from same("picker selector", spec["selector"], {"matchLabels": picker(world)})
+    yield from same("picker Service", world.get("Service", name)["spec"]["selector"], picker(world))
+    chosen = world.get("InferencePool", world.wish.pool)["spec"]["selector"]
+    yield from same("pool", chosen, {"matchLabels": pool(world)})
+
+
+def the_routed_service_finds_decode_alone_and_the_pool_every_role(world: World) -> Iterator[str]:
+    selector = world.get("Service", world.wish.base)["spec"]["selector"]
+    yield from same("routed Service", selector, routed(world))
+    for pods in world.pods:
+        labels = pods.template["metadata"]["labels"]
+        found = (selector.items() <= labels.items(), pool(world).items() <= labels.items())
+        yield from same(f"{pods.name} found by Service and pool", found, _found(pods))
+    template = world.get("Deployment", world.wish.picker)["spec"]["template"]
+    if pool(world).items() <= template["metadata"]["labels"].items():
+        yield "the pool selects the picker"
+
+
+def _found(pods: Pods) -> tuple[bool, bool]:
+    return pods.serves and pods.role.name == "decode", pods.serves
+
+
+def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[str]:
+    name = world.wish.base
+    for pods in world.pods:
+        identity = role(world, pods.role.name)
+        if not pods.serves:
+            identity = {f"{OURS}/worker-of": world.wish.service, **_variant(world)}
+            identity |= {f"{OURS}/role": pods.role.name}
+        expected = world.wish.labels | pods.role.say("pod", "labels", default={}) | identity
+        expected |= marks(name, "model-server") | {
+            "llm-d.ai/inference-serving": "true",
+            "llm-d.ai/inferenceServing": "true",
+            "llm-d.ai/model": name,
+            "llm-d.ai/role": pods.role.name,
+        }
+        metadata = pods.template["metadata"]
+        yield from same(f"{pods.name} labels", metadata["labels"], expected)
+        annotations = world.wish.annotations | pods.role.say("pod", "annotations", default={})
+        annotations |= _of_the_claim(world, pods)
+        yield from same(f"{pods.name} annotations", metadata.get("annotations", {}), annotations)
+    labels = world.get("Deployment", world.wish.picker)["spec"]["template"]["metadata"]["labels"]
+    own = world.wish.say("endpointPicker", "pod", "labels", default={})
+    expected = world.wish.labels | own | picker(world) | marks(name, "endpoint-picker")
+    yield from same("picker labels", labels, expected)
+
+
+def _of_the_claim(world: World, pods: Pods) -> dict[str, str]:
+    """Return what rolls pods whose claim changes: the claim that a pod has stays as it was made."""
+    if pods.role.claim is None:
+        return {}
+    spec = world.get("ResourceClaimTemplate", pods.role.workload)["spec"]
+    return {"checksum/claim": hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()}
+
+
+def evictions_are_limited_where_there_is_more_than_one_replica(world: World) -> Iterator[str]:
+    for one in world.wish.roles:
+        wanted = one.say("disruptionBudget", default={})
+        place = ("PodDisruptionBudget", one.workload, world.wish.namespace)
+        exists = one.most > 1 and wanted.get("enabled", True)
+        yield from same(f"{one.workload} has a budget", place in world.index, exists)
+        if exists:
+            group = {"leaderworkerset.sigs.k8s.io/name": one.workload}
+            expected = {
+                "maxUnavailable": wanted.get("maxUnavailable", 1),
+                "selector": {"matchLabels": group if one.pods > 1 else role(world, one.name)},
+                "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            }
+            yield from same(f"{one.workload} budget", world.index[place]["spec"], expected)

@@ -1,0 +1,91 @@
+"""When a pod counts as started, as ready and as gone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.contracts.invariants.facts import PICKER_STARTS, seconds
+from tests.contracts.invariants.wishes import BEFORE_THE_END
+from tests.contracts.invariants.world import Pods, World, same
+
+
+def probes_ask_the_engine_itself_and_wait_for_its_weights(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        interval = seconds(pods.role.say("health", "interval", default="10s"))
+        failures = pods.role.say("health", "failureThreshold", default=3)
+        ready, alive = (
+            pods.role.say("health", *path, default=default)
+            for path, default in ((["path"], "/v1/models"), (["livenessPath"], "/health"))
+        )
+        for name, path, most in (
+            ("startupProbe", ready, -(-pods.role.startup // interval)),
+            ("readinessProbe", ready, failures),
+            ("livenessProbe", alive, failures),
+        ):
+            # The further pods of a group serve nothing that could be asked.
+            expected = _probe(pods, path, most, interval) if pods.serves else None
+            yield from same(f"{pods.name} {name}", pods.engine.get(name), expected)
+
+
+def _probe(pods: Pods, path: str, failures: int, interval: int) -> dict[str, Any]:
+    """Return a probe of the engine's own port, over TLS where the engine serves it."""
+    asked = {"path": path, "port": pods.role.listens} | ({"scheme": "HTTPS"} if pods.role.certificate else {})
+    timeout = seconds(pods.role.say("health", "timeout", default="5s"))
+    return {"httpGet": asked, "periodSeconds": interval, "timeoutSeconds": timeout, "failureThreshold": failures}
+
+
+def the_rollout_waits_for_weights_and_engine(world: World) -> Iterator[str]:
+    for role in world.wish.roles:
+        if role.pods == 1:
+            deadline = world.workload(role)["progressDeadlineSeconds"]
+            yield from same(f"{role.workload} deadline", deadline, role.arrival + role.startup)
+
+
+def requests_may_finish_before_a_pod_is_killed(world: World) -> Iterator[str]:
+    """Check the arithmetic: until nobody asks any more, the longest request, and a margin to the kill."""
+    for pods in world.pods:
+        sleep = pods.engine["lifecycle"]["preStop"]["sleep"]["seconds"]
+        own = pods.role.drain if pods.role.drains_itself and pods.serves else 0
+        grace = pods.spec["terminationGracePeriodSeconds"]
+        yield from same(f"{pods.name} sleep", sleep, BEFORE_THE_END + pods.role.drain - own)
+        yield from same(f"{pods.name} grace", grace, sleep + own + BEFORE_THE_END)
+        told = [int(one.partition("=")[2]) for one in pods.engine.get("args", []) if "--shutdown-timeout" in one]
+        yield from same(f"{pods.name} shutdown", told, [pods.role.drain] if pods.role.drains_itself else [])
+
+
+def a_group_ends_together_and_last_of_all_its_workers(world: World) -> Iterator[str]:
+    by_role: dict[str, list[Pods]] = {}
+    for pods in world.pods:
+        by_role.setdefault(pods.role.name, []).append(pods)
+    for leader, *workers in by_role.values():
+        for worker in workers:
+            ends = leader.engine["lifecycle"]["preStop"]["sleep"]["seconds"] + leader.role.drain
+            if worker.engine["lifecycle"]["preStop"]["sleep"]["seconds"] < ends:
+                yield f"{worker.name} ends before the requests of its leader do"
+
+
+def a_group_starts_fails_and_rolls_as_one(world: World) -> Iterator[str]:
+    for role in world.wish.roles:
+        if role.pods == 1:
+            continue
+        spec = world.workload(role)
+        yield from same(f"{role.workload} order", spec["startupPolicy"], "LeaderCreated")
+        yield from same(f"{role.workload} network", spec["networkConfig"], {"subdomainPolicy": "Shared"})
+        group = spec["leaderWorkerTemplate"]
+        yield from same(f"{role.workload} size", group["size"], role.pods)
+        yield from same(f"{role.workload} restarts", group["restartPolicy"], "RecreateGroupOnPodRestart")
+
+
+def the_picker_outlives_its_streams(world: World) -> Iterator[str]:
+    spec = world.get("Deployment", world.wish.picker)["spec"]
+    drain = seconds(world.wish.say("endpointPicker", "flags", "drain-timeout", default="0s"))
+    grace = spec["template"]["spec"]["terminationGracePeriodSeconds"]
+    yield from same("picker grace", grace, max(130, drain + BEFORE_THE_END))
+    yield from same("picker deadline", spec["progressDeadlineSeconds"], PICKER_STARTS[world.wish.release])
+
+
+def pickers_that_wait_for_the_lease_are_not_waited_for(world: World) -> Iterator[str]:
+    """All pickers but the leader are never ready, so that a rollout has to end them all at once."""
+    spec, count = world.get("Deployment", world.wish.picker)["spec"], world.wish.pickers
+    yield from same("pickers", spec["replicas"], count)
+    steps = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": count}}
+    yield from same("picker steps", spec.get("strategy"), steps if count > 1 else None)

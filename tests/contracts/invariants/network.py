@@ -1,0 +1,269 @@
+"""What each kind of pods may do in the network, from its own point of view."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.contracts.invariants import identity
+from tests.contracts.invariants.facts import FRONT_ENDS
+from tests.contracts.invariants.storage import Owner, of_variant, weights_of
+from tests.contracts.invariants.trees import look
+from tests.contracts.invariants.weights import Item, fetched
+from tests.contracts.invariants.wishes import Role, Wish
+from tests.contracts.invariants.world import Place, World, marks, same
+
+ANY, DNS = {"protocol": "TCP"}, [{"protocol": protocol, "port": 53} for protocol in ("TCP", "UDP")]
+ENGINE_METRICS = {"queue-size", "running-requests", "kv-cache-utilization"}
+VENDORS = {"hf": ("HF_ENDPOINT", "https://huggingface.co"), "s3": ("AWS_ENDPOINT_URL", "https://s3.amazonaws.com")}
+Peers = list[dict[str, Any]]
+
+
+def places(wish: Wish) -> Iterator[tuple[Place, str]]:
+    """Yield where every policy of a variant is, and what it is a part of."""
+    if "networkPolicies" in wish.stack:
+        for role in wish.roles:
+            yield ("NetworkPolicy", role.workload, wish.namespace), "model-server"
+            if role.pods > 1:
+                yield ("NetworkPolicy", f"{role.workload}-worker", wish.namespace), "model-server"
+        yield ("NetworkPolicy", wish.picker, wish.namespace), "endpoint-picker"
+
+
+def _tcp(*ports: int) -> list[dict[str, Any]]:
+    return [{"protocol": "TCP", "port": port} for port in ports]
+
+
+def _rule(peers: Peers, ports: list[dict[str, Any]]) -> str:
+    """Write a rule so that it compares, whatever stands first in it."""
+    ends = sorted(json.dumps(one, sort_keys=True) for one in peers)
+    return json.dumps([ends, sorted(json.dumps(port, sort_keys=True) for port in ports)])
+
+
+def _written(rules: list[Any], direction: str) -> list[str]:
+    for one in rules:
+        assert set(one) <= {direction, "ports"}
+    return sorted(_rule(one.get(direction, []), one["ports"]) for one in rules)
+
+
+def _pods(labels: Mapping[str, str]) -> Peers:
+    return [{"podSelector": {"matchLabels": dict(labels)}}]
+
+
+def _in(namespace: str, own: str, labels: Mapping[str, str] | None = None) -> Peers:
+    """Return pods of a namespace, as one peer."""
+    pods = {"podSelector": {"matchLabels": dict(labels)}} if labels else {}
+    if namespace == own:
+        return [pods or {"podSelector": {}}]
+    return [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}} | pods]
+
+
+def _blocks(*ranges: str) -> Peers:
+    return [{"ipBlock": {"cidr": one}} for one in ranges]
+
+
+def _compare(what: str, policy: Any, labels: Mapping[str, str], reaching: set[str], begun: set[str]) -> Iterator[str]:
+    spec = policy["spec"]
+    yield from same(f"{what} pods", spec["podSelector"], {"matchLabels": dict(labels)})
+    yield from same(f"{what} directions", sorted(spec["policyTypes"]), ["Egress", "Ingress"])
+    yield from same(f"{what} ingress", _written(spec.get("ingress", []), "from"), sorted(reaching))
+    yield from same(f"{what} egress", _written(spec["egress"], "to"), sorted(begun))
+
+
+def the_policies_let_through_what_is_needed(world: World) -> Iterator[str]:
+    wish = world.wish
+    if "networkPolicies" not in wish.stack:
+        return
+    for role in wish.roles:
+        yield from _of_a_role(world, role, serves=True)
+        if role.pods > 1:
+            yield from _of_a_role(world, role, serves=False)
+    begun = {_asks_pods(world, role) for role in wish.roles} | {*_past_the_pool(world)} | {*_picker_leaving(wish)}
+    policy = world.get("NetworkPolicy", wish.picker)
+    yield from _compare(wish.picker, policy, identity.picker(world), {*_asking_the_picker(world)}, begun)
+
+
+def _of_a_role(world: World, role: Role, *, serves: bool) -> Iterator[str]:
+    name = role.workload if serves else f"{role.workload}-worker"
+    labels = identity.role(world, role.name) if serves else _working(world, role)
+    both = {_rule(_pods(one), [ANY]) for one in _peers(world, role, serves=serves)}
+    asked = {*_requests(world, role), *_of_the_picker(world, role), *_scraping(world, role)} if serves else set[str]()
+    begun = both | {*_leaving(world, role, serves=serves)}
+    yield from _compare(name, world.get("NetworkPolicy", name), labels, asked | both, begun)
+
+
+def _working(world: World, role: Role) -> dict[str, str]:
+    labels = identity.role(world, role.name)
+    return {"inference-stacks.io/worker-of": labels.pop("inference-stacks.io/service"), **labels}
+
+
+def _gateway(wish: Wish, other: Wish) -> Peers:
+    """Return where a service's requests come from, as a policy beside `wish` names it."""
+    if not other.is_routed:
+        return []
+    if other.provider == "gke":
+        return _blocks(*FRONT_ENDS)
+    labels = wish.stack["networkPolicies"].get("gatewayPods")
+    return _in(other.gateway.get("namespace", wish.stack["namespace"]), wish.namespace, labels)
+
+
+def _requests(world: World, role: Role) -> Iterator[str]:
+    wish = world.wish
+    gateway, decodes = _gateway(wish, wish), role.name == "decode"
+    passed = wish.say("endpointPicker", "failureMode") == "FailOpen" or "ipBlock" in str(gateway)
+    if gateway and (decodes or passed):
+        yield _rule(gateway, _tcp(wish.port))
+    if wish.is_canary or not decodes:
+        return
+    if "interceptor" in wish.stack and wish.say("interceptor", "enabled", default=True):
+        yield _rule(_in(wish.stack["interceptor"]["namespace"], wish.namespace), _tcp(wish.port))
+    for other in (Wish(wish.stack, key) for key in wish.stack["services"]):
+        if other.mirrored is not None and other.mirrored.key == wish.key:
+            yield _rule(_gateway(wish, other), _tcp(wish.port))
+
+
+def _events(role: Role) -> list[int]:
+    told = role.wish.precise or role.wish.say("kvCache", "events", default=False)
+    return [5556] if told and not role.custom else []
+
+
+def _tokenizes(world: World) -> bool:
+    """Say whether the picker asks the Service of the variant for tokens, which finds pods of any generation."""
+    return world.wish.precise and world.wish.generation is not None
+
+
+def _of_the_picker(world: World, role: Role) -> Iterator[str]:
+    own, events = identity.picker(world), _events(role)
+    if role.name == "decode" and _tokenizes(world):
+        yield _rule(_pods(own), _tcp(*events))
+        every = {key: value for key, value in own.items() if "generation" not in key}
+        yield _rule(_pods(every), _tcp(world.wish.port))
+    else:
+        yield _rule(_pods(own), _tcp(world.wish.port, *events))
+
+
+def _asks_pods(world: World, role: Role) -> str:
+    only = role.name == "decode" and _tokenizes(world)
+    ports = _tcp(*([] if only else [world.wish.port]), *_events(role))
+    return _rule(_pods(identity.role(world, role.name)), ports)
+
+
+def _past_the_pool(world: World) -> Iterator[str]:
+    if _tokenizes(world):
+        yield _rule(_pods(identity.routed(world)), _tcp(world.wish.port))
+
+
+def _scrapers(wish: Wish) -> list[Peers]:
+    if _type(wish) == "gmp":
+        return [_in(namespace, wish.namespace) for namespace in ("gmp-system", "gke-gmp-system")]
+    return [_in(wish.stack["networkPolicies"].get("prometheusNamespace", "monitoring"), wish.namespace)]
+
+
+def _type(wish: Wish) -> str:
+    return look(wish.stack, ("observability", "metrics", "type"), "none")
+
+
+def _scraping(world: World, role: Role) -> Iterator[str]:
+    wish = world.wish
+    follows = ENGINE_METRICS & {one["type"] for one in (role.scaling or {}).get("metrics", [])}
+    if follows or (_type(wish) != "none" and wish.say("metrics", role.name, default=True)):
+        yield from (_rule(one, _tcp(role.listens)) for one in _scrapers(wish))
+
+
+def _asking_the_picker(world: World) -> Iterator[str]:
+    wish = world.wish
+    gateway = _gateway(wish, wish)
+    if gateway:
+        yield _rule(gateway, _tcp(wish.say("endpointPicker", "port", default=9002)))
+    wakes = any(role.scaling and role.scaling.get("minReplicas", 1) == 0 for role in wish.roles)
+    if wakes or (_type(wish) != "none" and wish.say("metrics", "picker", default=True)):
+        yield from (_rule(one, _tcp(9090)) for one in _scrapers(wish))
+
+
+def _peers(world: World, role: Role, *, serves: bool) -> Iterator[dict[str, str]]:
+    """Yield the pods that some exchange anything with, either way."""
+    for other in world.wish.roles:
+        leads, works = identity.role(world, other.name), _working(world, other)
+        if other.name != role.name:
+            yield leads
+            if other.pods > 1:
+                yield works
+        elif other.pods > 1:
+            if not serves:
+                yield leads
+            if serves or other.pods > 2:
+                yield works
+
+
+def _leaving(world: World, role: Role, *, serves: bool) -> Iterator[str]:
+    wish = world.wish
+    yield _rule(_in("kube-system", wish.namespace), DNS)
+    if serves and role.proxied:
+        yield _api_server(wish.stack)
+    if not role.custom and wish.tracing is not None:
+        yield from _asked(wish.stack, wish.namespace, wish.tracing["endpoint"])
+    for item in fetched(wish):
+        yield from _fetching(wish.stack, wish.namespace, item, {})
+
+
+def _picker_leaving(wish: Wish) -> Iterator[str]:
+    yield _rule(_in("kube-system", wish.namespace), DNS)
+    yield _api_server(wish.stack)
+    predictor = wish.say("endpointPicker", "latencyPredictor", default={})
+    urls = [predictor["trainingServer"], *predictor["predictionServers"]] if predictor else []
+    for url in [*urls, *([wish.tracing["endpoint"]] if wish.tracing is not None else [])]:
+        yield from _asked(wish.stack, wish.namespace, url)
+
+
+def _api_server(stack: Mapping[str, Any]) -> str:
+    ranges = stack["networkPolicies"].get("apiServerCIDRs", [])
+    return _rule(_blocks(*ranges), [ANY] if ranges else _tcp(443, 6443))
+
+
+def _fetching(stack: Mapping[str, Any], namespace: str, item: Item, env: Mapping[str, Any]) -> Iterator[str]:
+    model = item.wish.model
+    if item.scheme == "kit":
+        urls = [f"{'http' if model.get('insecure') else 'https'}://{item.place.partition('/')[0]}"]
+        urls += ["https://rekor.sigstore.dev"] if "verify" in model else []
+    else:
+        variable, vendor = VENDORS[item.scheme]
+        urls = [env.get(variable, model.get("endpoint", vendor))]
+    proxies = [env[name] for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY") if name in env]
+    for url in [*urls, *proxies]:
+        yield from _asked(stack, namespace, url, 443)
+
+
+def _asked(stack: Mapping[str, Any], namespace: str, url: str, *further: int) -> Iterator[str]:
+    """Yield the rules for whom a URL names: in the namespace of a Service, outside, or either where nobody can tell."""
+    scheme, _, place = url.partition("://")
+    host, _, written = place.partition("/")[0].partition(":")
+    port = int(written or {"http": 80, "https": 443}[scheme])
+    parts = host.split(".")
+    if parts[-1].isdigit():
+        yield _rule(_blocks(f"{host}/32"), _tcp(*sorted({port, *further})))
+        return
+    serves = len(parts) == 1 or "svc" in parts or (len(parts) == 2 and port != 443)
+    if serves:
+        inside = namespace if len(parts) == 1 else parts[1]
+        yield _rule(_in(inside, namespace), _tcp(port))
+    if len(parts) > 1 and "svc" not in parts:
+        ranges = stack["networkPolicies"].get("egressCIDRs") or ["0.0.0.0/0", "::/0"]
+        yield _rule(_blocks(*ranges), _tcp(*sorted({port, *further})))
+
+
+def the_job_of_a_variant_may_ask_for_its_weights(world: World) -> Iterator[str]:
+    owner = of_variant(world.wish)
+    if owner is not None:
+        yield from a_job_may_ask_for_weights(owner, world.index)
+
+
+def a_job_may_ask_for_weights(owner: Owner, index: Mapping[Place, Any]) -> Iterator[str]:
+    """Compare the policy of what fills a claim: nobody asks it anything."""
+    if "networkPolicies" not in owner.stack:
+        return
+    policy = index["NetworkPolicy", owner.job, owner.namespace]
+    metadata = policy["metadata"]
+    yield from same(f"{owner.job} labels", metadata["labels"], {**owner.labels, **marks(owner.part_of, "weights")})
+    yield from same(f"{owner.job} annotations", metadata.get("annotations", {}), owner.annotations)
+    begun = {_rule(_in("kube-system", owner.namespace), DNS)}
+    env = {name: value for name, value in owner.fill.get("env", {}).items() if isinstance(value, str)}
+    begun |= {*_fetching(owner.stack, owner.namespace, weights_of(owner), env)}
+    yield from _compare(owner.job, policy, {"batch.kubernetes.io/job-name": owner.job}, set(), begun)

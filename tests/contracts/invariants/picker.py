@@ -1,0 +1,205 @@
+"""The endpoint picker: what it is told, what it reads, and what it may do."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import yaml
+
+from tests.contracts.invariants.facts import CONFIG_GROUPS, LEASES, PICKER_IMAGES, POOL_GROUP, READ
+from tests.contracts.invariants.world import World, field, named, reference, same, subject, traces
+
+TOGETHER = {"queue-scorer": 2, "kv-cache-utilization-scorer": 2, "prefix-cache-scorer": 3, "max-score-picker": None}
+SCORED = {"prefix-cache-scorer": 2, "queue-scorer": 1, "max-score-picker": None}
+APART = {
+    "approx-prefix-cache-producer": {"maxPrefixTokensToMatch": 16384, "lruCapacityPerServer": 31250},
+    "prefix-cache-scorer": None,
+    "queue-scorer": None,
+    "prefill-filter": None,
+    "decode-filter": None,
+    "max-score-picker": None,
+    "prefix-based-pd-decider": {"nonCachedTokens": 16},
+    "disagg-profile-handler": {"deciders": {"prefill": "prefix-based-pd-decider"}},
+}
+DECIDING = {
+    name: APART[name]
+    for name in ("prefill-filter", "decode-filter", "prefix-based-pd-decider", "disagg-profile-handler")
+}
+TLS_FLAGS = {
+    "certificate": {"--cert-path": "/certificates", "--enable-cert-reload": "true"},
+    "none": {"--secure-serving": "false"},
+}
+"""What a picker is told that does not make its certificate itself."""
+
+
+def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
+    wish = world.wish
+    told = {
+        "--pool-name": wish.pool,
+        "--pool-namespace": wish.namespace,
+        "--pool-group": world.get("InferencePool", wish.pool)["apiVersion"].split("/")[0],
+        "--config-file": "/config/config.yaml",
+        "--grpc-port": str(_port(world)),
+        "--grpc-health-port": "9003",
+        "--metrics-port": "9090",
+        "--metrics-endpoint-auth": str(wish.say("endpointPicker", "metricsAuth", default=True)).lower(),
+        "--v": str(wish.say("endpointPicker", "logLevel", default=1)),
+        "--zap-encoder": "json",
+        "--tracing": str(wish.tracing is not None).lower(),
+        "--enable-pprof": "false",
+        **({"--ha-enable-leader-election": "true"} if wish.pickers > 1 else {}),
+        **TLS_FLAGS.get(wish.picker_tls["type"], {}),
+    } | {f"--{name}": value for name, value in wish.say("endpointPicker", "flags", default={}).items()}
+    arguments = [argument.partition("=")[::2] for argument in world.picker["args"]]
+    yield from same("picker arguments", sorted(arguments), sorted(told.items()))
+    expected = {"NAMESPACE": field("metadata.namespace"), "POD_NAME": field("metadata.name")}
+    predictor = wish.say("endpointPicker", "latencyPredictor")
+    if predictor is not None:
+        expected["TRAINING_SERVER_URL"] = {"value": predictor["trainingServer"]}
+        expected["PREDICTION_SERVER_URL"] = {"value": ",".join(predictor["predictionServers"])}
+    yield from named("picker environment", world.picker["env"], expected | traces(world, f"{wish.base}-epp"))
+
+
+def _port(world: World) -> int:
+    return world.wish.say("endpointPicker", "port", default=9002)
+
+
+def the_pickers_container_is_its_channels(world: World) -> Iterator[str]:
+    wish, container = world.wish, world.picker
+    own = wish.say("endpointPicker", "image", default=PICKER_IMAGES[wish.release])
+    yield from same("picker image", container["image"], own)
+    yield from same("picker name", container["name"], "epp")
+    ports = [("grpc-ext-proc", _port(world)), ("grpc-health", 9003), ("http-metrics", 9090)]
+    declared = [{"name": name, "containerPort": number, "protocol": "TCP"} for name, number in ports]
+    yield from same("picker ports", container["ports"], declared)
+    probe = {"grpc": {"port": 9003, "service": "readiness"}, "periodSeconds": 2}
+    yield from same("picker readiness", container["readinessProbe"], probe)
+    probe = {"grpc": {"port": 9003, "service": "liveness"}, "periodSeconds": 10, "initialDelaySeconds": 5}
+    yield from same("picker liveness", container["livenessProbe"], probe)
+    resources = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "4Gi"}}
+    own = wish.say("endpointPicker", "resources", default=resources)
+    yield from same("picker resources", container["resources"], own)
+
+
+def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iterator[str]:
+    name = world.wish.picker
+    data = world.get("ConfigMap", name)["data"]
+    yield from same("picker configuration", list(data), ["config.yaml"])
+    spec = world.get("Deployment", name)["spec"]
+    checksum = {"checksum/config": hashlib.sha256(data["config.yaml"].encode()).hexdigest()}
+    own = world.wish.say("endpointPicker", "pod", "annotations", default={})
+    yield from same("picker annotations", spec["template"]["metadata"]["annotations"], own | checksum)
+    volumes = {"config": {"configMap": {"name": name}}}
+    mounts = {"config": {"mountPath": "/config", "readOnly": True}}
+    if world.wish.picker_tls["type"] == "certificate":
+        volumes["certificate"] = {"secret": {"secretName": world.wish.picker_tls["secret"]}}
+        mounts["certificate"] = {"mountPath": "/certificates", "readOnly": True}
+    yield from named("picker volumes", spec["template"]["spec"]["volumes"], volumes)
+    yield from named("picker mounts", world.picker["volumeMounts"], mounts)
+
+
+def the_picker_scores_as_its_preset_says(world: World) -> Iterator[str]:
+    config = _read(world.get("ConfigMap", world.wish.picker)["data"]["config.yaml"])
+    about = (config["apiVersion"], config["kind"])
+    yield from same("picker configuration", about, (CONFIG_GROUPS[world.wish.release][0], "EndpointPickerConfig"))
+    own = world.wish.say("endpointPicker", "config")
+    if own is not None:
+        written = {key: value for key, value in config.items() if key not in {"apiVersion", "kind"}}
+        yield from same("picker configuration of one's own", written, own)
+        return
+    preset = world.wish.say("endpointPicker", "preset", default="approximate-prefix-cache")
+    expected = {"approximate-prefix-cache": _approximate, "precise-prefix-cache": _precise}.get(preset, _predicted)
+    declared, scored = expected(world)
+    weights = world.wish.say("endpointPicker", "scorerWeights", default={})
+    plugins = {one.get("name", one["type"]): one.get("parameters") for one in config["plugins"]}
+    yield from same("picker plugins", plugins, dict.fromkeys(weights) | declared)
+    roles = ("prefill", "decode") if world.wish.apart else ("default",)
+    wanted = {role: {**({f"{role}-filter": None} if len(roles) > 1 else {}), **scored, **weights} for role in roles}
+    profiles = {
+        one["name"]: {plugin["pluginRef"]: plugin.get("weight") for plugin in one["plugins"]}
+        for one in config["schedulingProfiles"]
+    }
+    yield from same("picker profiles", profiles, wanted)
+    # The handler looks the decider up while it is made itself.
+    order = [name for name in plugins if name in {"prefix-based-pd-decider", "disagg-profile-handler"}]
+    decided = ["prefix-based-pd-decider", "disagg-profile-handler"] if world.wish.apart else []
+    yield from same("picker order", order, decided)
+
+
+def _approximate(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    return (APART, SCORED) if world.wish.apart else (dict.fromkeys(TOGETHER), TOGETHER)
+
+
+def _precise(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    wish = world.wish
+    asked = f"http://{wish.base}.{wish.namespace}.svc:{world.get('Service', wish.base)['spec']['ports'][0]['port']}"
+    scored = {"prefix-cache-scorer": 2, "kv-cache-utilization-scorer": 1, "queue-scorer": 1, "max-score-picker": None}
+    events = {"topicFilter": "kv@", "podDiscoveryConfig": {"socketPort": 5556}}
+    size = wish.say("kvCache", "blockSize", default=64)
+    declared = {
+        **dict.fromkeys([*scored, "endpoint-notification-source"]),
+        **(DECIDING if wish.apart else {}),
+        "token-producer": {"modelName": wish.served, "vllm": {"url": asked}},
+        "precise-prefix-cache-producer": {"tokenProcessorConfig": {"blockSizeTokens": size}, "kvEventsConfig": events},
+        "prefix-cache-scorer": {"prefixMatchInfoProducerName": "precise-prefix-cache-producer"},
+    }
+    return declared, scored
+
+
+def _predicted(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    filters = ("strict-affinity-filter", "slo-headroom-tier-filter", "loose-affinity-filter")
+    scored = {**dict.fromkeys(filters), "latency-scorer": 1, "weighted-random-picker": None}
+    role = {"endpointRoleLabel": "llm-d.ai/role"} if world.wish.apart else {}
+    declared = {
+        **dict.fromkeys([*scored, "latency-slo-admitter"]),
+        **(DECIDING if world.wish.apart else {}),
+        "predicted-latency-producer": {"streamingMode": True} | role,
+        "strict-affinity-filter": {"affinityThreshold": 0.99},
+        "loose-affinity-filter": {"affinityThreshold": 0.8},
+    }
+    return declared, scored
+
+
+def the_picker_holds_back_what_it_was_told(world: World) -> Iterator[str]:
+    config = _read(world.get("ConfigMap", world.wish.picker)["data"]["config.yaml"])
+    wished = world.wish.say("endpointPicker", "flowControl")
+    if world.wish.say("endpointPicker", "config") is not None:
+        return
+    held = (config.get("featureGates"), config.get("flowControl"))
+    yield from same("picker flow control", held, (None, None) if wished is None else (["flowControl"], wished))
+    extractors = [{"pluginRef": "precise-prefix-cache-producer"}]
+    sources = [{"pluginRef": "endpoint-notification-source", "extractors": extractors}]
+    yield from same("picker data", config.get("dataLayer"), {"sources": sources} if world.wish.precise else None)
+
+
+@cache
+def _read(text: str) -> Any:
+    return yaml.safe_load(text)
+
+
+def the_picker_may_read_its_pool_and_what_it_selects_from(world: World) -> Iterator[str]:
+    name = world.wish.picker
+    objectives = ["inferenceobjectives", "inferencemodelrewrites"]
+    pools = {"apiGroups": [POOL_GROUP], "resources": ["inferencepools"], "verbs": READ}
+    rules = [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": READ},
+        pools | {"resourceNames": [world.wish.pool]},
+        {"apiGroups": [CONFIG_GROUPS[world.wish.release][1]], "resources": objectives, "verbs": READ},
+    ]
+    if world.wish.pickers > 1:
+        lease = LEASES[world.wish.release].format(world.wish.namespace, world.wish.pool)
+        leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
+        rules += [
+            leases | {"verbs": ["create"]},
+            leases | {"resourceNames": [lease], "verbs": ["get", "update"]},
+            {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+        ]
+    me = [subject(world.get("ServiceAccount", name)["metadata"]["name"], world.wish.namespace)]
+    yield from same("picker's rules", world.get("Role", name)["rules"], rules)
+    binding = world.get("RoleBinding", name)
+    yield from same("picker's role", (binding["roleRef"], binding["subjects"]), (reference("Role", name), me))
+    if world.wish.say("endpointPicker", "metricsAuth", default=True):
+        binding = world.get("ClusterRoleBinding", f"inference-stacks:{world.wish.namespace}:{name}", None)
+        delegator = reference("ClusterRole", "system:auth-delegator")
+        yield from same("delegator", (binding["roleRef"], binding["subjects"]), (delegator, me))

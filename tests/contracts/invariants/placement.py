@@ -1,0 +1,163 @@
+"""Pods as the scheduler and the kubelet see them: identity, security, nodes and devices."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from tests.contracts.invariants import identity
+from tests.contracts.invariants.facts import DROPPED, SEALED, amount
+from tests.contracts.invariants.wishes import Role
+from tests.contracts.invariants.world import World, same
+
+PASSED = ("nodeSelector", "schedulerName", "runtimeClassName", "priorityClassName", "imagePullSecrets")
+"""What a pod has as its user wrote it."""
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+APART = {"containers", "initContainers", "volumes", "terminationGracePeriodSeconds"}
+"""Fields of a pod that other invariants speak of."""
+
+
+def pods_are_placed_as_asked_and_where_their_devices_are(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        pod, own = pods.spec, pods.role.say("pod", default={})
+        expected: dict[str, Any] = {name: own[name] for name in PASSED if name in own}
+        expected |= {"automountServiceAccountToken": False, "enableServiceLinks": False}
+        expected["securityContext"] = _security(own)
+        account = own.get("serviceAccountName", pods.role.workload if pods.role.proxied else None)
+        expected |= {
+            key: value
+            for key, value in {
+                "serviceAccountName": account,
+                "affinity": _affinity(pods.role),
+                "tolerations": pods.role.tolerations,
+                "topologySpreadConstraints": _spread(world, pods.role),
+                "resourceClaims": _claims(pods.role),
+            }.items()
+            if value
+        }
+        for name in sorted({*expected, *pod} - APART):
+            yield from same(f"{pods.name} {name}", pod.get(name), expected.get(name))
+
+
+def the_pickers_pods_are_placed_as_asked(world: World) -> Iterator[str]:
+    pod = world.get("Deployment", world.wish.picker)["spec"]["template"]["spec"]
+    own = world.wish.say("endpointPicker", "pod", default={})
+    expected: dict[str, Any] = {name: own[name] for name in (*PASSED, "affinity") if name in own}
+    expected |= {"serviceAccountName": world.wish.picker, "enableServiceLinks": False}
+    expected["securityContext"] = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    selector = {"labelSelector": {"matchLabels": identity.picker(world)}}
+    several = {
+        "tolerations": [{"operator": "Equal", **one} for one in own.get("tolerations", [])],
+        "topologySpreadConstraints": [selector | one for one in own.get("topologySpreadConstraints", [])],
+    }
+    expected |= {key: value for key, value in several.items() if value}
+    for name in sorted({*expected, *pod} - APART):
+        yield from same(f"picker {name}", pod.get(name), expected.get(name))
+
+
+def _security(own: dict[str, Any]) -> dict[str, Any]:
+    group = own.get("fsGroup", 1000)
+    ids = {"runAsUser": own.get("runAsUser", 1000), "runAsGroup": group, "fsGroup": group}
+    return ids | {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def _affinity(role: Role) -> dict[str, Any]:
+    """Return the user's affinity, each of whose required terms asks for the class's nodes besides."""
+    own = role.say("pod", "affinity", default={})
+    wanted = [{"key": key, "operator": "In", "values": list(values)} for key, values in role.node_labels.items()]
+    if not wanted:
+        return own
+    nodes = own.get("nodeAffinity", {})
+    terms = nodes.get(REQUIRED, {}).get("nodeSelectorTerms", [{}])
+    both = [term | {"matchExpressions": term.get("matchExpressions", []) + wanted} for term in terms]
+    return own | {"nodeAffinity": nodes | {REQUIRED: {"nodeSelectorTerms": both}}}
+
+
+def _spread(world: World, role: Role) -> list[Any]:
+    selector = {"labelSelector": {"matchLabels": identity.role(world, role.name)}}
+    return [selector | one for one in role.say("pod", "topologySpreadConstraints", default=[])]
+
+
+def _claims(role: Role) -> list[dict[str, str]]:
+    claim = {"name": "accelerators", "resourceClaimTemplateName": role.workload}
+    return [claim] if role.claim is not None else []
+
+
+def containers_have_no_privileges(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        yield from same(f"{pods.name} engine", pods.engine["securityContext"], DROPPED)
+        for one in [*pods.before, *pods.sidecars]:
+            yield from same(f"{pods.name} {one['name']}", one["securityContext"], SEALED)
+    yield from same("picker", world.picker["securityContext"], SEALED)
+
+
+def the_engine_has_its_devices_and_resources_for_each_of_them(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        role, factor = pods.role, max(pods.role.devices, 1)
+        own = role.say("resources", default={})
+        offload = math.ceil(amount(world.wish.say("kvCache", "cpuOffload", default="0")) / 2**30)
+        requests = {"cpu": str(4 * factor), "memory": f"{32 * factor + offload}Gi"} | own.get("requests", {})
+        limits = {"memory": f"{48 * factor + offload}Gi"} | own.get("limits", {})
+        if amount(requests["memory"]) > amount(limits["memory"]):
+            # A limit that is written lowers the request that is not, and the other way round.
+            smaller = "memory" in own.get("limits", {})
+            requests["memory"] = limits["memory"] = limits["memory"] if smaller else requests["memory"]
+        devices = {role.resource: str(role.devices)} if role.resource else {}
+        expected: dict[str, Any] = {"requests": requests | devices, "limits": limits | devices}
+        if role.claim is not None:
+            expected["claims"] = [{"name": "accelerators"}]
+        yield from same(f"{pods.name} resources", pods.engine["resources"], expected)
+
+
+def devices_are_claimed_once_for_each_pod_and_in_its_number(world: World) -> Iterator[str]:
+    for role in world.wish.roles:
+        place = ("ResourceClaimTemplate", role.workload, world.wish.namespace)
+        yield from same(f"{role.workload} has a claim", place in world.index, role.claim is not None)
+        if role.claim is None:
+            continue
+        exactly = {
+            "deviceClassName": role.claim["deviceClassName"],
+            "allocationMode": "ExactCount",
+            "count": role.tensor * role.local * role.stages,
+        }
+        selectors = [{"cel": {"expression": one}} for one in role.claim.get("selectors", [])]
+        exactly |= {"selectors": selectors} if selectors else {}
+        devices = {"requests": [{"name": "devices", "exactly": exactly}]}
+        yield from same(f"{role.workload} claim", world.index[place]["spec"], {"spec": {"devices": devices}})
+
+
+def shared_memory_is_sized_by_devices(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        size = f"{8 * pods.role.devices}Gi" if pods.role.devices else "1Gi"
+        wanted = {"medium": "Memory", "sizeLimit": pods.role.say("pod", "sharedMemory", default=size)}
+        yield from same(f"{pods.name} shared memory", pods.volumes["shared-memory"], {"emptyDir": wanted})
+
+
+def steps_are_the_users(world: World) -> Iterator[str]:
+    for role in world.wish.roles:
+        spec, wanted = world.workload(role), role.say("rollout", default={})
+        strategy: dict[str, Any] = {"type": wanted.get("type", "RollingUpdate")}
+        if strategy["type"] == "RollingUpdate":
+            steps = {"maxSurge": wanted.get("maxSurge", 0), "maxUnavailable": wanted.get("maxUnavailable", 1)}
+            strategy["rollingUpdateConfiguration" if role.pods > 1 else "rollingUpdate"] = steps
+        yield from same(f"{role.workload} steps", spec["rolloutStrategy" if role.pods > 1 else "strategy"], strategy)
+
+
+def a_patch_is_the_last_word(world: World) -> Iterator[str]:
+    for role in world.wish.roles:
+        spec = {"spec": world.workload(role)}
+        yield from (f"{role.workload} lacks the patch's {at}" for at in _lacking(spec, role.say("patch", default={})))
+
+
+def _lacking(inside: Any, patch: Any, at: str = "") -> Iterator[str]:
+    if isinstance(patch, dict):
+        for key, value in patch.items():
+            if value is None:
+                yield from [f"{at}.{key}"] if key in inside else []
+            else:
+                yield from _lacking(inside.get(key, {}), value, f"{at}.{key}")
+    elif isinstance(patch, list) and all("name" in item for item in patch):
+        items = {item["name"]: item for item in inside}
+        for item in patch:
+            yield from _lacking(items.get(item["name"], {}), item, f"{at}.{item['name']}")
+    elif inside != patch:
+        yield at

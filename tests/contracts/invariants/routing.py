@@ -1,0 +1,220 @@
+"""How requests come to a service: pool, Services, route and gateway, and who bills them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.contracts.invariants.facts import BASE_MODEL, CONFIG_GROUPS, POOL_GROUP
+from tests.contracts.invariants.wishes import Wish
+from tests.contracts.invariants.world import Place, World, reference, same, subject
+
+
+def the_pool_reaches_engine_and_picker(world: World) -> Iterator[str]:
+    spec = world.get("InferencePool", world.wish.pool)["spec"]
+    yield from same("pool ports", spec["targetPorts"], [{"number": world.wish.port}])
+    port = world.wish.say("endpointPicker", "port", default=9002)
+    expected = {
+        "group": "",
+        "kind": "Service",
+        "name": world.wish.picker,
+        "port": {"number": port},
+        "failureMode": world.wish.say("endpointPicker", "failureMode", default="FailClose"),
+    }
+    typed = "vllmgrpc-parser" in str(world.wish.say("endpointPicker", "config"))
+    yield from same("pool's protocol", spec.get("appProtocol"), "kubernetes.io/h2c" if typed else None)
+    yield from same("pool's picker", spec["endpointPickerRef"], expected)
+    service = world.get("Service", world.wish.picker)["spec"]
+    ext_proc = {"name": "grpc-ext-proc", "port": port, "targetPort": port, "appProtocol": "kubernetes.io/h2c"}
+    metrics = {"name": "http-metrics", "port": 9090, "targetPort": 9090}
+    yield from same("picker Service", service["ports"], [one | {"protocol": "TCP"} for one in (ext_proc, metrics)])
+    yield from same("picker Service type", service["type"], "ClusterIP")
+
+
+def the_pools_port_is_open_on_every_pod_that_it_finds(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        if pods.serves:
+            ports = [port["containerPort"] for one in [*pods.sidecars, pods.engine] for port in one["ports"]]
+            yield from same(f"{pods.name} ports", len(set(ports)), len(ports))
+            if world.wish.port not in ports:
+                yield f"{pods.name} does not listen on the pool's port"
+
+
+def the_routed_service_has_the_port_that_the_interceptor_looks_for(world: World) -> Iterator[str]:
+    """See phoebe 3.4, 7.1."""
+    service = world.get("Service", world.wish.base)
+    port = {
+        "name": "8000",
+        "port": 8000,
+        "targetPort": world.wish.port,
+        "protocol": "TCP",
+        "appProtocol": "http",
+    }
+    yield from same("ports", service["spec"]["ports"], [port])
+    yield from same("type", service["spec"]["type"], "ClusterIP")
+
+
+def the_interceptor_may_get_and_list_services_and_nothing_else(world: World) -> Iterator[str]:
+    """See phoebe 4.1, 4.3."""
+    wanted = world.wish.stack.get("interceptor")
+    wish = world.wish
+    if wanted is None or wish.is_canary or not wish.say("interceptor", "enabled", default=True):
+        return
+    account = wanted.get("serviceAccountName", "phoebe-interceptor")
+    role = world.get("Role", f"{account}-services")
+    binding = world.get("RoleBinding", f"{account}-services")
+    rule = {"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}
+    yield from same("interceptor's rules", role["rules"], [rule])
+    yield from same("interceptor's subjects", binding["subjects"], [subject(account, wanted["namespace"])])
+    yield from same("interceptor's role", binding["roleRef"], reference("Role", f"{account}-services"))
+
+
+def places(wish: Wish) -> Iterator[Place]:
+    """Yield where the objects are that lead requests to a variant."""
+    space = wish.namespace
+    if wish.is_routed and not wish.is_canary:
+        yield "HTTPRoute", wish.base, space
+    if not wish.is_canary and _mirrors(wish):
+        yield "ReferenceGrant", f"{wish.base}-mirror", space
+    yield from (("InferenceObjective", name, space) for name in wish.objectives)
+    if wish.whole.get("rewrites"):
+        yield "InferenceModelRewrite", wish.pool, space
+
+
+def _mirrors(wish: Wish) -> set[str]:
+    """Return the other namespaces that copy requests to a service."""
+    every = [Wish(wish.stack, key) for key in wish.stack["services"]]
+    return {one.namespace for one in every if one.mirrored and one.mirrored.key == wish.key} - {wish.namespace}
+
+
+def the_route_leads_to_the_pools(world: World) -> Iterator[str]:
+    wish = world.wish
+    if wish.is_canary or not wish.is_routed:
+        return
+    parent = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": wish.stack["namespace"]}
+    parent |= {key: value for key, value in wish.gateway.items() if key not in {"provider", "bodyRouter"}}
+    hostnames = wish.say("route", "hostnames", default=[])
+    expected = {"parentRefs": [parent], "rules": list(_rules(wish))}
+    expected |= {"hostnames": hostnames} if hostnames else {}
+    yield from same("route", world.get("HTTPRoute", wish.base)["spec"], expected)
+
+
+def _rules(wish: Wish) -> Iterator[dict[str, Any]]:
+    """Yield whom each path's requests go to, those that are not rewritten together and last."""
+    prefix = wish.say("route", "replacePrefixMatch", default="/")
+    named = [{"path": "/{.metadata.namespace}/{.metadata.name}"}]
+    matches = [
+        (_path(wish, one.get("path", "/")), _headers(one)) for one in wish.say("route", "matches", default=named)
+    ]
+    for path, headers in matches:
+        if path != prefix:
+            yield from _shared(wish, [(path, headers)], prefix)
+    if kept := [(path, headers) for path, headers in matches if path == prefix]:
+        yield from _shared(wish, kept, None)
+
+
+def _path(wish: Wish, template: str) -> str:
+    """Return a path of names and labels, as one would read it aloud."""
+    known = {".metadata.namespace": wish.namespace, ".metadata.name": wish.service}
+    known |= {f".metadata.labels['{key}']": value for key, value in wish.variants[0].labels.items()}
+    known[".spec.model.name"] = wish.variants[0].served
+    for place, value in known.items():
+        template = template.replace(f"{{{place}}}", re.sub("[^a-z0-9]", "-", value.lower()))
+    return template
+
+
+def _headers(match: Mapping[str, Any]) -> dict[str, str]:
+    return match.get("headers", {}) | ({BASE_MODEL: match["model"]} if "model" in match else {})
+
+
+def _shared(wish: Wish, matches: list[Any], prefix: str | None) -> Iterator[dict[str, Any]]:
+    """Yield whom all requests go to; before it, where a canary wants some by their headers, whom those go to."""
+    primary, *others = wish.variants
+    if not others:
+        yield _rule(wish, matches, {primary.pool: 1}, prefix)
+        return
+    (tried,) = others
+    if wanted := tried.say("headers", default={}):
+        yield _rule(wish, [(path, headers | wanted) for path, headers in matches], {tried.pool: 1}, prefix)
+    percent = tried.say("weight")
+    yield _rule(wish, matches, {primary.pool: 100 - percent, tried.pool: percent}, prefix)
+
+
+def _rule(wish: Wish, matches: list[Any], weights: Mapping[str, int], prefix: str | None) -> dict[str, Any]:
+    pool = {"group": POOL_GROUP, "kind": "InferencePool"}
+    timeouts, filters = wish.say("route", "timeouts", default={}), [*_filters(wish, prefix)]
+    rule = {
+        "matches": [_match(path, headers) for path, headers in matches],
+        "backendRefs": [pool | {"name": name, "weight": weight} for name, weight in weights.items()],
+    }
+    return rule | ({"filters": filters} if filters else {}) | ({"timeouts": timeouts} if timeouts else {})
+
+
+def _match(path: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    exact = [{"type": "Exact", "name": name, "value": value} for name, value in sorted(headers.items())]
+    return {"path": {"type": "PathPrefix", "value": path}} | ({"headers": exact} if exact else {})
+
+
+def _filters(wish: Wish, prefix: str | None) -> Iterator[dict[str, Any]]:
+    if prefix is not None:
+        rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": prefix}}
+        yield {"type": "URLRewrite", "urlRewrite": rewrite}
+    added = [
+        {"name": name, "value": value} for name, value in sorted(wish.say("route", "setHeaders", default={}).items())
+    ]
+    taken = wish.say("route", "removeHeaders", default=[])
+    if added or taken:
+        change = ({"set": added} if added else {}) | ({"remove": taken} if taken else {})
+        yield {"type": "RequestHeaderModifier", "requestHeaderModifier": change}
+    if (other := wish.mirrored) is not None:
+        service = {"group": "", "kind": "Service", "name": other.base, "port": 8000}
+        service |= {} if other.namespace == wish.namespace else {"namespace": other.namespace}
+        percent = wish.say("route", "mirror", "percent", default=100)
+        yield {
+            "type": "RequestMirror",
+            "requestMirror": {"backendRef": service} | ({} if percent == 100 else {"percent": percent}),
+        }
+
+
+def who_copies_requests_from_another_namespace_is_let(world: World) -> Iterator[str]:
+    spaces = _mirrors(world.wish)
+    if world.wish.is_canary or not spaces:
+        return
+    gateway_group = "gateway.networking.k8s.io"
+    expected = {
+        "from": [{"group": gateway_group, "kind": "HTTPRoute", "namespace": space} for space in sorted(spaces)],
+        "to": [{"group": "", "kind": "Service", "name": world.wish.base}],
+    }
+    yield from same("mirror grant", world.get("ReferenceGrant", f"{world.wish.base}-mirror")["spec"], expected)
+
+
+def the_picker_is_told_of_priorities_and_names(world: World) -> Iterator[str]:
+    wish = world.wish
+    api = f"{CONFIG_GROUPS[wish.release][1]}/v1alpha2"
+    pool = {"group": POOL_GROUP, "kind": "InferencePool", "name": wish.pool}
+    for name, priority in wish.objectives.items():
+        objective = world.get("InferenceObjective", name)
+        yield from same(f"{name} API", objective["apiVersion"], api)
+        yield from same(name, objective["spec"], {"priority": priority, "poolRef": pool})
+    if wish.whole.get("rewrites"):
+        rewrite = world.get("InferenceModelRewrite", wish.pool)
+        yield from same("rewrite API", rewrite["apiVersion"], api)
+        yield from same("rewrite", rewrite["spec"], {"poolRef": pool, "rules": [*map(_alias, wish.whole["rewrites"])]})
+
+
+def _alias(one: Mapping[str, Any]) -> dict[str, Any]:
+    named = [({"modelRewrite": to["model"]} | {key: to[key] for key in to if key == "weight"}) for to in one["targets"]]
+    return {"matches": [{"model": {"type": "Exact", "value": one["model"]}}], "targets": named}
+
+
+def istio_speaks_tls_to_the_ext_proc_port_alone(world: World) -> Iterator[str]:
+    place = ("DestinationRule", world.wish.picker, world.wish.namespace)
+    if place not in world.index:
+        return
+    domain = world.wish.stack.get("cluster", {}).get("domain", "cluster.local")
+    host = f"{world.wish.picker}.{world.wish.namespace}.svc.{domain}"
+    authority = world.wish.picker_tls.get("caSecret")
+    trust = {"credentialName": authority, "subjectAltNames": [host]} if authority else {"insecureSkipVerify": True}
+    tls = {"mode": "SIMPLE", **trust}
+    settings = [{"port": {"number": world.wish.say("endpointPicker", "port", default=9002)}, "tls": tls}]
+    expected = {"host": host, "trafficPolicy": {"portLevelSettings": settings}}
+    yield from same("destination rule", world.index[place]["spec"], expected)

@@ -1,0 +1,232 @@
+"""How weights come into a pod, and that nothing but what fetches them may write them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.contracts.invariants.claims import kept
+from tests.contracts.invariants.facts import DOWNLOADER, GI, KIT, KIT_VERIFYING, amount
+from tests.contracts.invariants.trees import look
+from tests.contracts.invariants.wishes import Wish
+from tests.contracts.invariants.world import Pods, World, named, same, secret, texts
+
+MARKER = "disable-update-notifications"
+HOME = "/fetch"
+
+
+@dataclass(frozen=True)
+class Item:
+    """The model, or an adapter."""
+
+    wish: Wish
+    source: str
+    size: str | None
+    container: str
+    volume: str
+    path: str
+    below: str | None
+    """Where in its volume it is."""
+    claim: str | None = None
+    """The claim that holds it before any pod starts; absent: each pod fetches it."""
+
+    @property
+    def scheme(self) -> str:
+        return self.source.partition("://")[0]
+
+    @property
+    def place(self) -> str:
+        return self.source.partition("://")[2]
+
+    @property
+    def secret(self) -> str | None:
+        """Return the Secret that opens the source; the model's opens adapters of the same scheme."""
+        return next(iter(self.wish.model.get("secrets", [])), None) if self.scheme == self.wish.scheme else None
+
+    @property
+    def verify(self) -> Mapping[str, str] | None:
+        return self.wish.model.get("verify") if self.scheme == "kit" else None
+
+
+def items(wish: Wish) -> list[Item]:
+    """Return everything that a pod of the service needs, but what its image holds."""
+    model = wish.model
+    name = "model-unpack" if wish.scheme == "kit" else "model-download"
+    path = wish.say("storage", "mountPath", default="/models")
+    found = [Item(wish, model["source"], model.get("size"), name, "model", path, *_kept(wish))]
+    for key, adapter in sorted(look(model, ("lora", "adapters"), {}).items()):
+        claimed = adapter["source"].startswith("pvc://")
+        where = adapter["source"].removeprefix("pvc://").partition("/")[2] or None if claimed else key
+        own = f"adapter-{key}" if claimed else "adapters"
+        size = adapter.get("size")
+        claim = adapter["source"].removeprefix("pvc://").partition("/")[0] if claimed else None
+        found.append(Item(wish, adapter["source"], size, f"adapter-{key}", own, f"/adapters/{key}", where, claim))
+    return [one for one in found if one.scheme != "image"]
+
+
+def _kept(wish: Wish) -> tuple[str | None, str | None]:
+    """Return where in its volume the model is, and the claim that the volume is."""
+    if wish.scheme == "pvc":
+        name, _, below = wish.place.partition("/")
+        return below or None, name
+    return kept(wish)
+
+
+def fetched(wish: Wish) -> list[Item]:
+    return [one for one in items(wish) if one.claim is None]
+
+
+def volume(*sizes: str | None, headroom: int = 10) -> str | None:
+    """Return whole Gi for contents of these sizes and the headroom; nothing where one of them is unknown."""
+    if not sizes or any(size is None for size in sizes):
+        return None
+    return f"{-(-sum(amount(size) for size in sizes if size) * (100 + headroom) // (100 * GI))}Gi"
+
+
+def everything_is_fetched_before_the_engine_starts(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        wanted = {one.container: one for one in fetched(world.wish)}
+        yield from same(f"{pods.name} fetches", [one["name"] for one in pods.before], list(wanted))
+        for container in pods.before:
+            item = wanted[container["name"]]
+            yield from _fetch(pods, item, container)
+
+
+def _fetch(pods: Pods, item: Item, container: Mapping[str, Any]) -> Iterator[str]:
+    what = f"{pods.name} {item.container}"
+    account = pods.role.say("pod", "serviceAccountName")
+    yield from brings(what, item, container, account, {item.path: _target(item)}, {})
+    requests = {"cpu": "1", "memory": "1Gi"}
+    # Every step asks for the disk of all, because what it brings stays.
+    disk = volume(*(one.size for one in fetched(item.wish) if one.size))
+    requests |= {"ephemeral-storage": disk} if disk else {}
+    yield from same(f"{what} resources", container["resources"], {"requests": requests, "limits": {"memory": "4Gi"}})
+
+
+def brings(
+    what: str,
+    item: Item,
+    container: Mapping[str, Any],
+    account: str | None,
+    target: Mapping[str, Any],
+    written: Mapping[str, Any],
+) -> Iterator[str]:
+    """Compare a container with the one that brings an item to its path, in a volume mounted as `target`."""
+    kit = item.scheme == "kit"
+    images, own = item.wish.stack.get("images", {}), KIT_VERIFYING if item.verify else KIT
+    image = images.get("kit", own) if kit else images.get("downloader", DOWNLOADER)
+    yield from same(f"{what} image", container["image"], image)
+    yield from same(f"{what} command", container.get("command", []), _command(item) if kit else [])
+    yield from same(f"{what} arguments", container.get("args", []), [] if kit else [_address(item), item.path])
+    env = texts(HOME=HOME, TMPDIR=HOME) | (_kit(item) if kit else _download(account, item))
+    yield from named(f"{what} environment", container["env"], {**env, **written})
+    yield from named(f"{what} mounts", container["volumeMounts"], {**target, **_mounts(item)}, key="mountPath")
+
+
+def _command(item: Item) -> list[str]:
+    """Return kit's words: it overwrites what a restarted pod finds half-written. What verifies has an entrypoint."""
+    model = item.wish.model
+    if item.verify:
+        return []
+    layers = f"--filter={','.join(model.get('filter', ['model']))}"
+    plain = ["--plain-http"] if model.get("insecure") else []
+    return ["kit", "unpack", item.place, "-o", "-d", item.path, layers, *plain]
+
+
+def _address(item: Item) -> str:
+    """Return a revision behind a colon, and a prefix with the slash that keeps its longer namesakes out."""
+    return item.source.replace("@", ":") if item.scheme == "hf" else f"{item.source.rstrip('/')}/"
+
+
+def _kit(item: Item) -> dict[str, Any]:
+    env = texts(KITOPS_HOME=HOME) | (texts(DOCKER_CONFIG="/.docker") if item.secret else {})
+    if item.verify is None:
+        return env
+    layers = ",".join(item.wish.model.get("filter", ["model"]))
+    env |= texts(MODELKIT_REF=item.place, UNPACK_PATH=item.path, UNPACK_FILTER=layers, EXTRA_FLAGS="--overwrite")
+    if item.verify["type"] == "key":
+        return env | texts(COSIGN_KEY="/cosign/cosign.pub")
+    return env | texts(COSIGN_CERT_IDENTITY=item.verify["identity"], COSIGN_CERT_OIDC_ISSUER=item.verify["issuer"])
+
+
+def _download(account: str | None, item: Item) -> dict[str, Any]:
+    model = item.wish.model
+    if item.scheme == "hf":
+        env = texts(HF_HUB_DISABLE_TELEMETRY="1")
+        env |= texts(HF_ENDPOINT=model["endpoint"]) if "endpoint" in model else {}
+        return env | ({"HF_TOKEN": secret(item.secret, "HF_TOKEN")} if item.secret else {})
+    env = texts(AWS_ENDPOINT_URL=model["endpoint"]) if "endpoint" in model else {}
+    env |= texts(AWS_DEFAULT_REGION=model["region"]) if "region" in model else {}
+    if item.secret:
+        return env | {key: secret(item.secret, key) for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
+    return env if account else env | texts(awsAnonymousCredential="true")
+
+
+def _target(item: Item) -> dict[str, Any]:
+    """Return the only volume of weights that a fetching container writes."""
+    return {"name": item.volume} | ({"subPath": item.below} if item.below else {})
+
+
+def _mounts(item: Item) -> dict[str, Any]:
+    """Return the further mounts of a fetching container by path."""
+    mounts: dict[str, Any] = {HOME: {"name": "fetch-home"}}
+    if item.scheme != "kit":
+        return mounts
+    mounts[f"{HOME}/{MARKER}"] = {"name": "kit-settings", "subPath": MARKER, "readOnly": True}
+    mounts |= {"/.docker": {"name": "docker-config", "readOnly": True}} if item.secret else {}
+    keyed = item.verify is not None and item.verify["type"] == "key"
+    return mounts | ({"/cosign": {"name": "public-key", "readOnly": True}} if keyed else {})
+
+
+def the_engine_reads_the_weights_and_cannot_write_them(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        mounts: dict[str, Any] = {"/home/engine": {"name": "home"}, "/dev/shm": {"name": "shared-memory"}}
+        for one in items(world.wish):
+            below = {"subPath": one.below} if one.below else {}
+            mounts[one.path] = {"name": one.volume, "readOnly": True} | below
+        if pods.role.certificate:
+            mounts["/certificates"] = {"name": "certificate", "readOnly": True}
+        yield from named(f"{pods.name} engine mounts", pods.engine["volumeMounts"], mounts, key="mountPath")
+
+
+def volumes_hold_what_is_fetched_and_what_opens_it(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        expected = {"home": {"emptyDir": {}}, "shared-memory": pods.volumes["shared-memory"], **_weights(world.wish)}
+        expected |= opening(fetched(world.wish))
+        if pods.role.proxied and pods.serves:
+            expected["pool-reader"] = pods.volumes["pool-reader"]
+        if pods.role.certificate:
+            expected["certificate"] = {"secret": {"secretName": pods.role.certificate}}
+        yield from named(f"{pods.name} volumes", pods.spec["volumes"], expected)
+
+
+def _weights(wish: Wish) -> dict[str, Any]:
+    expected: dict[str, Any] = {}
+    for name in {one.volume for one in fetched(wish)}:
+        size = volume(*(one.size for one in fetched(wish) if one.volume == name))
+        expected[name] = {"emptyDir": {"sizeLimit": size} if size else {}}
+    for one in items(wish):
+        if one.claim is not None:
+            expected[one.volume] = {"persistentVolumeClaim": {"claimName": one.claim, "readOnly": True}}
+    return expected
+
+
+def opening(wanted: list[Item]) -> dict[str, Any]:
+    """Return what the fetching containers need besides; a Secret shows no more of itself than is asked for."""
+    expected: dict[str, Any] = {"fetch-home": {"emptyDir": {}}} if wanted else {}
+    for one in wanted:
+        if one.scheme != "kit":
+            continue
+        name = {"path": MARKER, "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}
+        expected["kit-settings"] = {"downwardAPI": {"items": [name]}}
+        keys = [{"key": ".dockerconfigjson", "path": "config.json"}]
+        expected |= {"docker-config": {"secret": {"secretName": one.secret, "items": keys}}} if one.secret else {}
+        if one.verify is not None and one.verify["type"] == "key":
+            expected["public-key"] = {"secret": {"secretName": one.verify["secret"]}}
+    return expected
+
+
+def every_mount_has_its_volume_and_every_volume_a_reader(world: World) -> Iterator[str]:
+    for pods in world.pods:
+        containers = [*pods.spec.get("initContainers", []), *pods.spec["containers"]]
+        mounted = {mount["name"] for one in containers for mount in one.get("volumeMounts", [])}
+        yield from same(f"{pods.name} volumes in use", mounted, set(pods.volumes))

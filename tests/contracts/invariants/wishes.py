@@ -1,0 +1,362 @@
+"""What a stack asks for, read from its tree: inheritance, and the numbers that follow from it."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, reduce
+from typing import Any
+
+from tests.contracts.invariants.facts import DRAINING, GI, PRODUCTS, RESOURCES, amount, seconds
+from tests.contracts.invariants.trees import look, over, without
+
+PRIMARY, CANARY = "primary", "canary"
+INHERITED = {
+    *("engine", "accelerator", "acceleratorMemory", "parallelism", "resources", "pod", "health", "rollout"),
+    "disruptionBudget",
+}
+"""What prefill has of its service."""
+NOT_OF_A_CANARY = {
+    *("name", "namespace", "route", "rewrites", "interceptor", "canary"),
+    *("replicas", "autoscaling", "prefill"),
+}
+"""What a canary has not of its service; its prefill inherits by rules of its own."""
+BEFORE_THE_END = 15
+"""Seconds until nobody sends requests to a pod that ends, and from the engine's own deadline to the kill."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One service of a stack, or its canary, over what it inherits."""
+
+    stack: Mapping[str, Any]
+    key: str
+    variant: str = PRIMARY
+    pools: frozenset[tuple[str, str]] = frozenset()
+    """Namespace and name of every pool there is: generations are named after what only the program can tell."""
+
+    @cached_property
+    def tree(self) -> Mapping[str, Any]:
+        return self._beside_its_service() if self.is_canary else self.whole
+
+    @property
+    def is_canary(self) -> bool:
+        return self.variant == CANARY
+
+    @cached_property
+    def whole(self) -> Mapping[str, Any]:
+        """Return the service; some of it is said for its canary, too."""
+        return over(self.stack.get("defaults", {}), self.stack["services"][self.key])
+
+    def _beside_its_service(self) -> Mapping[str, Any]:
+        """Return a canary over its service, whose size is not that of another source."""
+        own = self.whole["canary"]
+        low = without(self.whole, *NOT_OF_A_CANARY)
+        if "source" in own.get("model", {}):
+            low["model"] = without(low.get("model", {}), "size")
+        tree = over(low, without(own, "prefill"))
+        layers = [without(self.whole["prefill"], "replicas", "autoscaling")] if "prefill" in self.whole else []
+        layers += [own["prefill"]] if "prefill" in own else []
+        if layers and layers[-1] is not None:
+            return {**tree, "prefill": reduce(over, layers, {})}
+        return tree if "sidecar" in own else without(tree, "sidecar")
+
+    @cached_property
+    def variants(self) -> tuple["Wish", ...]:
+        """Return the service, and its canary where it has one."""
+        tried = (replace(self, variant=CANARY),) if "canary" in self.whole else ()
+        return replace(self, variant=PRIMARY), *tried
+
+    def say(self, *path: str, default: Any = None) -> Any:
+        return look(self.tree, path, default)
+
+    @cached_property
+    def service(self) -> str:
+        """Return the name of the service, which selectors have of both variants."""
+        return self.whole.get("name", self.key)
+
+    @cached_property
+    def base(self) -> str:
+        """Return the name of the variant, which its Service has."""
+        return f"{self.service}-canary" if self.is_canary else self.service
+
+    @cached_property
+    def generation(self) -> str | None:
+        """Return five hex digits behind the variant's name, where a pool is called so."""
+        names = sorted(name.removeprefix(self.base) for space, name in self.pools if space == self.namespace)
+        return next((name[1:] for name in names if re.fullmatch("-[0-9a-f]{5}", name)), None)
+
+    @cached_property
+    def pool(self) -> str:
+        """Return the name that begins those of all objects of one generation."""
+        return self.base if self.generation is None else f"{self.base}-{self.generation}"
+
+    @cached_property
+    def picker(self) -> str:
+        return f"{self.pool}-epp"
+
+    @cached_property
+    def gateway(self) -> Mapping[str, Any] | None:
+        """Return what the service's route attaches to, of which no part is inherited by another."""
+        own = look(self.whole, ("route", "gateway"), None)
+        return self.stack.get("gateway") if own is None else own
+
+    @cached_property
+    def provider(self) -> str | None:
+        return None if self.gateway is None else self.gateway["provider"]
+
+    @cached_property
+    def is_routed(self) -> bool:
+        return self.gateway is not None and look(self.whole, ("route", "enabled"), True)
+
+    @cached_property
+    def mirrored(self) -> "Wish | None":
+        """Return the service that gets copies of requests; what the defaults say of all may mean the service itself."""
+        key = look(self.whole, ("route", "mirror", "service"), self.key)
+        return Wish(self.stack, key, pools=self.pools) if self.is_routed and key != self.key else None
+
+    @cached_property
+    def objectives(self) -> Mapping[str, int]:
+        """Return priorities by the name that clients send."""
+        return {f"{self.base}-{key}": one["priority"] for key, one in self.say("objectives", default={}).items()}
+
+    @cached_property
+    def pickers(self) -> int:
+        return self.say("endpointPicker", "replicas", default=1)
+
+    @cached_property
+    def picker_tls(self) -> Mapping[str, Any]:
+        return self.say("endpointPicker", "tls", default={"type": "self-signed"})
+
+    @cached_property
+    def precise(self) -> bool:
+        """Say whether the picker reads what engines publish about their cache."""
+        return self.say("endpointPicker", "preset") == "precise-prefix-cache"
+
+    @cached_property
+    def namespace(self) -> str:
+        return self.whole.get("namespace", self.stack["namespace"])
+
+    @cached_property
+    def release(self) -> str:
+        return self.stack.get("release", "llm-d-0.10")
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        return {**self.stack.get("labels", {}), **self.tree.get("labels", {})}
+
+    @cached_property
+    def annotations(self) -> dict[str, str]:
+        return dict(self.tree.get("annotations", {}))
+
+    @cached_property
+    def port(self) -> int:
+        return self.say("engine", "port", default=8000)
+
+    @cached_property
+    def model(self) -> Mapping[str, Any]:
+        """Return what is served; a shared cache has its source and its size."""
+        known = {key: self.cache[key] for key in ("source", "size") if key in self.cache}
+        return known | self.tree["model"]
+
+    @cached_property
+    def served(self) -> str:
+        """Return the name that clients send: the repository of a hub, and a canary's is its service's."""
+        if "name" in self.model or not self.is_canary:
+            return self.model.get("name", self.place.partition("@")[0])
+        return self.variants[0].served
+
+    @cached_property
+    def cache(self) -> Mapping[str, Any]:
+        """Return the shared cache that the service uses; empty where it uses none."""
+        key = self.say("storage", "cache")
+        return self.stack["caches"][key] if key is not None else {}
+
+    @cached_property
+    def scheme(self) -> str:
+        return self.model["source"].partition("://")[0]
+
+    @cached_property
+    def place(self) -> str:
+        return self.model["source"].partition("://")[2]
+
+    @cached_property
+    def apart(self) -> bool:
+        return "prefill" in self.tree
+
+    @cached_property
+    def tracing(self) -> Mapping[str, str] | None:
+        return look(self.stack, ("observability", "tracing"), None)
+
+    @cached_property
+    def roles(self) -> tuple["Role", ...]:
+        decode = Role(self, "decode", self.tree)
+        if not self.apart:
+            return (decode,)
+        inherited = {key: value for key, value in self.tree.items() if key in INHERITED}
+        return decode, Role(self, "prefill", over(inherited, self.tree["prefill"]))
+
+
+@dataclass(frozen=True)
+class Role:
+    """One role of a service, with what follows from its wishes."""
+
+    wish: Wish
+    name: str
+    tree: Mapping[str, Any]
+
+    def say(self, *path: str, default: Any = None) -> Any:
+        return look(self.tree, path, default)
+
+    @cached_property
+    def workload(self) -> str:
+        return f"{self.wish.pool}-{self.name}"
+
+    @cached_property
+    def replicas(self) -> int:
+        return self.say("replicas", default=1)
+
+    @cached_property
+    def scaling(self) -> Mapping[str, Any] | None:
+        return self.say("autoscaling")
+
+    @cached_property
+    def most(self) -> int:
+        """Return how many replicas there may be."""
+        return self.scaling["maxReplicas"] if self.scaling else self.replicas
+
+    @cached_property
+    def kind(self) -> str:
+        return "LeaderWorkerSet" if self.pods > 1 else "Deployment"
+
+    @cached_property
+    def custom(self) -> bool:
+        return self.say("engine", "type", default="custom" if self.wish.scheme == "image" else "vllm") == "custom"
+
+    @cached_property
+    def proxied(self) -> bool:
+        return self.name == "decode" and self.wish.apart
+
+    @cached_property
+    def listens(self) -> int:
+        return self.wish.say("sidecar", "enginePort", default=8200) if self.proxied else self.wish.port
+
+    @cached_property
+    def certificate(self) -> str | None:
+        """Return the Secret that the role serves with."""
+        tls = self.wish.say("sidecar", "tls", default={})
+        return tls["certificate"] if self.name == "prefill" and tls.get("prefill") else None
+
+    @cached_property
+    def _class(self) -> tuple[str, int | None, int | None, Mapping[str, list[str]]]:
+        """Return vendor, memory of one device in Gi, devices of a node and labels of nodes."""
+        name = self.tree["accelerator"]
+        vendor, memory, node, labels = PRODUCTS.get(name, (name, None, None, {}))
+        own = self._own_class
+        memory = amount(own["memory"]) // GI if "memory" in own else memory
+        more = {key: [value] for key, value in own.get("nodeSelector", {}).items()}
+        return own.get("vendor", vendor), memory, own.get("devicesPerNode", node), {**labels, **more}
+
+    @cached_property
+    def _own_class(self) -> Mapping[str, Any]:
+        return self.wish.stack.get("accelerators", {}).get(self.tree["accelerator"], {})
+
+    @cached_property
+    def vendor(self) -> str:
+        return self._class[0]
+
+    @cached_property
+    def node_labels(self) -> Mapping[str, list[str]]:
+        return self._class[3]
+
+    @cached_property
+    def tolerations(self) -> list[Any]:
+        taint = RESOURCES[self.vendor]
+        own = [{"key": taint, "operator": "Exists", "effect": "NoSchedule"}] if taint else []
+        every = self._own_class.get("tolerations", own) + self.say("pod", "tolerations", default=[])
+        return [{"operator": "Equal", **one} for one in every]
+
+    @cached_property
+    def claim(self) -> Mapping[str, Any] | None:
+        """Return the claim on devices, where they are claimed instead of counted."""
+        allocation = self._own_class.get("allocation", {})
+        return allocation if allocation.get("type") == "resource-claim" else None
+
+    @cached_property
+    def resource(self) -> str | None:
+        if self.claim is not None:
+            return None
+        return look(self._own_class, ("allocation", "resourceName"), RESOURCES[self.vendor])
+
+    @cached_property
+    def pipeline(self) -> int:
+        return self.say("parallelism", "pipeline", default=1)
+
+    @cached_property
+    def data(self) -> int:
+        return self.say("parallelism", "data", default=1)
+
+    @cached_property
+    def tensor(self) -> int:
+        """Return what is written, or the smallest power of two whose devices have the memory."""
+        written, wanted = self.say("parallelism", "tensor"), self.say("acceleratorMemory")
+        memory = self._class[1]
+        if written or not wanted or not memory:
+            return written or 1
+        return next(2**n for n in range(20) if 2**n * memory * self.pipeline * GI >= amount(wanted))
+
+    @cached_property
+    def stages(self) -> int:
+        """Return the pipeline stages of one pod: as many as fit a node; one where nodes are unknown."""
+        node = self._class[2]
+        if RESOURCES[self.vendor] is None:
+            return self.pipeline
+        room = 1 if node is None else node // (self.tensor * self.local)
+        return max(number for number in range(1, max(room, 1) + 1) if self.pipeline % number == 0)
+
+    @cached_property
+    def local(self) -> int:
+        return self.say("parallelism", "dataLocal", default=self.data)
+
+    @cached_property
+    def devices(self) -> int:
+        """Return the devices of one pod."""
+        return 0 if RESOURCES[self.vendor] is None else self.tensor * self.local * self.stages
+
+    @cached_property
+    def pods(self) -> int:
+        """Return the pods of one replica."""
+        return self.data // self.local * self.pipeline // self.stages
+
+    @cached_property
+    def drain(self) -> int:
+        return seconds(self.wish.say("drainTimeout", default="45s"))
+
+    @cached_property
+    def drains_itself(self) -> bool:
+        return not self.custom and self.wish.release in DRAINING
+
+    @cached_property
+    def startup(self) -> int:
+        """Return the seconds until the model must be loaded: 10 minutes, and a second for each 64Mi; or 30 minutes."""
+        size, written = self.wish.model.get("size"), self.say("health", "startupTimeout")
+        if written is not None:
+            return seconds(written)
+        return 1800 if size is None else 600 + amount(size) // (64 * 2**20)
+
+    @cached_property
+    def arrival(self) -> int:
+        """Return the seconds that images and weights may take to arrive: 30 minutes, or a second for each 32Mi."""
+        return max(1800, amount(self.wish.model.get("size", "0")) // (32 * 2**20))
+
+
+def wishes(stack: Mapping[str, Any], index: Iterable[tuple[str, Any, Any]] = ()) -> tuple[Wish, ...]:
+    """Return every service of a stack, each followed by its canary; `index` has what was rendered."""
+    pools = frozenset((space, name) for kind, name, space in index if kind == "InferencePool")
+    return _wishes(json.dumps(stack), pools)
+
+
+@cache
+def _wishes(text: str, pools: frozenset[tuple[str, str]]) -> tuple[Wish, ...]:
+    stack = json.loads(text)
+    return tuple(one for key in stack["services"] for one in Wish(stack, key, pools=pools).variants)

@@ -1,0 +1,111 @@
+"""Every rendered leaf matters: changed, it is noticed by something other than the comparison with the golden."""
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from manifests import validation
+from tests.contracts.invariants import violations
+from tests.support.stacks import SHIPPED, as_rendered, rendered, shipped, tree
+from tests.support.stacks.varied import VARIED
+
+SURVIVORS: dict[str, str] = {}
+"""Leaves whose change nothing notices, by `kind path`, each with the reason why that is right."""
+STACKS = {path.stem: shipped(path) for path in SHIPPED} | VARIED
+MODEL = {"name": "org/m", "source": "s3://bucket/m", "size": "10Gi"}
+BUSY = {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "cpu", "targetPercent": 50}]}}
+OPEN = {"failureMode": "FailOpen", "failOpenReason": "any pod will do", "replicas": 2}
+CERTIFIED = {**OPEN, "tls": {"type": "certificate", "secret": "picker", "caSecret": "picker-ca"}}
+SECRET = {"type": "certificate", "secret": "tried"}
+CLOSED = {"failureMode": "FailClose", "replicas": 1, "tls": {"type": "none"}}
+EXISTING = {"type": "existing", "claimName": "weights"}
+PREFILL = {"prefill": {"replicas": 3, "engine": {"maxNumSeqs": 4}}, "sidecar": {"logLevel": "debug"}, "replicas": 2}
+INHERITING: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "prefill-of-the-defaults": (PREFILL, {}, {"prefill": {"replicas": 2}}),
+    "prefill-of-the-service": ({}, PREFILL, {}),
+    "prefill-of-the-service-alone": (PREFILL, {}, {"prefill": None}),
+    "prefill-of-the-canary-alone": ({}, {}, {"prefill": {}, "sidecar": {"enginePort": 8300}}),
+    "a-number-of-its-own": ({}, BUSY | {"prefill": BUSY}, {}),
+    "a-picker-that-is-passed-over": ({"endpointPicker": CERTIFIED}, {}, {"endpointPicker": {"replicas": 3}}),
+    "a-picker-in-plain-text": ({}, {"endpointPicker": CERTIFIED}, {"endpointPicker": CLOSED}),
+    "a-picker-of-another-secret": ({}, {"endpointPicker": CERTIFIED}, {"endpointPicker": {"tls": SECRET}}),
+    "the-same-claim": ({}, {"storage": {"type": "dedicated"}}, {"labels": {"tried": "yes"}}),
+    "another-folder": ({}, {"storage": EXISTING}, {"model": {"source": "s3://bucket/n"}}),
+    "another-folder-above": ({}, {"storage": EXISTING}, {"model": {"source": "hf://o/n"}, "storage": {"subPath": "n"}}),
+    "a-claim-beside-pods-that-fetch": ({}, {}, {"storage": {"type": "dedicated"}}),
+    "pods-that-fetch-beside-a-claim": ({}, {"storage": {"type": "dedicated"}}, {"storage": {"type": "ephemeral"}}),
+    "weights-that-stay": ({}, {"storage": {"type": "dedicated"}}, {"model": {"source": "pvc://weights/n"}}),
+}
+"""Defaults, a service and its canary, of which each inherits from those before."""
+_CHECKED = ("metadata", "spec", "rules", "data", "selector", "subjects", "roleRef")
+
+Path = tuple[str | int, ...]
+
+
+@pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
+def test_what_is_rendered_is_right(stack):
+    objects = rendered(stack)
+    validation.check(map(as_rendered, objects))
+    assert list(violations(stack, objects)) == []
+
+
+@pytest.mark.parametrize(("defaults", "service", "canary"), INHERITING.values(), ids=INHERITING)
+def test_what_is_rendered_of_what_is_inherited_is_right(defaults, service, canary):
+    stack = tree(qwen={"model": MODEL, **service, "canary": {"weight": 7, **canary}}) | {"defaults": defaults}
+    assert list(violations(stack, rendered(stack))) == []
+
+
+@pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
+def test_every_rendered_leaf_matters(stack):
+    objects = json.loads(json.dumps(rendered(stack)))
+    survivors = []
+    for index, one in enumerate(objects):
+        for at in [at for field in _CHECKED if field in one for at in _leaves(one[field], (field,))]:
+            survivors += [
+                f"{one['kind']} {'.'.join(map(str, at))}"
+                for mutated in _mutations(one, at)
+                if not _noticed(stack, [*objects[:index], mutated, *objects[index + 1 :]], mutated)
+            ]
+    assert [survivor for survivor in survivors if survivor not in SURVIVORS] == []
+
+
+def _noticed(stack: dict[str, Any], objects: list[Any], mutated: Any) -> bool:
+    try:
+        validation.check([as_rendered(mutated)])
+    except validation.SchemaError:
+        return True
+    return next(violations(stack, objects), None) is not None
+
+
+def _leaves(value: Any, at: Path) -> Iterator[Path]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    below = [leaf for key, part in inside for leaf in _leaves(part, (*at, key))]
+    yield from below or [at]
+
+
+def _mutations(one: Any, at: Path) -> Iterator[Any]:
+    """Yield the object with the leaf changed, and with the leaf removed."""
+    for change in (_changed, _removed):
+        mutated = parent = copy.copy(one)
+        for part in at[:-1]:
+            parent[part] = copy.copy(parent[part])
+            parent = parent[part]
+        change(parent, at[-1])
+        yield mutated
+
+
+def _changed(parent: Any, key: str | int) -> None:
+    value = parent[key]
+    if isinstance(value, bool):
+        parent[key] = not value
+    elif isinstance(value, int):
+        parent[key] = value + 1
+    else:
+        parent[key] = f"{value}x" if isinstance(value, str) else {"mutated": "x"}
+
+
+def _removed(parent: Any, key: str | int) -> None:
+    del parent[key]

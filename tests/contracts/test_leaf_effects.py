@@ -1,0 +1,311 @@
+"""Every leaf field of the schema has an effect: one edit of it changes objects, outputs, waits, provider or verdict."""
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import planning
+from cli.schema import schema
+from facts import cluster
+from manifests.assembly import objects, render
+from models.load import ROOT, load
+from models.problems import ConfigError
+from planning import outputs, preflight
+from tests.contracts.invariants.trees import over
+from tests.support.stacks import SERVICE
+from tests.support.stacks.varied import VARIED
+
+Place = tuple[str | int, ...]
+"""Where a value stands; `*` is any name of a map that is the user's, `[]` any item of a list."""
+
+CONSTANTS = {
+    "gateway.bodyRouter": "says what stands in front, which allows matches[].model; without it that word is refused",
+    "interceptor.mode": "one way to find the engine exists; the word keeps a file valid when there are more",
+    "prefill.engine.port": "the pool reaches every pod on one port, so it is the service's",
+    "prefill.engine.type": "only vllm hands its cache from one role to the other",
+    "sidecar.tls.prefill": "says what the certificate is for; there is one use, and neither stands without the other",
+}
+"""Fields of which every other value is refused, by the end of their path, each with the reason why that is right."""
+
+TEXTS = [
+    "edited", "7s", "7m", "9h", "77Gi", "170Gi", "100Mi", "7", "0.5", "/edited", "--edited", "edited.example.com",
+    "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3", "tests/contracts/facts/complete.json",
+    "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
+    "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited",
+    "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
+]  # fmt: skip
+NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
+OBJECTS = {
+    "affinity": {"podAffinity": {}},
+    "behavior": {"scaleUp": {"stabilizationWindowSeconds": 7}},
+    "config": {"plugins": [{"type": "queue-scorer"}, {"type": "max-score-picker"}]},
+    "spec": {"type": "edited"},
+    "patch": {"spec": {"minReadySeconds": 7}},
+    "topologySpreadConstraints": {"maxSkew": 7},
+}
+"""What stands where Kubernetes' own shapes are passed through."""
+GROUPS: dict[str, list[dict[str, Any]]] = {
+    "allocation": [
+        {"type": "extended-resource", "resourceName": "nvidia.com/edited"},
+        {"type": "resource-claim", "deviceClassName": "edited"},
+    ],
+    "autoscaling": [
+        {"type": kind, "maxReplicas": 7, "metrics": [{"type": "cpu", "targetPercent": 7}]} for kind in ("hpa", "keda")
+    ],
+    "facts": [{"type": "none"}],
+    "rollout": [{"type": "Recreate"}, {"type": "RollingUpdate", "maxSurge": 7}],
+    "storage": [{"type": "ephemeral"}, {"type": "dedicated"}, {"type": "existing", "claimName": "edited"}],
+    "tls": [{"type": "none"}, {"type": "certificate", "secret": "edited"}],
+    "verify": [
+        {"type": "key", "secret": "edited"},
+        {"type": "keyless", "identity": "edited", "issuer": "https://edited.example.com"},
+    ],
+}
+"""What stands instead of a whole group, whose `type` cannot change alone."""
+
+OF_A_SERVICE = {"name", "namespace", "route", "rewrites", "interceptor"}
+"""What no canary says."""
+FACTS = {"cluster": {"facts": {"type": "file", "path": "tests/contracts/facts/no-pool.json"}}}
+BASES = [stack | FACTS for stack in VARIED.values()]
+
+
+class Group(dict[str, Any]):
+    """A group that may only take the place of one of another type."""
+
+
+def inherited(stack: dict[str, Any]) -> dict[str, Any]:
+    """Return the stack with everything that its service says in `defaults`, but what only a service can say."""
+    service = stack["services"]["qwen"]
+    own = {"canary"} & service.keys()
+    every = {key: value for key, value in service.items() if key not in own}
+    copied = "mirror" in service.get("route", {})
+    others = {key: one for key, one in stack["services"].items() if key != "qwen" and copied}
+    return stack | {
+        "defaults": over(stack.get("defaults", {}), every),
+        "services": {"qwen": {key: service[key] for key in own}, **others},
+    }
+
+
+def tried(stack: dict[str, Any]) -> dict[str, Any]:
+    """Return the stack with everything that its service says in a canary, beside a service that says little."""
+    service = stack["services"]["qwen"]
+    if "canary" in service:
+        return stack
+    cache = stack.get("caches", {}).get(service.get("storage", {}).get("cache"), SERVICE["model"])
+    model = {"name": "org/m", "source": cache["source"], **service["model"]}
+    canary = {key: value for key, value in service.items() if key not in OF_A_SERVICE}
+    little = {"model": {"name": model["name"], "source": "hf://org/little"}, "accelerator": "nvidia"}
+    beside = {"weight": 0, "headers": {"x-canary": "always"}, **canary, "model": model}
+    whole = {key: value for key, value in stack.items() if key != "interceptor"}
+    return whole | {"services": {"qwen": {**little, "canary": beside}}}
+
+
+DEFAULTED = [inherited(base) for base in BASES]
+TRIED = [tried(base) for base in BASES]
+
+
+@cache
+def effect(text: str) -> str:
+    """Return everything that a stack decides. Raises `ConfigError` where it is none."""
+    loaded = load(json.loads(text))
+    plan = planning.plan(loaded)
+    everything = list(objects(render(plan)))
+    facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
+    needed = [one.api for one in everything]
+    verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
+    provider = (loaded.stack.cluster.name, loaded.stack.cluster.context)
+    manifests = [(one.manifest, one.wait, one.replace, one.retain, one.protect) for one in everything]
+    return json.dumps([manifests, outputs.stack(plan, facts.digest(needed)), provider, str(verdict)])
+
+
+def outcome(stack: dict[str, Any]) -> str | None:
+    """Return what a stack decides; nothing where it is refused."""
+    try:
+        return effect(json.dumps(stack))
+    except ConfigError:
+        return None
+
+
+def leaves(node: dict[str, Any], definitions: dict[str, Any], at: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Walk the schema to its leaves."""
+    if "$ref" in node:
+        refused = {name for name, one in node.get("properties", {}).items() if one is False}
+        node = definitions[node["$ref"].rpartition("/")[2]]
+        if refused:
+            node = node | {"properties": {key: one for key, one in node["properties"].items() if key not in refused}}
+    variants = [one for one in node.get("oneOf", node.get("anyOf", ())) if one.get("type") != "null"]
+    if variants:
+        for one in variants:
+            yield from leaves(one, definitions, at)
+    elif "properties" in node:
+        for name, field in node["properties"].items():
+            yield from leaves(field, definitions, (*at, name))
+    elif "patternProperties" in node:
+        (field,) = node["patternProperties"].values()
+        yield from leaves(field, definitions, (*at, "*"))
+    elif node.get("type") == "array":
+        yield from leaves(node["items"], definitions, (*at, "[]"))
+    else:
+        yield at, node
+
+
+def all_leaves() -> dict[str, tuple[Place, list[dict[str, Any]]]]:
+    """Return every leaf by its dotted path; of alternatives that share a field, the schema of each."""
+    whole = schema()
+    found: dict[str, tuple[Place, list[dict[str, Any]]]] = {}
+    for at, node in leaves(whole["properties"]["config"]["properties"][ROOT], whole["$defs"]):
+        found.setdefault(".".join(map(str, at)), (at, []))[1].append(node)
+    return found
+
+
+LEAVES = all_leaves()
+
+
+def candidates(at: Place, node: dict[str, Any]) -> Iterator[Any]:
+    """Yield values that the schema of a leaf allows."""
+    match node.get("type"):
+        case _ if "enum" in node:
+            yield from node["enum"]
+        case "boolean":
+            yield from (True, False)
+        case "integer" | "number":
+            yield from (one for one in NUMBERS if node["type"] == "number" or isinstance(one, int))
+        case "string":
+            yield from (one for one in [*TEXTS, node.get("const")] if one and re.search(node.get("pattern", ""), one))
+        case _:
+            yield OBJECTS[str(at[-1] if at[-1] != "[]" else at[-2])]
+
+
+def edits(stack: dict[str, Any], at: Place, values: list[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield the stack, with the empty groups that the leaf stands in, and the stack with the leaf edited."""
+    for place in places(stack, at):
+        reference, _ = opened(stack, place)
+        for value in values:
+            changed, parent = opened(stack, place)
+            if isinstance(value, Group) and parent.get(place[-1], value)["type"] == value["type"]:
+                continue
+            parent[place[-1]] = value
+            yield reference, changed
+
+
+def places(stack: Any, at: Place, before: Place = ()) -> Iterator[Place]:
+    """Yield where a path leads to in a stack; the last name of a map may be new."""
+    if not at:
+        yield before
+        return
+    part, rest = at[0], at[1:]
+    names: list[str | int] = [part]
+    if part == "*":
+        names = [*(stack or {}), *([] if rest else ["edited"])]
+    elif part == "[]":
+        names = [*range(len(stack or []))]
+    for name in names:
+        inside = stack[name] if isinstance(stack, list) else (stack or {}).get(name)
+        if inside is None or not rest or isinstance(inside, dict | list):
+            yield from places(inside, rest, (*before, name))
+
+
+def opened(stack: dict[str, Any], place: Place) -> tuple[dict[str, Any], Any]:
+    """Return a copy of the stack, with the groups above a place, and the nearest of them."""
+    copied: Any = copy.deepcopy(stack)
+    at = copied
+    for part in place[:-1]:
+        if isinstance(at, dict) and at.get(part) is None:
+            at[part] = {}
+        at = at[part]
+    return copied, at
+
+
+def constant(name: str) -> bool:
+    return any(f".{name}".endswith(f".{end}") for end in CONSTANTS)
+
+
+def attempts(name: str) -> Iterator[tuple[str, str]]:
+    """Yield what the stacks decide before and after every valid edit of a leaf."""
+    at, nodes = LEAVES[name]
+    values = [value for node in nodes for value in candidates(at, node)]
+    if "const" in nodes[0] and at[-1] == "type":
+        at, values = at[:-1], [Group(one) for one in GROUPS[str(at[-2])]]
+    if at[-1] == "[]":
+        at, values = at[:-1], [[value] for value in values]
+    for stack in _moved(at):
+        for reference, changed in edits(stack, at, values):
+            before = outcome(reference)
+            after = None if before is None else outcome(changed)
+            if before is not None and after is not None:
+                yield before, after
+
+
+def _moved(at: Place) -> list[dict[str, Any]]:
+    """Return the stacks with what they say where the leaf is, and first those that say most about it."""
+    moved = DEFAULTED if at[0] == "defaults" else TRIED if at[2:3] == ("canary",) else BASES
+    return sorted(moved, key=lambda stack: reach(stack, at), reverse=True)
+
+
+def reach(stack: Any, at: Place) -> int:
+    """Return how many parts of a path are in a stack."""
+    if not at or not isinstance(stack, dict | list):
+        return 0
+    part, rest = at[0], at[1:]
+    if part in {"*", "[]"}:
+        inside = [*stack.values()] if isinstance(stack, dict) else stack
+    else:
+        inside = [stack[part]] if part in stack else []
+    return max((1 + reach(one, rest) for one in inside), default=0)
+
+
+def test_the_walk_reaches_every_part_of_the_schema():
+    reached = {
+        "release",
+        "gateway.provider",
+        "accelerators.*.allocation.selectors.[]",
+        "services.*.model.secrets.[]",
+        "services.*.model.lora.adapters.*.source",
+        "services.*.labels.*",
+        "services.*.engine.env.*",
+        "services.*.engine.env.*.secretKeyRef.key",
+        "services.*.pod.affinity",
+        "services.*.pod.tolerations.[].key",
+        "services.*.prefill.patch",
+        "services.*.route.matches.[].headers.*",
+        "services.*.route.gateway.bodyRouter",
+        "services.*.rewrites.[].targets.[].weight",
+        "services.*.canary.objectives.*.priority",
+        "services.*.canary.weight",
+        "services.*.canary.headers.*",
+        "services.*.canary.prefill.patch",
+        "defaults.prefill.rollout.maxSurge",
+    }
+    assert reached <= LEAVES.keys()
+
+
+@pytest.mark.parametrize("stack", [*BASES, *DEFAULTED, *TRIED])
+def test_the_edited_stacks_are_valid(stack):
+    effect(json.dumps(stack))
+
+
+@pytest.mark.parametrize("name", [name for name in LEAVES if not constant(name)])
+def test_a_leaf_field_has_an_effect(name):
+    valid = False
+    for before, after in attempts(name):
+        if before != after:
+            return
+        valid = True
+    assert valid, "no candidate value is valid; add one to TEXTS, NUMBERS or OBJECTS, or a base that has its group"
+    pytest.fail("no valid edit of this field changes anything; remove the field")
+
+
+@pytest.mark.parametrize("name", [name for name in LEAVES if constant(name)])
+def test_a_constant_takes_no_other_value(name):
+    assert {before == after for before, after in attempts(name)} <= {True}
+
+
+@pytest.mark.parametrize("end", CONSTANTS)
+def test_a_constant_is_a_field(end):
+    assert any(f".{name}".endswith(f".{end}") for name in LEAVES)

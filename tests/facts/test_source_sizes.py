@@ -1,0 +1,130 @@
+"""Which sources are asked for sizes, within what time, and what their answers do to a stack."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import planning
+from facts.source_sizes import asked, sizes
+from manifests.assembly import objects, render
+from models.load import load
+from models.problems import ConfigError
+from planning.ground.cluster_facts import Unknown
+from planning.weights.sizes import Unusable, Wanted, questions
+from tests.support.traffic.weight_servers import ANSWERS_SOON, ask, s3_error, serve
+
+
+@pytest.mark.parametrize("source", ["s3://models/llama", "kit://{host}/org/kit:v1"])
+def test_a_closed_port_is_unknown(source):
+    one = serve()
+    one.shutdown()
+    one.server_close()
+    found = ask(Wanted(source.format(host=one.host), endpoint=one.url, insecure=True))
+    assert isinstance(found, Unknown)
+    assert "could not be reached or read" in found.reason
+
+
+@pytest.mark.parametrize("source", ["s3://models/llama", "kit://{host}/org/kit:v1"])
+def test_a_silent_server_is_unknown_after_the_deadline(server, source):
+    server.hang = threading.Event()
+    silent = Wanted(source.format(host=server.host), endpoint=server.url, insecure=True)
+    assert ask(silent, deadline=0.3) == silent.unchecked("there was no answer within 0.3 seconds")
+
+
+def test_sources_are_asked_at_the_same_time(server):
+    """One server waits until the other is asked."""
+    other, server.hang = serve(), threading.Event()
+    other.answer = lambda *_: server.hang.set() or (503, {}, b"")
+    wanted = [Wanted(f"kit://{one.host}/org/kit:v1", insecure=True) for one in (server, other)]
+    absent, failing = sizes(wanted, ANSWERS_SOON).values()
+    assert isinstance(absent, Unusable)
+    assert isinstance(failing, Unknown)
+    other.shutdown()
+    other.server_close()
+
+
+def test_a_source_is_asked_once_however_often_it_is_wanted(server):
+    server.answer = lambda *_: (403, {}, s3_error("AccessDenied"))
+    one = Wanted("s3://models/llama", endpoint=server.url)
+    assert list(sizes([one, Wanted("s3://models/llama", endpoint=server.url), one], ANSWERS_SOON)) == [one]
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("source", ["hf://org/name", "pvc://claim/path", "image://registry.example/image:v1"])
+def test_other_sources_are_not_asked(source):
+    wanted = Wanted(source)
+    assert ask(wanted) == wanted.unchecked("only s3:// and kit:// are asked")
+
+
+def test_clients_are_imported_by_the_first_question_only():
+    code = (
+        "import sys, facts.source_sizes; print([one for one in ('boto3', 'botocore', 'urllib3') if one in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def claiming(moto, bucket, prefix, **storage):
+    """Return a stack whose cache and whose dedicated claim hold weights of sizes that nobody wrote."""
+    source = f"s3://{bucket}/{prefix}"
+    cache = {"source": source, "fill": {"endpoint": moto, "region": "us-east-1"}}
+    model = {"name": "org/model", "source": source, "endpoint": moto, "region": "us-east-1"}
+    services = {
+        "own": {"model": model, "accelerator": "nvidia", "storage": {"type": "dedicated", **storage}},
+        "lent": {
+            "model": {"name": "org/m"},
+            "accelerator": "nvidia",
+            "storage": {"type": "shared", "cache": "weights"},
+        },
+    }
+    return {"namespace": "models", "services": services, "caches": {"weights": cache}}
+
+
+def known(stack):
+    return asked(load(stack), ANSWERS_SOON)
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_claim_is_as_large_as_its_source_says(moto, bucket):
+    loaded, warnings = known(claiming(moto, bucket, "llama-70b"))
+    assert warnings == []
+    assert loaded.stack.caches["weights"].size == "50000"
+    assert {key: service.model.size for key, service in loaded.stack.services.items()} == {
+        "own": "50000",
+        "lent": "50000",
+    }
+    claims = [
+        one.manifest["spec"]["resources"]["requests"]["storage"]
+        for one in objects(render(planning.plan(loaded)))
+        if one.manifest["kind"] == "PersistentVolumeClaim"
+    ]
+    assert claims == ["1Gi", "1Gi"]
+
+
+@pytest.mark.usefixtures("credentials")
+def test_an_empty_prefix_is_a_mistake_of_each_that_claims_it(moto, bucket):
+    loaded, _ = known(claiming(moto, bucket, "hollow"))
+    with pytest.raises(ConfigError) as error:
+        planning.plan(loaded)
+    told = [problem.path for problem in error.value.problems]
+    assert "caches.weights.source" in told
+    assert "services.own.model.source" in told
+    assert "0" not in str(error.value).replace("127.0.0.1", "")
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_written_size_asks_nobody(moto, bucket):
+    stack = claiming(moto, bucket, "llama", size="5Gi")
+    stack["caches"]["weights"]["size"] = "4Gi"
+    assert questions(load(stack).stack) == {}
+
+
+@pytest.mark.usefixtures("credentials")
+def test_what_is_packed_or_unknown_warns_and_has_to_be_written(moto, bucket):
+    for stack in (claiming(moto, bucket, "packed"), claiming("http://127.0.0.1:9", bucket, "llama")):
+        loaded, warnings = known(stack)
+        assert len(warnings) == 2
+        assert all(warning.startswith(("caches.weights: ", "services.own.model: ")) for warning in warnings)
+        with pytest.raises(ConfigError, match=r"size: is missing and was not told by s3://"):
+            planning.plan(loaded)

@@ -1,5 +1,0 @@
-"""Every deviation, in the order in which they are undone."""
-
-from tests.fidelity import common, picker, serving
-
-DEVIATIONS = [*common.DEVIATIONS, *serving.DEVIATIONS, *picker.DEVIATIONS, *common.LAST]

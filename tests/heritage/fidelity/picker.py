@@ -1,0 +1,255 @@
+"""Deviations of the endpoint picker, its rights, its pool, and the objects that route to it or scrape it."""
+
+import hashlib
+from typing import Any
+
+from tests.heritage.fidelity.deviation import container, deviation, drop, drop_arguments, named, pod
+
+PICKER = "Deployment EPP"
+_EPP = "*/containers/epp"
+
+
+def _file(theirs: Any) -> str:
+    """Return the name of the configuration: one for two roles, another for one."""
+    (service,) = theirs.tree["services"].values()
+    return "pd-config.yaml" if "prefill" in service else "default-plugins.yaml"
+
+
+@deviation(
+    "3.12 names", "ConfigMap EPP", PICKER,
+    about=(
+        "/metadata/name", "/data/*", "*/volumes/config/*", "*/volumes/epp-config/*", "*/volumeMounts/config/*",
+        "*/volumeMounts/epp-config/*", "*/args/--config-file=*",
+    ),
+)  # fmt: skip
+def configuration_names(one: Any, theirs: Any) -> None:
+    """Call ConfigMap, file and volume as they do."""
+    file = _file(theirs)
+    if one["kind"] == "ConfigMap":
+        one["metadata"]["name"] += "-config"
+        one["data"][file] = one["data"].pop("config.yaml")
+        return
+    volume = named(pod(one)["volumes"], "config")
+    volume["name"] = named(container(one)["volumeMounts"], "config")["name"] = "epp-config"
+    volume["configMap"]["name"] += "-config"
+    container(one)["args"] = [word.replace("config.yaml", file) for word in container(one)["args"]]
+
+
+@deviation("3.13 checksum", PICKER, about="*/annotations/checksum/config")
+def checksum(one: Any, theirs: Any) -> None:
+    """Count the file's name in."""
+    text = theirs.configuration
+    annotations = one["spec"]["template"]["metadata"]["annotations"]
+    if annotations["checksum/config"] == hashlib.sha256(text.encode()).hexdigest():
+        annotations["checksum/config"] = hashlib.sha256(f"{_file(theirs)}{text}".encode()).hexdigest()
+
+
+@deviation("E5 optional configuration", PICKER, about="*/configMap/optional")
+def optional(one: Any, _: Any) -> None:
+    pod(one)["volumes"][0]["configMap"]["optional"] = True
+
+
+@deviation("E2 replacing", PICKER, about="/spec/strategy/*")
+def replacing(one: Any, _: Any) -> None:
+    one["spec"]["strategy"] = {"type": "Recreate"}
+
+
+@deviation("E2 reason", "InferencePool", about="/metadata/annotations/*", only=("full",))
+def reason(one: Any, _: Any) -> None:
+    del one["metadata"]["annotations"]["inference-stacks.io/fail-open-reason"]
+
+
+@deviation("S7 profiles", PICKER, about="*/args/--enable-pprof=false")
+def profiles(one: Any, _: Any) -> None:
+    drop_arguments(container(one), "--enable-pprof")
+
+
+@deviation(
+    "3.14 arguments", PICKER,
+    about=(
+        "*/args/--grpc-health-port=*", "*/args/--metrics-port=*", "*/args/--metrics-endpoint-auth=true", "*/args/--v=1",
+        "*/args/--ha-enable-leader-election*",
+    ),
+)  # fmt: skip
+def defaults(one: Any, _: Any) -> None:
+    """Leave out what is the picker's own default, and order the rest as they do."""
+    epp = container(one)
+    drop_arguments(epp, "--grpc-health-port", "--metrics-port", "--metrics-endpoint-auth=true", "--v=1")
+    words = [word.replace("leader-election=true", "leader-election") for word in epp["args"]]
+    last = ("--zap-encoder", "--ha-", "--tracing", "--metrics-endpoint-auth", "--v")
+    epp["args"] = sorted(words, key=lambda word: [index for index, flag in enumerate(last) if word.startswith(flag)])
+
+
+@deviation("A8 flags", PICKER, about="*/args/--a=b", only=("full",))
+def flags(one: Any, _: Any) -> None:
+    """Pass a flag that the picker does not know."""
+    arguments = container(one)["args"]
+    arguments.insert(arguments.index("--v=2"), "--a=b")
+
+
+@deviation("3.14 health", PICKER, about="*/grpc/service", only=("min", "alt"))
+def health(one: Any, _: Any) -> None:
+    for probe in ("readinessProbe", "livenessProbe"):
+        container(one)[probe]["grpc"]["service"] = "inference-extension"
+
+
+@deviation("3.14 pull policy", PICKER, about=f"{_EPP}/imagePullPolicy")
+def pull_policy(one: Any, _: Any) -> None:
+    container(one)["imagePullPolicy"] = "IfNotPresent"
+
+
+@deviation("E4 picker's resources", PICKER, about=f"{_EPP}/resources/*", only=("min", "full"))
+def resources(one: Any, _: Any) -> None:
+    container(one)["resources"] = {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "16Gi"}}
+
+
+@deviation("C1 written defaults", PICKER, "Service EPP", about=("*/fieldRef/apiVersion", "/spec/type"))
+def written_defaults(one: Any, _: Any) -> None:
+    """Leave out what the API server fills in."""
+    if one["kind"] == "Service":
+        del one["spec"]["type"]
+        return
+    for variable in container(one)["env"]:
+        variable.get("valueFrom", {}).get("fieldRef", {}).pop("apiVersion", None)
+
+
+@deviation("3.14 tracing", PICKER, about=f"{_EPP}/env/OTEL_RESOURCE_ATTRIBUTES*", only=("full",))
+def attributes(one: Any, _: Any) -> None:
+    """Say in the environment which pod a trace is of."""
+    own, fields = "OTEL_RESOURCE_ATTRIBUTES", {"NODE_NAME": "spec.nodeName", "POD_NAME": "metadata.name"}
+    said = [
+        {"name": f"{own}_{name}", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": field}}}
+        for name, field in fields.items()
+    ]
+    told = f"k8s.namespace.name=$(NAMESPACE),k8s.node.name=$({own}_NODE_NAME),k8s.pod.name=$({own}_POD_NAME)"
+    found = container(one)["env"]
+    where = [variable["name"] for variable in found].index("OTEL_TRACES_SAMPLER")
+    found[where:where] = [*said, {"name": own, "value": told}]
+
+
+@deviation("3.15 protocol", "Service EPP", about="*/appProtocol")
+def protocol(one: Any, _: Any) -> None:
+    del one["spec"]["ports"][0]["appProtocol"]
+
+
+@deviation("S9 picker's Role", "Role EPP", about=("*/resourceNames/*", "/rules/leases/*"))
+def every_pool(one: Any, _: Any) -> None:
+    """Allow the same of every pool, and everything of every lease."""
+    rules = [{key: value for key, value in rule.items() if key != "resourceNames"} for rule in one["rules"]]
+    leases = [rule for rule in rules if rule["resources"] == ["leases"]]
+    for rule in leases[:1]:
+        own = [verb for each in leases for verb in each["verbs"]]
+        every = ["get", "list", "watch", "create", "update", "patch", "delete"]
+        rule["verbs"] = sorted([*own, "list", "watch", "patch", "delete"], key=every.index)
+    one["rules"] = [rule for rule in rules if rule not in leases[1:]]
+
+
+@deviation("3.17 order", "Role EPP", about=())
+def order(one: Any, _: Any) -> None:
+    """Name pools after objectives, and to watch before to list."""
+    rules = one["rules"]
+    rules[1], rules[2] = rules[2], rules[1]
+    for rule in rules[:3]:
+        rule["verbs"].sort(key=["get", "watch", "list"].index)
+
+
+@deviation(
+    "S4 scraper's token", "Secret *", "ClusterRole *",
+    about=("/metadata/name", "/metadata/annotations/kubernetes.io/service-account.name"),
+)  # fmt: skip
+def token(one: Any, _: Any) -> None:
+    """Take the picker's own identity for the scraper's."""
+    if one["kind"] == "Secret":
+        account = "kubernetes.io/service-account.name"
+        given = one["metadata"]["annotations"]
+        given[account] = given[account].removesuffix("-metrics-reader")
+    else:
+        one["metadata"]["name"] = one["metadata"]["name"].removesuffix("-metrics-reader")
+
+
+@deviation("3.16 name", "Secret *", "ServiceMonitor EPP", about=("/metadata/name", "*/credentials/*"))
+def token_name(one: Any, _: Any) -> None:
+    holder = one["metadata"] if one["kind"] == "Secret" else one["spec"]["endpoints"][0]["authorization"]["credentials"]
+    holder["name"] = holder["name"].replace("-metrics-reader", "-sa-metrics-reader-secret")
+
+
+@deviation("S6 delegation", "ClusterRole *", "ClusterRoleBinding *", about=("/rules/*", "/roleRef/name"))
+def delegation(one: Any, _: Any) -> None:
+    """Let a role of its own say what Kubernetes' role for it says."""
+    if one["kind"] == "ClusterRoleBinding":
+        one["roleRef"]["name"] = one["metadata"]["name"].removeprefix("inference-stacks:").replace(":", "-")
+        return
+    asked = {"authentication.k8s.io": "tokenreviews", "authorization.k8s.io": "subjectaccessreviews"}
+    rules = [{"apiGroups": [group], "resources": [resource], "verbs": ["create"]} for group, resource in asked.items()]
+    one["rules"][:0] = rules
+
+
+@deviation("E8 route", "HTTPRoute", about=("*/matches/*", "*/filters/*"))
+def route(one: Any, theirs: Any) -> None:
+    """Match a header at every path instead of a path of the service's own."""
+    (rule,) = one["spec"]["rules"]
+    del rule["filters"]
+    (match,) = rule["matches"]
+    match["path"]["value"] = "/"
+    match["headers"] = [{"type": "Exact", "name": "OtterScale-Model-Name", "value": theirs.key}]
+
+
+@deviation("3.20 weight", "HTTPRoute", about="*/backendRefs/*/weight")
+def weight(one: Any, _: Any) -> None:
+    del one["spec"]["rules"][0]["backendRefs"][0]["weight"]
+
+
+@deviation("3.20 parent", "HTTPRoute", about="/spec/parentRefs/*", only=("full", "alt"))
+def parent(one: Any, _: Any) -> None:
+    """Leave out of a gateway that was said what is its default."""
+    (gateway,) = one["spec"]["parentRefs"]
+    del gateway["group"], gateway["kind"]
+    if gateway["namespace"] == one["metadata"]["namespace"]:
+        del gateway["namespace"]
+
+
+@deviation("E10 ports of TLS", "DestinationRule EPP", about="/spec/trafficPolicy/*")
+def every_port(one: Any, _: Any) -> None:
+    policy = one["spec"]["trafficPolicy"]
+    (settings,) = policy.pop("portLevelSettings")
+    policy["tls"] = settings["tls"]
+
+
+@deviation("3.21 version", "DestinationRule EPP", about="/apiVersion")
+def istio_version(one: Any, _: Any) -> None:
+    one["apiVersion"] = "networking.istio.io/v1beta1"
+
+
+@deviation("3.22 port behind a sidecar", "PodMonitor decode", about="*/port", only=("full",))
+def scraped_port(one: Any, _: Any) -> None:
+    one["spec"]["podMetricsEndpoints"][0]["port"] = "http"
+
+
+@deviation("A7 certificate", "PodMonitor prefill", about=("*/scheme", "*/tlsConfig/*"), only=("full",))
+def scraped_in_clear(one: Any, _: Any) -> None:
+    endpoint = one["spec"]["podMetricsEndpoints"][0]
+    del endpoint["scheme"], endpoint["tlsConfig"]
+
+
+@deviation("3.23 interval", "ServiceMonitor EPP", about="*/interval", only=("full",))
+def interval(one: Any, _: Any) -> None:
+    one["spec"]["endpoints"][0]["interval"] = "30s"
+
+
+@deviation("3.23 relabeling", "ServiceMonitor EPP", about=("*/path", "*/relabelings/*"), only=("full",))
+def relabeling(one: Any, _: Any) -> None:
+    endpoint = one["spec"]["endpoints"][0]
+    del endpoint["path"], endpoint["relabelings"]
+
+
+@deviation("E7 traces without a collector", PICKER, about="*/env/OTEL_TRACES_SAMPLER_ARG/*", only=("min", "alt"))
+def traced_unasked(one: Any, _: Any) -> None:
+    drop(container(one)["env"], "OTEL_TRACES_SAMPLER_ARG")
+
+
+DEVIATIONS = [
+    configuration_names, checksum, optional, traced_unasked, replacing, reason, profiles, defaults, flags, health,
+    pull_policy, resources, written_defaults, attributes, protocol, every_pool, order, token, token_name, delegation,
+    route, weight,
+    parent, every_port, istio_version, scraped_port, scraped_in_clear, interval, relabeling,
+]  # fmt: skip

@@ -1,0 +1,119 @@
+"""Misuses of the pool, of its API and of the routes to it."""
+
+import copy
+
+import pytest
+import yaml
+
+from manifests import validation
+from planning.ground.cluster_facts import ClusterFacts, Served
+from planning.preflight import kinds
+from planning.releases import channel
+from tests.support.stacks import as_rendered, exactly, find, rendered, tree
+from tests.support.stacks.misuses import every_channel, members, picking, pools
+from tests.support.stacks.otterscale import kind
+from tests.support.stacks.shapes import containers, every_stack, label, told
+
+
+@every_stack
+def test_a_pool_is_of_the_stable_api_and_selects_by_labels(stack):
+    """See upstream pool-1."""
+    for pool in pools(rendered(stack)):
+        assert pool["apiVersion"] == "inference.networking.k8s.io/v1"
+        assert [*pool["spec"]["selector"]] == ["matchLabels"]
+        assert 0 < len(pool["spec"]["selector"]["matchLabels"]) <= 64
+
+
+@every_stack
+def test_no_pool_selects_one_role_alone(stack):
+    """See upstream pool-2."""
+    everything = rendered(stack)
+    for pool in pools(everything):
+        found = {label(one, "llm-d.ai/role") for one in members(everything, pool)}
+        apart = any(one["pluginRef"] == "prefill-filter" for one in _entries(everything, pool))
+        assert found - {None} == ({"decode", "prefill"} if apart else {"decode"})
+
+
+def _entries(everything, pool):
+    name = pool["spec"]["endpointPickerRef"]["name"]
+    config = yaml.safe_load(exactly(everything, "ConfigMap", name)["data"]["config.yaml"])
+    return [one for profile in config["schedulingProfiles"] for one in profile["plugins"]]
+
+
+@every_stack
+def test_a_pool_has_one_port_which_its_pods_listen_on(stack):
+    """See upstream pool-3."""
+    everything = rendered(stack)
+    for pool in pools(everything):
+        (port,) = pool["spec"]["targetPorts"]
+        found = [one for one in members(everything, pool) if label(one, "llm-d.ai/role")]
+        assert found
+        for template in found:
+            assert port["number"] in [
+                each["containerPort"] for one in containers(template) for each in one.get("ports", [])
+            ]
+    (message,) = told(tree(qwen={"targetPorts": [8000, 8001]}))
+    assert message.startswith("services.qwen.targetPorts: unknown key")
+
+
+@every_stack
+def test_every_pool_names_the_service_and_port_of_its_picker(stack):
+    """See upstream pool-4."""
+    everything = rendered(stack)
+    for pool in pools(everything):
+        ref = pool["spec"]["endpointPickerRef"]
+        service = exactly(everything, "Service", ref["name"])
+        assert (ref["group"], ref["kind"]) == ("", "Service")
+        assert service["metadata"]["namespace"] == pool["metadata"]["namespace"]
+        (port,) = [one for one in service["spec"]["ports"] if one["name"] == "grpc-ext-proc"]
+        assert (port["port"], port["appProtocol"]) == (ref["port"]["number"], "kubernetes.io/h2c")
+
+
+def test_a_failure_mode_is_spelt_as_the_pool_takes_it():
+    """See upstream pool-5."""
+    (message,) = told(picking(failureMode="FailClosed"))
+    assert message == (
+        "services.qwen.endpointPicker.failureMode: is not one of FailClose or FailOpen (FailClosed); choose one of them"
+    )
+    pool = find(rendered(tree()), "InferencePool", "qwen")
+    validation.check([as_rendered(pool)])
+    pool = copy.deepcopy(pool)
+    pool["spec"]["endpointPickerRef"]["failureMode"] = "FailClosed"
+    with pytest.raises(validation.SchemaError):
+        validation.check([as_rendered(pool)])
+
+
+def test_requests_go_past_a_picker_only_for_a_reason():
+    """See upstream pool-6."""
+    assert find(rendered(tree()), "InferencePool", "qwen")["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
+    (message,) = told(picking(failureMode="FailOpen"))
+    assert message.startswith("services.qwen.endpointPicker.failOpenReason: is missing")
+
+
+@every_stack
+def test_a_route_names_no_port_of_a_pool(stack):
+    """See upstream pool-7."""
+    for route in kind(rendered(stack), "HTTPRoute"):
+        for ref in (ref for rule in route["spec"]["rules"] for ref in rule["backendRefs"]):
+            assert (ref["group"], ref["kind"]) == ("inference.networking.k8s.io", "InferencePool")
+            assert "port" not in ref
+
+
+def test_a_cluster_with_the_old_pool_alone_is_told():
+    """See upstream pool-8."""
+    needed = {f"{one['apiVersion']}/{one['kind']}" for one in rendered(tree())}
+    pool, old = "inference.networking.k8s.io/v1/InferencePool", "inference.networking.x-k8s.io/v1alpha2/InferencePool"
+    served = ClusterFacts(apis=Served(frozenset(needed - {pool} | {old})))
+    (error,) = kinds(needed, served, "strict").errors
+    assert error.startswith(f"{pool}: the cluster does not serve it; install ")
+
+
+@every_channel
+def test_one_api_group_is_read(release):
+    """See upstream pool-9."""
+    everything = rendered(picking(release, replicas=2))
+    assert not [one["apiVersion"] for one in everything if "x-k8s.io" in one["apiVersion"]]
+    groups = {"llm-d.ai", "inference.networking.x-k8s.io"}
+    rules = find(everything, "Role", "qwen-epp")["rules"]
+    read = {group for rule in rules for group in rule["apiGroups"]} & groups
+    assert read == {channel(release).picker.objectives_group}

@@ -1,0 +1,73 @@
+"""What prefill takes from its service and from the defaults, and how it goes."""
+
+import pytest
+
+from models.layers import INHERITED_BY_PREFILL, effective
+from tests.support.stacks import SERVICE
+from tests.support.stacks.layers import messages, stack
+
+
+def test_prefill_stands_on_its_service():
+    own = {key: {"x": 1} for key in INHERITED_BY_PREFILL}
+    extra = {"replicas": 3, "patch": {"spec": {}}, "autoscaling": {"type": "hpa"}, "model": {}, "labels": {"a": "b"}}
+    tree = {"services": {"a": {**own, **extra, "prefill": {"replicas": 2, "pod": {"y": 2}}}}}
+    assert effective(tree).tree["services"]["a"]["prefill"] == {**own, "pod": {"x": 1, "y": 2}, "replicas": 2}
+
+
+def test_prefill_merges_the_defaults_prefill_between_service_and_its_own_keys():
+    defaults = {"engine": {"port": 1, "args": ["--d=1"]}, "prefill": {"engine": {"port": 2, "args": ["--p"]}}}
+    own = {"engine": {"port": 3}, "prefill": {"engine": {"args": ["--d=2"]}}}
+    found = effective({"defaults": defaults, "services": {"a": own, "b": {}}})
+    prefill = found.tree["services"]["a"]["prefill"]
+    assert prefill["engine"] == {"port": 2, "args": ["--d=2", "--p"]}
+    assert found.tree["services"]["b"]["prefill"]["engine"] == {"port": 2, "args": ["--d=1", "--p"]}
+    at = ("services", "a", "prefill", "engine")
+    assert found.origin.written((*at, "port")) == ("defaults", "prefill", "engine", "port")
+    assert found.origin.written((*at, "args", 0)) == ("services", "a", "prefill", "engine", "args", 0)
+    assert found.origin.written((*at, "args", 1)) == ("defaults", "prefill", "engine", "args", 0)
+
+
+def test_null_removes_what_prefill_inherits_from_defaults_or_service_and_never_fails_in_the_defaults():
+    tree = {
+        "defaults": {"prefill": {"pod": None, "replicas": 2}},
+        "services": {
+            "a": {"pod": {"x": 1}, "prefill": {"replicas": None}},
+            "b": {},
+            "c": {"prefill": {"health": None}},
+        },
+    }
+    found = effective(tree)
+    assert [found.tree["services"][key]["prefill"] for key in "abc"] == [{}, {"replicas": 2}, {"replicas": 2}]
+    assert [one.path for one in found.problems] == ["services.c.prefill.health"]
+
+
+@pytest.mark.parametrize(
+    ("defaults", "own", "expected", "problems"),
+    [
+        ({}, {}, None, []),
+        ({}, {"prefill": {}}, {}, []),
+        ({"prefill": {}}, {}, {}, []),
+        ({"prefill": {}}, {"prefill": None}, None, []),
+        ({}, {"prefill": None}, None, ["services.a.prefill"]),
+        ({"prefill": None}, {}, None, ["defaults.prefill"]),
+        ({"prefill": 1}, {"prefill": {}}, {}, []),
+        ({"prefill": 1}, {}, 1, []),
+        ({"prefill": {}}, {"prefill": True}, True, []),
+    ],
+)
+def test_prefill_is_switched_on_by_its_group_and_off_by_null(defaults, own, expected, problems):
+    found = effective({"defaults": defaults, "services": {"a": own}})
+    assert found.tree["services"]["a"].get("prefill") == expected
+    assert [one.path for one in found.problems] == problems
+
+
+def test_a_mistake_that_prefill_inherits_is_reported_once_where_it_was_written():
+    own = {"health": {"interval": 10}, "prefill": {"pod": {"fsGroup": 0}}}
+    found = messages(stack(defaults={"engine": {"prt": 1}}, a=own))
+    assert sorted(line.partition(":")[0] for line in found) == [
+        "defaults.engine.prt",
+        "services.a.health.interval",
+        "services.a.prefill.pod.fsGroup",
+    ]
+    tree = {"namespace": "models", "services": {"a": {"model": SERVICE["model"], "prefill": {}}}}
+    assert messages(tree) == ["services.a.accelerator: is missing; add it, such as nvidia"]

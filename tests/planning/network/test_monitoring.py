@@ -1,0 +1,429 @@
+"""What is scraped, by whom and as whom; and what GKE's load balancer is told about a pool."""
+
+import copy
+
+import pytest
+
+from manifests import validation
+from manifests.assembly import objects, render
+from planning.ground.cluster_facts import ClusterFacts, Served
+from planning.ground.order import AFTER, Id, Part
+from planning.preflight import kinds
+from tests.support.stacks import as_rendered, find, plain, plan, rendered, tree
+
+OPERATOR = {"type": "prometheus-operator", "labels": {"release": "kube-prometheus-stack"}}
+GOOGLE = {"type": "gmp"}
+MONITORS = {"ServiceMonitor", "PodMonitor", "PodMonitoring"}
+READER = "qwen-epp-metrics-reader"
+CERTIFIED = {"sidecar": {"tls": {"prefill": True, "certificate": "serving"}}}
+MARKS = {"app.kubernetes.io/part-of": "inference-stacks", "app.kubernetes.io/managed-by": "pulumi"}
+
+
+def scraped(metrics, **services):
+    """Return a stack whose services are scraped; one called `qwen` if none is given."""
+    return tree(**services) | {"observability": {"metrics": metrics}}
+
+
+def made(stack, *wanted):
+    """Return kind and name of every object of the kinds, without generations."""
+    return {(one["kind"], plain(one["metadata"]["name"])) for one in rendered(stack) if one["kind"] in wanted}
+
+
+def marks(name, component):
+    return {"app.kubernetes.io/name": name, "app.kubernetes.io/component": component, **MARKS}
+
+
+def test_nothing_is_scraped_unless_it_is_asked_for():
+    """See otterscale 3.22, A2."""
+    assert made(tree(), *MONITORS, "Secret", "ClusterRole") == set()
+    assert rendered(tree()) == rendered(scraped({"type": "none"}))
+
+
+def test_the_operator_finds_the_engines_of_one_role():
+    assert find(rendered(scraped(OPERATOR)), "PodMonitor", "qwen-decode") == {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "metadata": {
+            "name": "qwen-decode",
+            "namespace": "models",
+            "labels": {"release": "kube-prometheus-stack", **marks("qwen", "model-server")},
+        },
+        "spec": {
+            "selector": {
+                "matchLabels": {
+                    "inference-stacks.io/service": "qwen",
+                    "inference-stacks.io/variant": "primary",
+                    "inference-stacks.io/role": "decode",
+                }
+            },
+            "podMetricsEndpoints": [
+                {
+                    "port": "http",
+                    "path": "/metrics",
+                    "interval": "30s",
+                    "relabelings": [
+                        {
+                            "action": "replace",
+                            "sourceLabels": ["__meta_kubernetes_pod_label_app_kubernetes_io_name"],
+                            "targetLabel": "model_service",
+                        }
+                    ],
+                }
+            ],
+        },
+    }
+
+
+def test_the_operator_reads_the_picker_with_a_token_of_its_own():
+    everything = rendered(scraped(OPERATOR))
+    assert find(everything, "ServiceMonitor", "qwen-epp") == {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": {
+            "name": "qwen-epp",
+            "namespace": "models",
+            "labels": {"release": "kube-prometheus-stack", **marks("qwen", "endpoint-picker")},
+        },
+        "spec": {
+            "selector": {
+                "matchLabels": {
+                    "inference-stacks.io/endpoint-picker": "qwen",
+                    "inference-stacks.io/variant": "primary",
+                }
+            },
+            "endpoints": [
+                {
+                    "port": "http-metrics",
+                    "path": "/metrics",
+                    "interval": "30s",
+                    "authorization": {"credentials": {"name": READER, "key": "token"}},
+                    "relabelings": [
+                        {
+                            "action": "replace",
+                            "sourceLabels": ["__meta_kubernetes_service_label_app_kubernetes_io_name"],
+                            "targetLabel": "model_service",
+                        }
+                    ],
+                }
+            ],
+        },
+    }
+    assert find(everything, "Secret", READER) == {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": READER,
+            "namespace": "models",
+            "labels": marks("qwen", "endpoint-picker"),
+            "annotations": {"kubernetes.io/service-account.name": READER},
+        },
+        "type": "kubernetes.io/service-account-token",
+    }
+
+
+def test_who_reads_metrics_may_get_them_and_nothing_else():
+    everything, cluster = rendered(scraped(OPERATOR)), f"inference-stacks:models:{READER}"
+    assert find(everything, "ClusterRole", cluster)["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    held = [
+        (one["kind"], one["roleRef"]["name"])
+        for one in everything
+        if READER in [subject["name"] for subject in one.get("subjects", ())]
+    ]
+    assert held == [("ClusterRoleBinding", cluster)]
+    assert find(everything, "ServiceAccount", READER)["automountServiceAccountToken"] is False
+
+
+def test_google_finds_pods_and_is_let_to_the_token():
+    everything = rendered(scraped(GOOGLE))
+    assert find(everything, "PodMonitoring", "qwen-epp")["spec"] == {
+        "selector": {
+            "matchLabels": {
+                "inference-stacks.io/endpoint-picker": "qwen",
+                "inference-stacks.io/variant": "primary",
+            }
+        },
+        "endpoints": [
+            {
+                "port": "http-metrics",
+                "path": "/metrics",
+                "interval": "30s",
+                "authorization": {"credentials": {"secret": {"name": READER, "key": "token"}}},
+            }
+        ],
+        "targetLabels": {"fromPod": [{"from": "app.kubernetes.io/name", "to": "model_service"}]},
+    }
+    assert find(everything, "PodMonitoring", "qwen-decode")["spec"]["endpoints"] == [
+        {"port": "http", "path": "/metrics", "interval": "30s"}
+    ]
+    assert find(everything, "Role", READER)["rules"] == [
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [READER], "verbs": ["get", "list", "watch"]}
+    ]
+    assert find(everything, "RoleBinding", READER)["subjects"] == [
+        {"kind": "ServiceAccount", "name": "collector", "namespace": "gmp-system"},
+        {"kind": "ServiceAccount", "name": "collector", "namespace": "gke-gmp-system"},
+    ]
+
+
+@pytest.mark.parametrize(("metrics", "kind"), [(OPERATOR, "PodMonitor"), (GOOGLE, "PodMonitoring")])
+def test_each_part_has_a_switch_of_its_own(metrics, kind):
+    """See otterscale 3.22, A2."""
+    every = {("decode", kind, "qwen-decode"), ("prefill", kind, "qwen-prefill")}
+    every |= {("picker", "ServiceMonitor" if kind == "PodMonitor" else kind, "qwen-epp")}
+    for off in ("decode", "prefill", "picker"):
+        stack = scraped(metrics, qwen={"prefill": {}, "metrics": {off: False}})
+        assert made(stack, *MONITORS) == {(of, name) for part, of, name in every if part != off}
+
+
+@pytest.mark.parametrize("metrics", [OPERATOR, GOOGLE])
+@pytest.mark.parametrize("service", [{"endpointPicker": {"metricsAuth": False}}, {"metrics": {"picker": False}}])
+def test_no_token_is_made_that_nobody_shows(metrics, service):
+    everything = rendered(scraped(metrics, qwen=service))
+    assert [one["kind"] for one in everything if "metrics-reader" in one["metadata"]["name"]] == []
+    assert "'authorization'" not in str(everything)
+
+
+def test_with_a_sidecar_in_front_the_engine_itself_is_asked():
+    """The sidecar would pass the question on, and a sidecar that fails would look like an engine that does.
+
+    See otterscale 3.22.
+    """
+    everything = rendered(scraped(OPERATOR, qwen={"prefill": {}}))
+    pod = find(everything, "Deployment", "qwen-decode")["spec"]["template"]["spec"]
+    (port,) = pod["containers"][0]["ports"]
+    (endpoint,) = find(everything, "PodMonitor", "qwen-decode")["spec"]["podMetricsEndpoints"]
+    assert (endpoint["port"], port["containerPort"]) == (port["name"], 8200)
+    assert find(everything, "PodMonitor", "qwen-prefill")["spec"]["podMetricsEndpoints"][0]["port"] == "http"
+
+
+def test_prefill_behind_a_certificate_is_asked_over_tls():
+    stack = scraped(OPERATOR, qwen={"prefill": {}, **CERTIFIED})
+    everything = rendered(stack)
+    (endpoint,) = find(everything, "PodMonitor", "qwen-prefill")["spec"]["podMetricsEndpoints"]
+    assert (endpoint["scheme"], endpoint["tlsConfig"]) == ("https", {"insecureSkipVerify": True})
+    (endpoint,) = find(everything, "PodMonitor", "qwen-decode")["spec"]["podMetricsEndpoints"]
+    assert not {"scheme", "tlsConfig"} & endpoint.keys()
+    everything = rendered(stack | {"observability": {"metrics": GOOGLE}})
+    (endpoint,) = find(everything, "PodMonitoring", "qwen-prefill")["spec"]["endpoints"]
+    assert (endpoint["scheme"], endpoint["tls"]) == ("https", {"insecureSkipVerify": True})
+
+
+def selected(monitor, pod_labels):
+    return monitor["spec"]["selector"]["matchLabels"].items() <= pod_labels.items()
+
+
+def test_of_a_group_only_the_leader_is_asked():
+    spanning = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8, "pipeline": 2}}
+    everything = rendered(scraped(OPERATOR, qwen=spanning))
+    monitor = find(everything, "PodMonitor", "qwen-decode")
+    templates = find(everything, "LeaderWorkerSet", "qwen-decode")["spec"]["leaderWorkerTemplate"]
+    assert selected(monitor, templates["leaderTemplate"]["metadata"]["labels"])
+    assert not selected(monitor, templates["workerTemplate"]["metadata"]["labels"])
+
+
+def test_no_monitor_asks_anothers_pods():
+    """Not of the other role, not of the canary, not of another service, not of another generation."""
+    service = {"prefill": {}, "canary": {"weight": 10}}
+    one = rendered(scraped(OPERATOR, qwen=service, bert=service))
+    other = rendered(scraped(OPERATOR, qwen={**service, "kvCache": {"blockSize": 128}}, bert=service))
+    monitors = [each for each in one if each["kind"] == "PodMonitor"]
+    pods = {
+        each["metadata"]["name"]: each["spec"]["template"]["metadata"]["labels"]
+        for each in [*one, *other]
+        if each["kind"] == "Deployment"
+    }
+    assert len(monitors) == 8
+    assert len(pods) == 18
+    for monitor in monitors:
+        assert [name for name, labels in pods.items() if selected(monitor, labels)] == [monitor["metadata"]["name"]]
+
+
+def test_the_monitor_of_a_picker_finds_one_service():
+    service = {"prefill": {}, "canary": {"weight": 10}}
+    one = rendered(scraped(OPERATOR, qwen=service, bert={}))
+    other = rendered(scraped(OPERATOR, qwen={**service, "kvCache": {"blockSize": 128}}, bert={}))
+    services = {each["metadata"]["name"]: each for each in [*one, *other] if each["kind"] == "Service"}
+    for monitor in (each for each in one if each["kind"] == "ServiceMonitor"):
+        found = [name for name, each in services.items() if selected(monitor, each["metadata"]["labels"])]
+        assert found == [monitor["metadata"]["name"]]
+        (endpoint,) = monitor["spec"]["endpoints"]
+        assert endpoint["port"] in [port["name"] for port in services[found[0]]["spec"]["ports"]]
+
+
+def test_no_two_services_share_a_token_or_what_is_cluster_scoped():
+    """`a-b` in `c` and `b-c` in `a` are different services, however their names are put together."""
+    stack = scraped(OPERATOR, one={"name": "a-b", "namespace": "c"}, two={"name": "b-c", "namespace": "a"}, three={})
+    stack["services"]["three"] |= {"canary": {"weight": 10}}
+    everything = [one for one in rendered(stack) if one["kind"] in {"Secret", "ClusterRole", "ClusterRoleBinding"}]
+    places = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in everything]
+    assert len(set(places)) == len(places) == 4 * 4
+
+
+@pytest.mark.parametrize(
+    ("written", "read"), [("30s", "30s"), ("1m30s", "90s"), ("30s1m", "90s"), ("1500ms", "1500ms"), ("1h", "3600s")]
+)
+def test_an_interval_is_written_as_prometheus_reads_it(written, read):
+    """See otterscale 3.23."""
+    everything = rendered(scraped(OPERATOR, qwen={"metrics": {"interval": written}}))
+    validation.check(map(as_rendered, everything))
+    for kind, name, part in (("PodMonitor", "decode", "podMetricsEndpoints"), ("ServiceMonitor", "epp", "endpoints")):
+        assert find(everything, kind, f"qwen-{name}")["spec"][part][0]["interval"] == read
+
+
+def test_the_path_is_the_engines_alone():
+    everything = rendered(scraped(OPERATOR, qwen={"metrics": {"path": "/stats"}}))
+    assert find(everything, "PodMonitor", "qwen-decode")["spec"]["podMetricsEndpoints"][0]["path"] == "/stats"
+    assert find(everything, "ServiceMonitor", "qwen-epp")["spec"]["endpoints"][0]["path"] == "/metrics"
+
+
+def test_a_canary_is_scraped_as_its_service_unless_it_says_otherwise():
+    service = {"metrics": {"interval": "10s"}, "canary": {"weight": 10, "metrics": {"picker": False}}}
+    everything = rendered(scraped(OPERATOR, qwen=service))
+    endpoint = find(everything, "PodMonitor", "qwen-canary-decode")["spec"]["podMetricsEndpoints"][0]
+    assert endpoint["interval"] == "10s"
+    assert made(scraped(OPERATOR, qwen=service), "ServiceMonitor") == {("ServiceMonitor", "qwen-epp")}
+
+
+def test_what_is_scraped_makes_no_canary_another_model():
+    """Nor does it change the pods: a monitor that comes or goes rolls nothing."""
+    alone = {"canary": {"weight": 10, "metrics": {"decode": False}}}
+    (service,) = plan(scraped(OPERATOR, qwen=alone)).services
+    assert "canary: it differs in nothing that its pods run" in service.warnings
+    without, scraping = rendered(tree(qwen={"prefill": {}})), rendered(scraped(OPERATOR, qwen={"prefill": {}}))
+    added = [one for one in scraping if one not in without]
+    assert [one for one in without if one not in scraping] == []
+    assert {one["kind"] for one in added} == {
+        *("PodMonitor", "ServiceMonitor", "ServiceAccount", "Secret", "ClusterRole", "ClusterRoleBinding")
+    }
+
+
+def test_monitors_come_after_what_they_ask_and_no_route_waits_for_them():
+    order = {one.id: one.after for one in objects(render(plan(scraped(GOOGLE, qwen={"prefill": {}}))))}
+    assert order[Id("qwen", Part.DECODE_MONITOR)] == (Id("qwen", Part.DECODE),)
+    assert order[Id("qwen", Part.PREFILL_MONITOR)] == (Id("qwen", Part.PREFILL),)
+    before = {one.part for one in order[Id("qwen", Part.PICKER_MONITOR)]}
+    assert before == set(AFTER[Part.PICKER_MONITOR])
+    assert order[Id("qwen", Part.METRICS_READER_TOKEN)] == (Id("qwen", Part.METRICS_READER),)
+    assert not [one for one in order[Id("qwen", Part.ROUTE)] if "monitor" in one.part]
+
+
+def behind_gke(**services):
+    stack = tree(**services)
+    stack["gateway"]["provider"] = "gke"
+    return stack
+
+
+def test_gke_is_told_when_a_pod_is_healthy_and_how_long_an_answer_may_take():
+    everything = rendered(behind_gke())
+    target = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "qwen"}
+    assert find(everything, "HealthCheckPolicy", "qwen") == {
+        "apiVersion": "networking.gke.io/v1",
+        "kind": "HealthCheckPolicy",
+        "metadata": {"name": "qwen", "namespace": "models", "labels": marks("qwen", "endpoint-picker")},
+        "spec": {
+            "default": {
+                "checkIntervalSec": 2,
+                "timeoutSec": 2,
+                "config": {"type": "HTTP", "httpHealthCheck": {"requestPath": "/health", "port": 8000}},
+            },
+            "targetRef": target,
+        },
+    }
+    policy = find(everything, "GCPBackendPolicy", "qwen")
+    assert policy["spec"] == {"default": {"timeoutSec": 300, "logging": {"enabled": True}}, "targetRef": target}
+    assert made(behind_gke(), "DestinationRule") == set()
+
+
+def test_gke_asks_where_the_pool_leads_and_where_a_pod_says_that_it_lives():
+    service = {"engine": {"port": 9000}, "health": {"livenessPath": "/live"}, "drainTimeout": "10m"}
+    everything = rendered(behind_gke(qwen=service))
+    default = find(everything, "HealthCheckPolicy", "qwen")["spec"]["default"]
+    assert default["config"]["httpHealthCheck"] == {"requestPath": "/live", "port": 9000}
+    assert find(everything, "GCPBackendPolicy", "qwen")["spec"]["default"]["timeoutSec"] == 600
+
+
+def test_every_pool_has_its_policies_and_requests_come_after_them():
+    service = {"prefill": {}, "canary": {"weight": 10}}
+    everything = list(objects(render(plan(behind_gke(qwen=service)))))
+    pools = {one.manifest["metadata"]["name"] for one in everything if one.id.part is Part.POOL}
+    for part in (Part.HEALTH_CHECK_POLICY, Part.BACKEND_POLICY):
+        policies = [one for one in everything if one.id.part is part]
+        assert {one.manifest["spec"]["targetRef"]["name"] for one in policies} == pools
+        assert {one.manifest["metadata"]["name"] for one in policies} == pools
+    (route,) = [one for one in everything if one.id.part is Part.ROUTE]
+    assert {Id(owner, Part.BACKEND_POLICY) for owner in ("qwen", "qwen.canary")} <= set(route.after)
+
+
+@pytest.mark.parametrize("provider", ["istio", "agentgateway", "none", None])
+def test_no_other_gateway_gets_gkes_policies(provider):
+    stack = tree()
+    if provider is None:
+        del stack["gateway"]
+    else:
+        stack["gateway"]["provider"] = provider
+    assert made(stack, "HealthCheckPolicy", "GCPBackendPolicy") == set()
+
+
+STACKS = {"operator": scraped(OPERATOR), "google": scraped(GOOGLE), "gke": behind_gke()}
+CUSTOM = [
+    ("operator", "PodMonitor", "qwen-decode", ["podMetricsEndpoints", 0]),
+    ("operator", "PodMonitor", "qwen-decode", ["podMetricsEndpoints", 0, "relabelings", 0]),
+    ("operator", "ServiceMonitor", "qwen-epp", ["endpoints", 0, "authorization", "credentials"]),
+    ("operator", "ServiceMonitor", "qwen-epp", ["selector"]),
+    ("google", "PodMonitoring", "qwen-epp", ["endpoints", 0, "authorization", "credentials", "secret"]),
+    ("google", "PodMonitoring", "qwen-epp", ["targetLabels", "fromPod", 0]),
+    ("gke", "HealthCheckPolicy", "qwen", ["default", "config", "httpHealthCheck"]),
+    ("gke", "GCPBackendPolicy", "qwen", ["default", "logging"]),
+    ("gke", "GCPBackendPolicy", "qwen", ["targetRef"]),
+]
+
+
+@pytest.mark.parametrize(("stack", "kind", "name", "path"), CUSTOM)
+def test_a_misspelt_field_never_reaches_a_server_that_would_drop_it(stack, kind, name, path):
+    one = copy.deepcopy(find(rendered(STACKS[stack]), kind, name))
+    validation.check([as_rendered(one)])
+    inside = one["spec"]
+    for part in path:
+        inside = inside[part]
+    inside["misspelt"] = "x"
+    with pytest.raises(validation.SchemaError, match="misspelt"):
+        validation.check([as_rendered(one)])
+
+
+@pytest.mark.parametrize(
+    ("stack", "path", "value"),
+    [
+        ("google", ["endpoints"], []),
+        ("google", ["endpoints", 0, "interval"], "soon"),
+        ("google", ["endpoints", 0, "scheme"], "HTTPS"),
+        ("google", ["targetLabels", "fromPod", 0, "to"], "namespace"),
+        ("gke", ["default", "checkIntervalSec"], 301),
+        ("gke", ["default", "config", "type"], "HTTPS"),
+        ("gke", ["default", "config", "httpHealthCheck", "requestPath"], "health"),
+        ("gke", ["targetRef", "group"], "no group"),
+    ],
+)
+def test_what_google_would_refuse_is_refused_before(stack, path, value):
+    kind, name = ("PodMonitoring", "qwen-epp") if stack == "google" else ("HealthCheckPolicy", "qwen")
+    one = copy.deepcopy(find(rendered(STACKS[stack]), kind, name))
+    inside = one["spec"]
+    for part in path[:-1]:
+        inside = inside[part]
+    inside[path[-1]] = value
+    with pytest.raises(validation.SchemaError):
+        validation.check([as_rendered(one)])
+
+
+@pytest.mark.parametrize(
+    ("stack", "told"),
+    [
+        ("operator", "install Prometheus operator v0.85.0: kubectl apply"),
+        ("google", "install Managed Service for Prometheus, in GKE 1.28.15-gke.2475000: gcloud container clusters"),
+        ("gke", "install Gateway API, in GKE 1.34.0-gke.1626000: gcloud container clusters update"),
+    ],
+)
+def test_a_cluster_without_the_kinds_is_an_error_that_says_how_to_get_them(stack, told):
+    needed = {f"{one['apiVersion']}/{one['kind']}" for one in rendered(STACKS[stack])}
+    own = {one for one in needed if one.partition("/")[0].startswith(("monitoring.", "networking.gke."))}
+    errors = kinds(needed, ClusterFacts(apis=Served(frozenset(needed - own))), "strict").errors
+    assert len(errors) == len(own) > 0
+    assert all(told in error for error in errors)

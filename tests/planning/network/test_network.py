@@ -1,0 +1,265 @@
+"""NetworkPolicies as they are decided and written; what they let through is judged in `tests.real.test_network`."""
+
+import pytest
+
+from manifests.assembly import objects, render
+from models.load import load
+from models.problems import ConfigError
+from planning.ground.flows import Addresses, Edge, Pods, Port, asking, policy, tcp
+from planning.ground.order import Part
+from tests.support.stacks import find, plan, rendered, tree
+from tests.support.stacks.varied import PROMETHEUS
+from tests.support.traffic.flows import policies
+
+PODS = Pods("models", {"app": "one"})
+OUTSIDE = Addresses(("0.0.0.0/0", "::/0"))
+KEPT = {"model": {"name": "org/m", "source": "s3://bucket/m", "size": "1Gi"}, "storage": {"type": "dedicated"}}
+SPANNING = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8, "pipeline": 2}, "prefill": {}}
+
+
+def guarded(wish=None, **services):
+    return tree(**services) | {"networkPolicies": wish or {}}
+
+
+def written(stack, name):
+    return find(policies(rendered(stack)), "NetworkPolicy", name)
+
+
+def ports(stack, name, direction):
+    return [one["ports"] for one in written(stack, name)["spec"].get(direction, [])]
+
+
+def ends(url, wish=None, domain="cluster.local"):
+    stack = guarded(wish) | {"cluster": {"domain": domain}}
+    return [(edge.target, edge.ports) for edge in asking(PODS, [url], load(stack).stack)]
+
+
+def test_without_the_word_there_is_no_policy():
+    assert policies(rendered(tree(qwen={**KEPT, "prefill": {}, "canary": {"weight": 1}}))) == []
+
+
+def test_every_kind_of_pods_has_a_policy_named_as_it_is():
+    stack = guarded(qwen={**SPANNING, **KEPT, "canary": {"weight": 1}})
+    stack["caches"] = {"m": {"source": "hf://org/m", "size": "1Gi"}}
+    everything = rendered(stack)
+    named = {(one["metadata"]["namespace"], one["metadata"]["name"]) for one in policies(everything)}
+    expected = set()
+    for one in everything:
+        metadata = one["metadata"]
+        if one["kind"] in {"Deployment", "LeaderWorkerSet", "Job"}:
+            expected.add((metadata["namespace"], metadata["name"]))
+        if one["kind"] == "LeaderWorkerSet":
+            expected.add((metadata["namespace"], f"{metadata['name']}-worker"))
+    assert named == expected
+
+
+def test_a_policy_lies_in_the_namespace_of_its_pods():
+    stack = guarded(qwen={}, bert={"namespace": "other", **KEPT})
+    found = {one["metadata"]["name"]: one["metadata"]["namespace"] for one in policies(rendered(stack))}
+    assert {found[name] for name in found if name.startswith("bert")} == {"other"}
+    assert {found[name] for name in found if name.startswith("qwen")} == {"models"}
+
+
+def test_both_directions_are_closed_where_nothing_is_open():
+    job = written(guarded(qwen=KEPT), "qwen-weights")
+    assert job["spec"]["policyTypes"] == ["Ingress", "Egress"]
+    assert "ingress" not in job["spec"]
+
+
+def test_no_rule_is_about_all_ports_of_all_protocols():
+    stack = guarded(qwen={**SPANNING, "endpointPicker": {"preset": "precise-prefix-cache"}}, bert=KEPT)
+    for one in policies(rendered(stack)):
+        rules = [*one["spec"].get("ingress", []), *one["spec"].get("egress", [])]
+        assert all(rule["ports"] and all("protocol" in port for port in rule["ports"]) for rule in rules)
+
+
+def test_a_rule_for_all_ports_is_between_pods_of_one_service():
+    for one in policies(rendered(guarded(qwen=SPANNING))):
+        spec = one["spec"]
+        for rule in [*spec.get("ingress", []), *spec["egress"]]:
+            if any("port" not in port for port in rule["ports"]):
+                (peer,) = rule.get("from") or rule["to"]
+                assert set(peer) == {"podSelector"}
+                assert "qwen" in peer["podSelector"]["matchLabels"].values()
+
+
+def test_the_gateway_is_named_in_one_peer():
+    decode = written(guarded({"gatewayPods": {"app": "gateway"}}), "qwen-decode")
+    assert decode["spec"]["ingress"][0]["from"] == [
+        {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "gateways"}},
+            "podSelector": {"matchLabels": {"app": "gateway"}},
+        }
+    ]
+
+
+def askers(stack, name):
+    """Return the namespaces that a policy lets in, without the one it lies in."""
+    peers = [peer for rule in written(stack, name)["spec"]["ingress"] for peer in rule["from"]]
+    found = (peer.get("namespaceSelector", {}).get("matchLabels", {}) for peer in peers)
+    return {labels["kubernetes.io/metadata.name"] for labels in found if labels}
+
+
+def test_a_service_with_a_gateway_of_its_own_lets_in_no_other():
+    gateway = {"name": "other", "namespace": "edge", "provider": "istio"}
+    stack = guarded(qwen={"route": {"gateway": gateway}}, bert={})
+    for pods in ("decode", "epp"):
+        assert askers(stack, f"qwen-{pods}") == {"edge"}
+        assert askers(stack, f"bert-{pods}") == {"gateways"}
+
+
+def test_the_gateway_that_copies_requests_to_a_service_reaches_its_pods_and_not_its_picker():
+    gateway = {"name": "other", "namespace": "edge", "provider": "istio"}
+    stack = guarded(qwen={"route": {"gateway": gateway, "mirror": {"service": "bert"}}}, bert={})
+    assert askers(stack, "bert-decode") == {"edge", "gateways"}
+    assert askers(stack, "bert-epp") == {"gateways"}
+    assert askers(stack, "qwen-decode") == {"edge"}
+
+
+def test_the_policy_of_a_job_finds_the_pods_of_a_job_that_was_there_before():
+    stack = guarded(qwen=KEPT)
+    without = {key: value for key, value in stack.items() if key != "networkPolicies"}
+    assert find(rendered(stack), "Job", "qwen-weights") == find(rendered(without), "Job", "qwen-weights")
+    name = find(rendered(stack), "Job", "qwen-weights")["metadata"]["name"]
+    assert written(stack, "qwen-weights")["spec"]["podSelector"] == {
+        "matchLabels": {"batch.kubernetes.io/job-name": name}
+    }
+
+
+def test_policies_change_nothing_else():
+    service = {**SPANNING, **KEPT, "canary": {"weight": 1}}
+    others = [one for one in rendered(guarded(qwen=service)) if one["kind"] != "NetworkPolicy"]
+    assert others == rendered(tree(qwen=service))
+
+
+@pytest.mark.parametrize(
+    ("pods", "before"),
+    [
+        (Part.DECODE, {Part.DECODE_NETWORK_POLICY, Part.DECODE_WORKER_NETWORK_POLICY}),
+        (Part.PREFILL, {Part.PREFILL_NETWORK_POLICY, Part.PREFILL_WORKER_NETWORK_POLICY}),
+        (Part.PICKER, {Part.PICKER_NETWORK_POLICY}),
+        (Part.FILL, {Part.FILL_NETWORK_POLICY}),
+    ],
+)
+def test_a_policy_is_registered_before_the_pods_that_it_is_about(pods, before):
+    everything = list(objects(render(plan(guarded(qwen={**SPANNING, **KEPT, "canary": {"weight": 1}})))))
+    for one in everything:
+        if one.id.part is pods:
+            assert before <= {earlier.part for earlier in one.after if earlier.owner == one.id.owner}
+            earlier = everything[: everything.index(one)]
+            assert before <= {other.id.part for other in earlier if other.id.owner == one.id.owner}
+
+
+def test_a_canary_that_serves_its_services_claim_has_no_policy_for_a_job_that_is_not_its():
+    found = policies(rendered(guarded(qwen={**KEPT, "canary": {"weight": 1}})))
+    assert len([one for one in found if "weights" in one["metadata"]["name"]]) == 1
+
+
+def test_logical_names_of_policies_are_kept_through_generations():
+    service = {**SPANNING, **KEPT}
+
+    def suffixes(image):
+        everything = objects(render(plan(guarded(qwen={**service, "engine": {"image": image}}))))
+        return {one.suffix for one in everything if one.manifest["kind"] == "NetworkPolicy"}
+
+    one, other = suffixes("registry.example/engine:v1"), suffixes("registry.example/engine:v2")
+    assert len(one) == len(other) == 6
+    assert len(one & other) == 1, "the Job's alone is not of a generation"
+
+
+def test_what_autoscaling_follows_is_scraped_by_somebody():
+    scaling = {"type": "keda", "minReplicas": 0, "maxReplicas": 2, "metrics": [{"type": "queue-size", "target": 1}]}
+    stack = guarded(qwen={"autoscaling": scaling, "endpointPicker": {"flowControl": {"defaultRequestTTL": "1h"}}})
+    quiet = guarded()
+    assert [{"protocol": "TCP", "port": 9090}] in ports(stack | PROMETHEUS, "qwen-epp", "ingress")
+    assert [{"protocol": "TCP", "port": 9090}] not in ports(quiet, "qwen-epp", "ingress")
+    assert len(ports(stack | PROMETHEUS, "qwen-decode", "ingress")) == len(ports(quiet, "qwen-decode", "ingress")) + 1
+
+
+def test_what_follows_the_clock_or_the_processor_needs_nobody_that_scrapes():
+    scaling = {"type": "hpa", "maxReplicas": 2, "metrics": [{"type": "cpu", "targetPercent": 80}]}
+    stack, quiet = guarded(qwen={"autoscaling": scaling}), guarded()
+    assert ports(stack, "qwen-decode", "ingress") == ports(quiet, "qwen-decode", "ingress")
+
+
+def test_a_port_that_a_user_gives_to_cache_events_is_the_one_that_is_open():
+    args = ["--kv-events-config", '{"endpoint": "tcp://*:7000"}']
+    stack = guarded(qwen={"kvCache": {"events": True}, "engine": {"args": args}})
+    assert [{"protocol": "TCP", "port": port} for port in (7000, 8000)] in ports(stack, "qwen-epp", "egress")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://collector:4317", [(Pods("models"), tcp(4317))]),
+        ("http://collector.monitoring.svc:4317/v1", [(Pods("monitoring"), tcp(4317))]),
+        ("http://collector.monitoring.svc.cluster.local.:4317", [(Pods("monitoring"), tcp(4317))]),
+        ("http://pod.collector.monitoring.svc:4317", [(Pods("monitoring"), tcp(4317))]),
+        ("http://collector.monitoring:4317", [(Pods("monitoring"), tcp(4317)), (OUTSIDE, tcp(4317))]),
+        ("http://minio.storage", [(Pods("storage"), tcp(80)), (OUTSIDE, tcp(80))]),
+        ("https://huggingface.co", [(OUTSIDE, tcp(443))]),
+        ("https://otel.example.com:4317", [(OUTSIDE, tcp(4317))]),
+        ("http://a.svc.example.com", [(OUTSIDE, tcp(80))]),
+        ("http://a.-b:80", [(OUTSIDE, tcp(80))]),
+        ("http://10.0.0.7:9000", [(Addresses(("10.0.0.7/32",)), tcp(9000))]),
+        ("http://user:hunter2@proxy.example.com:3128", [(OUTSIDE, tcp(3128))]),
+        ("http://[2001:db8::1]:3128", [(Addresses(("2001:db8::1/128",)), tcp(3128))]),
+        ("proxy.example.com:3128", [(OUTSIDE, tcp(3128))]),
+        ("http://localhost:4317", []),
+        ("not a URL", []),
+    ],
+)
+def test_a_url_names_who_is_asked(url, expected):
+    assert ends(url) == expected
+
+
+def test_a_name_in_a_domain_of_the_clusters_own_is_a_service():
+    assert ends("http://collector.monitoring.svc.example.internal:4317", domain="example.internal") == [
+        (Pods("monitoring"), tcp(4317))
+    ]
+
+
+def test_addresses_outside_are_those_that_are_written():
+    wish = {"egressCIDRs": ["203.0.113.0/24"]}
+    assert ends("https://huggingface.co", wish) == [(Addresses(("203.0.113.0/24",)), tcp(443))]
+
+
+def test_a_job_behind_a_proxy_reaches_it():
+    fill = {
+        "env": {
+            "https_proxy": "http://proxy.example.com:3128",
+            "HTTP_PROXY": {"secretKeyRef": {"name": "a", "key": "b"}},
+        }
+    }
+    found = ports(guarded(qwen={**KEPT, "storage": {"type": "dedicated", "fill": fill}}), "qwen-weights", "egress")
+    assert [{"protocol": "TCP", "port": port} for port in (443, 3128)] in found
+
+
+def test_an_endpoint_that_a_secret_holds_leaves_the_vendors_own():
+    fill = {"env": {"AWS_ENDPOINT_URL": {"secretKeyRef": {"name": "a", "key": "b"}}}}
+    found = ports(guarded(qwen={**KEPT, "storage": {"type": "dedicated", "fill": fill}}), "qwen-weights", "egress")
+    assert [{"protocol": "TCP", "port": 443}] in found
+
+
+def test_a_registry_over_plain_http_is_asked_on_its_own_port():
+    model = {"name": "org/m", "source": "kit://registry.example.com/m:v1", "insecure": True}
+    assert [{"protocol": "TCP", "port": port} for port in (80, 443)] in ports(
+        guarded(qwen={"model": model}), "qwen-decode", "egress"
+    )
+
+
+def test_weights_that_are_there_already_open_nothing():
+    mounted = {"name": "org/m", "source": "pvc://weights/m"}
+    assert len(ports(guarded(qwen={"model": mounted}), "qwen-decode", "egress")) == 1
+
+
+def test_an_edge_that_is_known_twice_is_one_rule():
+    edge = Edge(PODS, OUTSIDE, (Port(443),))
+    assert policy(Part.DECODE_NETWORK_POLICY, "one", PODS, [edge, edge]).egress == (edge,)
+
+
+def test_labels_of_the_gateways_pods_need_a_gateway():
+    stack = guarded({"gatewayPods": {"app": "gateway"}})
+    del stack["gateway"]
+    with pytest.raises(ConfigError, match=r"networkPolicies.gatewayPods: has no effect without a gateway"):
+        plan(stack)

@@ -1,0 +1,92 @@
+"""What is put into the picker's configuration: weights, flow control, and a user's own as it is."""
+
+from tests.support.stacks.picker_configs import config, planned, said, single
+
+
+def weights(written):
+    return [
+        {one["pluginRef"]: one["weight"] for one in profile["plugins"] if "weight" in one}
+        for profile in written["schedulingProfiles"]
+    ]
+
+
+def test_a_weight_takes_the_place_of_the_presets_in_every_profile():
+    made = config(prefill={}, endpointPicker={"scorerWeights": {"queue-scorer": 5}})
+    assert weights(made) == [{"prefix-cache-scorer": 2, "queue-scorer": 5}] * 2
+
+
+def test_a_scorer_that_the_preset_has_not_is_declared_and_stands_before_the_picker():
+    made = config(endpointPicker={"scorerWeights": {"lora-affinity-scorer": 1.5}})
+    assert {"type": "lora-affinity-scorer"} in made["plugins"]
+    (profile,) = made["schedulingProfiles"]
+    assert profile["plugins"][-2:] == [
+        {"pluginRef": "lora-affinity-scorer", "weight": 1.5},
+        {"pluginRef": "max-score-picker"},
+    ]
+
+
+def test_weights_change_nothing_else():
+    before, after = config(), config(endpointPicker={"scorerWeights": {"queue-scorer": 5}})
+    assert before["plugins"] == after["plugins"]
+    assert weights(after) == [{**weights(before)[0], "queue-scorer": 5}]
+
+
+def test_flow_control_opens_its_gate_beside_any_preset():
+    assert config(endpointPicker={"flowControl": {}})["featureGates"] == ["flowControl"]
+    assert "flowControl" not in config(endpointPicker={"flowControl": {}})
+    assert "featureGates" not in config()
+
+
+def test_flow_control_is_written_as_it_was_said():
+    flow = {
+        "maxBytes": "10Gi",
+        "defaultRequestTTL": "2m",
+        "enableEviction": False,
+        "priorityBands": [{"priority": 1, "maxRequests": 500, "fairnessPolicyRef": "round-robin-fairness-policy"}],
+    }
+    made = config(endpointPicker={"flowControl": flow})
+    flow["priorityBands"][0]["maxRequests"] = "500"
+    assert made["flowControl"] == flow
+    assert {"type": "round-robin-fairness-policy"} in made["plugins"]
+
+
+def test_a_policy_that_the_picker_adds_by_itself_is_not_declared():
+    flow = {"saturationDetector": {"pluginRef": "utilization-detector"}}
+    assert config(endpointPicker={"flowControl": flow})["plugins"] == config()["plugins"]
+
+
+def test_bytes_are_a_whole_number_where_the_release_takes_nothing_else():
+    made = config("llm-d-0.6", endpointPicker={"flowControl": {"maxBytes": "1Ki"}})
+    assert made["flowControl"] == {"maxBytes": 1024}
+
+
+def test_the_gate_follows_from_a_section_of_ones_own_and_is_not_written_twice():
+    section = {"maxRequests": 100}
+    spec = {"preset": "custom", "config": single(flowControl=section)}
+    assert config(endpointPicker=spec)["featureGates"] == ["flowControl"]
+    spec["config"]["featureGates"] = ["haPopulateNonLeaderDatastore", "flowControl"]
+    assert config(endpointPicker=spec)["featureGates"] == ["haPopulateNonLeaderDatastore", "flowControl"]
+
+
+def test_flow_control_beside_a_configuration_of_ones_own_uses_its_plugins():
+    written = single({"type": "concurrency-detector", "name": "full", "parameters": {"maxConcurrency": 9}})
+    flow = {"saturationDetector": {"pluginRef": "full"}}
+    spec = {"preset": "custom", "config": written, "flowControl": flow}
+    assert said(endpointPicker=spec) == []
+    assert config(endpointPicker=spec)["flowControl"] == flow
+    spec["flowControl"] = {"saturationDetector": {"pluginRef": "ful"}}
+    assert said(endpointPicker=spec) == [
+        "flowControl.saturationDetector.pluginRef: names no plugin (ful); did you mean full?",
+        "config.plugins[2]: is used nowhere (full); add it to a profile, or remove it",
+    ]
+
+
+def test_a_configuration_of_ones_own_is_written_as_it_is():
+    written = single()
+    made = config(endpointPicker={"preset": "custom", "config": written})
+    assert made == {"apiVersion": "llm-d.ai/v1alpha1", "kind": "EndpointPickerConfig", **written}
+
+
+def test_a_change_of_the_configuration_rolls_the_picker():
+    changed = planned(endpointPicker={"scorerWeights": {"queue-scorer": 5}})
+    assert planned().checksum() != changed.checksum()

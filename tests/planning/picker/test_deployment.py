@@ -1,0 +1,448 @@
+"""The picker's own container and pods: how many there are, how they are asked and trusted, and where they run."""
+
+import json
+
+import pytest
+
+from manifests.assembly import objects, render
+from planning import outputs
+from planning.ground import lifecycle
+from planning.ground.order import Part
+from planning.releases import channel, channels
+from tests.support.stacks import SERVICE, find, plan, rendered, tree
+from tests.support.stacks.shapes import told
+from tests.support.stacks.varied import POD
+
+AT = "services.qwen.endpointPicker"
+REASON = "one pod serves, and any is the right one"
+PROMETHEUS = {"observability": {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}}
+SLEEPS = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": [{"type": "cpu", "targetPercent": 80}]}
+CERTIFICATE = {"type": "certificate", "secret": "picker"}
+CONFIG = {"name": "config", "configMap": {"name": "qwen-epp"}}
+MOUNT = {"name": "config", "mountPath": "/config", "readOnly": True}
+PODS_AND_POOLS = [
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
+    {
+        "apiGroups": ["inference.networking.k8s.io"],
+        "resources": ["inferencepools"],
+        "resourceNames": ["qwen"],
+        "verbs": ["get", "list", "watch"],
+    },
+]
+
+
+def stack(release="llm-d-0.10", service=None, **picker):
+    return tree(qwen={"endpointPicker": picker, **(service or {})}) | {"release": release}
+
+
+def everything(release="llm-d-0.10", **picker):
+    return rendered(stack(release, **picker))
+
+
+def deployment(release="llm-d-0.10", **picker):
+    return find(everything(release, **picker), "Deployment", "qwen-epp")
+
+
+def pod(**picker):
+    return deployment(**picker)["spec"]["template"]["spec"]
+
+
+def container(**picker):
+    (one,) = pod(**picker)["containers"]
+    return one
+
+
+def pool(**picker):
+    return find(everything(**picker), "InferencePool", "qwen")
+
+
+def rule(**picker):
+    """Return what Istio is told of the picker's port; nothing where there is no rule."""
+    found = [one for one in everything(**picker) if one["kind"] == "DestinationRule"]
+    return found[0]["spec"] if found else None
+
+
+def new_arguments(**picker):
+    """Return the arguments that a picker has beyond those of one without wishes."""
+    return [one for one in container(**picker)["args"] if one not in container()["args"]]
+
+
+def warnings(**service):
+    services = outputs.stack(plan(tree(qwen=service) | PROMETHEUS), None)["services"]
+    return services["qwen"]["warnings"]
+
+
+# --- several pickers
+
+
+def test_one_picker_elects_nobody_and_is_waited_for_like_any_deployment():
+    one = deployment()
+    assert one["spec"]["replicas"] == 1
+    assert "strategy" not in one["spec"]
+    assert "annotations" not in one["metadata"]
+    assert not any("leader" in argument for argument in container()["args"])
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_several_pickers_elect_a_leader(count):
+    assert new_arguments(replicas=count) == ["--ha-enable-leader-election=true"]
+    assert deployment(replicas=count)["spec"]["replicas"] == count
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_several_pickers_are_replaced_all_at_once_as_those_without_the_lease_are_never_ready(count):
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": count}}
+    assert deployment(replicas=count)["spec"]["strategy"] == strategy
+
+
+def test_several_pickers_are_up_when_all_are_of_now_and_one_leads():
+    waits = json.loads(deployment(replicas=3)["metadata"]["annotations"]["pulumi.com/waitFor"])
+    assert waits == [
+        "jsonpath={$[?(@.observedGeneration==$.metadata.generation)].observedGeneration}",
+        "jsonpath={.status.updatedReplicas}=3",
+        "jsonpath={.status.replicas}=3",
+        "jsonpath={.status.readyReplicas}=1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("release", "group", "lease"),
+    [
+        ("llm-d-0.10", "llm-d.ai", "epp-models-qwen.llm-d.ai"),
+        ("llm-d-0.9", "llm-d.ai", "epp-models-qwen.llm-d.ai"),
+        (
+            "llm-d-0.6",
+            "inference.networking.x-k8s.io",
+            "epp-models-qwen.gateway-api-inference-extension.sigs.k8s.io",
+        ),
+        ("gie-1.3", "inference.networking.x-k8s.io", "epp-models-qwen.gateway-api-inference-extension.sigs.k8s.io"),
+    ],
+)
+def test_a_picker_may_read_its_pool_and_only_several_may_write_their_lease(release, group, lease):
+    objectives = {
+        "apiGroups": [group],
+        "resources": ["inferenceobjectives", "inferencemodelrewrites"],
+        "verbs": ["get", "list", "watch"],
+    }
+    alone = find(everything(release), "Role", "qwen-epp")["rules"]
+    assert alone == [*PODS_AND_POOLS, objectives]
+    several = find(everything(release, replicas=2), "Role", "qwen-epp")["rules"]
+    leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
+    assert several == [
+        *alone,
+        {**leases, "verbs": ["create"]},
+        {**leases, "resourceNames": [lease], "verbs": ["get", "update"]},
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+    ]
+
+
+def test_the_lease_of_a_canary_and_of_a_generation_is_that_of_its_own_pool():
+    canary = {"weight": 10, "endpointPicker": {"replicas": 3}}
+    made = rendered(stack(service={"canary": canary, "prefill": {}}, replicas=2))
+    pools = [one["metadata"]["name"] for one in made if one["kind"] == "InferencePool"]
+    roles = {one["metadata"]["name"]: one["rules"] for one in made if one["kind"] == "Role"}
+    leases = [named["resourceNames"] for name in pools for named in roles[f"{name}-epp"] if "update" in named["verbs"]]
+    assert len(pools) == 2
+    assert leases == [[f"epp-models-{name}.llm-d.ai"] for name in pools]
+
+
+# --- while no picker answers
+
+
+def test_requests_are_refused_while_no_picker_answers_unless_there_is_a_reason():
+    closed = pool()
+    assert closed["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
+    assert "annotations" not in closed["metadata"]
+    opened = pool(failureMode="FailOpen", failOpenReason=REASON)
+    assert opened["spec"]["endpointPickerRef"]["failureMode"] == "FailOpen"
+    assert opened["metadata"]["annotations"] == {"inference-stacks.io/fail-open-reason": REASON}
+
+
+def test_the_reason_is_on_the_pool_alone():
+    made = everything(failureMode="FailOpen", failOpenReason=REASON)
+    assert [one["kind"] for one in made if REASON in json.dumps(one)] == ["InferencePool"]
+
+
+def test_a_canary_that_refuses_drops_the_inherited_reason():
+    service = {"canary": {"weight": 10, "endpointPicker": {"failureMode": "FailClose"}}}
+    made = rendered(stack(service=service, failureMode="FailOpen", failOpenReason=REASON))
+    assert find(made, "InferencePool", "qwen")["metadata"]["annotations"]
+    tried = find(made, "InferencePool", "qwen-canary")
+    assert tried["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
+    assert "annotations" not in tried["metadata"]
+
+
+def test_an_inherited_reason_does_not_open_anything():
+    inherited = {"defaults": {"endpointPicker": {"failureMode": "FailOpen", "failOpenReason": REASON}}}
+    closed = find(rendered(stack(failureMode="FailClose") | inherited), "InferencePool", "qwen")
+    assert closed["spec"]["endpointPickerRef"]["failureMode"] == "FailClose"
+    assert "annotations" not in closed["metadata"]
+
+
+# --- how the gateway asks
+
+
+def test_a_picker_makes_its_certificate_which_nobody_can_verify():
+    settings = [{"port": {"number": 9002}, "tls": {"mode": "SIMPLE", "insecureSkipVerify": True}}]
+    expected = {"host": "qwen-epp.models.svc.cluster.local", "trafficPolicy": {"portLevelSettings": settings}}
+    for picker in ({}, {"tls": {"type": "self-signed"}}):
+        assert new_arguments(**picker) == []
+        assert pod(**picker)["volumes"] == [CONFIG]
+        assert container(**picker)["volumeMounts"] == [MOUNT]
+        assert rule(**picker) == expected
+
+
+def test_a_certificate_is_mounted_served_and_read_again():
+    assert new_arguments(tls=CERTIFICATE) == ["--cert-path=/certificates", "--enable-cert-reload=true"]
+    volume = {"name": "certificate", "secret": {"secretName": "picker"}}
+    assert pod(tls=CERTIFICATE)["volumes"] == [CONFIG, volume]
+    mount = {"name": "certificate", "mountPath": "/certificates", "readOnly": True}
+    assert container(tls=CERTIFICATE)["volumeMounts"] == [MOUNT, mount]
+
+
+def test_a_certificate_is_verified_where_its_authority_is_known_and_by_the_name_that_is_asked():
+    (settings,) = rule(tls=CERTIFICATE)["trafficPolicy"]["portLevelSettings"]
+    assert settings["tls"] == {"mode": "SIMPLE", "insecureSkipVerify": True}
+    verified = rule(tls={**CERTIFICATE, "caSecret": "picker-ca"}, port=9100)
+    names = ["qwen-epp.models.svc.cluster.local"]
+    assert verified["trafficPolicy"]["portLevelSettings"] == [
+        {
+            "port": {"number": 9100},
+            "tls": {"mode": "SIMPLE", "credentialName": "picker-ca", "subjectAltNames": names},
+        }
+    ]
+    assert verified["host"] == names[0]
+
+
+def test_the_name_on_the_certificate_has_the_clusters_domain():
+    own = stack(tls={**CERTIFICATE, "caSecret": "picker-ca"}) | {"cluster": {"domain": "example.org"}}
+    (found,) = [one["spec"] for one in rendered(own) if one["kind"] == "DestinationRule"]
+    (settings,) = found["trafficPolicy"]["portLevelSettings"]
+    assert found["host"] == "qwen-epp.models.svc.example.org"
+    assert settings["tls"]["subjectAltNames"] == [found["host"]]
+
+
+def test_plain_text_needs_no_rule():
+    assert new_arguments(tls={"type": "none"}) == ["--secure-serving=false"]
+    assert pod(tls={"type": "none"})["volumes"] == [CONFIG]
+    assert rule(tls={"type": "none"}) is None
+
+
+@pytest.mark.parametrize("provider", ["agentgateway", "none"])
+def test_only_istio_is_told_how_to_ask_and_an_inherited_authority_is_dropped_elsewhere(provider):
+    inherited = {"defaults": {"endpointPicker": {"tls": {**CERTIFICATE, "caSecret": "picker-ca"}}}}
+    gateway = {"gateway": {"name": "gateway", "namespace": "gateways", "provider": provider}}
+    made = rendered(tree() | inherited | gateway)
+    assert "DestinationRule" not in {one["kind"] for one in made}
+    template = find(made, "Deployment", "qwen-epp")["spec"]["template"]["spec"]
+    assert "--cert-path=/certificates" in template["containers"][0]["args"]
+
+
+# --- the pods
+
+
+def test_a_picker_runs_anywhere_unless_it_is_told_where():
+    assert set(pod()) == {
+        "serviceAccountName",
+        "enableServiceLinks",
+        "terminationGracePeriodSeconds",
+        "securityContext",
+        "containers",
+        "volumes",
+    }
+
+
+def test_a_picker_runs_where_it_is_told():
+    affinity = {"podAntiAffinity": {}}
+    selector = {"labelSelector": {"matchLabels": deployment()["spec"]["selector"]["matchLabels"]}}
+    fields = {"nodeSelector": {"zone": "one"}, "affinity": affinity, "priorityClassName": "high"}
+    fields |= {"schedulerName": "other", "runtimeClassName": "sealed", "imagePullSecrets": POD["imagePullSecrets"]}
+    wished = pod(pod={**POD, **fields})
+    assert {name: wished[name] for name in fields} == fields
+    first, second = wished["tolerations"]
+    assert first == POD["tolerations"][0]
+    assert second == {"key": "two", "operator": "Equal"}
+    assert wished["topologySpreadConstraints"] == [{**selector, **POD["topologySpreadConstraints"][0]}]
+
+
+def test_a_picker_needs_no_node_with_devices_and_the_engine_does_not_run_where_the_picker_does():
+    service = {"accelerator": "nvidia-h100-80gb"}
+    made = rendered(stack(service=service, pod={"nodeSelector": {"zone": "one"}}))
+    picker = find(made, "Deployment", "qwen-epp")["spec"]["template"]["spec"]
+    engine = find(made, "Deployment", "qwen-decode")["spec"]["template"]["spec"]
+    assert picker["nodeSelector"] == {"zone": "one"}
+    assert {"affinity", "tolerations"} & picker.keys() == set()
+    assert "nodeSelector" not in engine
+    assert {"affinity", "tolerations"} <= engine.keys()
+
+
+def test_labels_and_annotations_are_the_pods_alone():
+    own = {"labels": {"cost-centre": "search"}, "annotations": {"sidecar.istio.io/inject": "false"}}
+    plain, wished = deployment(), deployment(pod=own)
+    about, before = wished["spec"]["template"]["metadata"], plain["spec"]["template"]["metadata"]
+    assert about["labels"] == {**before["labels"], **own["labels"]}
+    assert about["annotations"] == {**before["annotations"], **own["annotations"]}
+    assert wished["metadata"] == plain["metadata"]
+    assert wished["spec"]["selector"] == plain["spec"]["selector"]
+
+
+def test_the_checksum_of_the_configuration_is_not_written_over():
+    checksum = deployment()["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+    wished = deployment(pod={"annotations": {"checksum/config": "mine"}})
+    assert wished["spec"]["template"]["metadata"]["annotations"] == {"checksum/config": checksum}
+
+
+@pytest.mark.parametrize(("drain", "grace"), [(None, 130), ("1m55s", 130), ("116s", 131), ("10m", 615)])
+def test_a_picker_has_the_time_that_its_requests_get_and_a_margin(drain, grace):
+    flags = {} if drain is None else {"drain-timeout": drain}
+    assert pod(flags=flags)["terminationGracePeriodSeconds"] == grace
+
+
+@pytest.mark.parametrize("release", channels())
+def test_a_run_waits_a_little_longer_than_the_release_takes_to_start_its_picker(release):
+    seconds = channel(release).picker.start_seconds
+    (picker,) = [one for one in objects(render(plan(stack(release)))) if one.id.part is Part.PICKER]
+    assert picker.manifest["spec"]["progressDeadlineSeconds"] == seconds
+    assert picker.wait == seconds + lifecycle.WAIT_MARGIN
+
+
+def test_releases_take_as_long_to_start_as_they_say():
+    deadlines = {name: deployment(name)["spec"]["progressDeadlineSeconds"] for name in channels()}
+    assert deadlines == {"gie-1.3": 60, "llm-d-0.6": 540, "llm-d-0.9": 540, "llm-d-0.10": 540}
+
+
+# --- the pool and the engines
+
+
+def test_the_pool_says_its_protocol_where_its_parser_takes_one_only():
+    assert "appProtocol" not in pool()["spec"]
+    profile = {"name": "default", "plugins": [{"pluginRef": "random-picker"}]}
+    written = {"plugins": [{"type": "random-picker"}], "schedulingProfiles": [profile]}
+    own = {"engine": {"type": "custom", "image": "registry.example/engine:v1"}}
+    for parser, protocol in (("openai-parser", None), ("vllmgrpc-parser", "kubernetes.io/h2c")):
+        handler = {"requestHandler": {"parsers": [{"pluginRef": parser}]}}
+        picker = {"preset": "custom", "config": {**written, **handler}}
+        found = find(rendered(tree(qwen={**own, "endpointPicker": picker})), "InferencePool", "qwen")
+        assert found["spec"].get("appProtocol") == protocol
+
+
+@pytest.mark.parametrize("size", [None, 128])
+def test_engines_publish_what_a_precise_picker_reads_in_blocks_of_its_size(size):
+    written = {} if size is None else {"kvCache": {"blockSize": size}}
+    for preset, publishes in (("approximate-prefix-cache", False), ("precise-prefix-cache", True)):
+        service = {"endpointPicker": {"preset": preset}, **written}
+        engine = find(rendered(tree(qwen=service)), "Deployment", "qwen-decode")["spec"]["template"]["spec"]
+        flags = dict(one.partition("=")[::2] for one in engine["containers"][0]["args"])
+        assert ("--kv-events-config" in flags) is publishes
+        wanted = str(size or 64) if publishes or size else None
+        assert flags.get("--block-size") == wanted
+
+
+# --- warnings
+
+
+def test_what_is_sound_warns_of_nothing():
+    assert warnings() == []
+
+
+@pytest.mark.parametrize(
+    ("flow", "warned"),
+    [
+        ({}, "autoscaling: decode wakes in up to 1800s, and no defaultRequestTTL lets requests wait as long"),
+        (
+            {"defaultRequestTTL": "2m"},
+            "autoscaling: decode wakes in up to 1800s, and requests wait 2m (defaultRequestTTL)",
+        ),
+        (
+            {"defaultRequestTTL": "1799s"},
+            "autoscaling: decode wakes in up to 1800s, and requests wait 1799s (defaultRequestTTL)",
+        ),
+        ({"defaultRequestTTL": "30m"}, None),
+        ({"defaultRequestTTL": "0s"}, None),
+    ],
+)
+def test_a_role_that_wakes_slower_than_requests_wait_is_told(flow, warned):
+    found = warnings(endpointPicker={"flowControl": flow}, autoscaling=SLEEPS)
+    assert found == ([] if warned is None else [warned])
+
+
+def test_every_role_that_sleeps_is_told_with_the_time_of_its_own():
+    prefill = {"autoscaling": SLEEPS, "health": {"startupTimeout": "5m"}}
+    found = warnings(
+        endpointPicker={"flowControl": {"defaultRequestTTL": "2m"}},
+        autoscaling={**SLEEPS, "minReplicas": 1},
+        prefill=prefill,
+    )
+    assert found == ["autoscaling: prefill wakes in up to 300s, and requests wait 2m (defaultRequestTTL)"]
+
+
+@pytest.mark.parametrize(
+    ("scraper", "metrics", "role", "told"),
+    [
+        ("prometheus-operator", {"picker": False}, SLEEPS, True),
+        ("gmp", {"picker": False}, SLEEPS, True),
+        ("prometheus-operator", {"decode": False}, SLEEPS, False),
+        ("prometheus-operator", {"picker": False}, {**SLEEPS, "minReplicas": 1}, False),
+        ("none", {}, SLEEPS, False),
+    ],
+)
+def test_a_role_that_sleeps_is_told_when_nobody_scrapes_the_queue_that_wakes_it(scraper, metrics, role, told):
+    flow = {"flowControl": {"defaultRequestTTL": "1h"}}
+    one = tree(qwen={"endpointPicker": flow, "autoscaling": role, "metrics": metrics})
+    one["observability"] = {**PROMETHEUS["observability"], "metrics": {"type": scraper}}
+    what = "autoscaling: decode is woken by the picker's queue, which nobody scrapes (metrics.picker: false)"
+    assert plan(one).services[0].warnings == ((what,) if told else ())
+
+
+def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_together():
+    model = {**SERVICE["model"], "size": "64Gi"}
+    entries = [{"pluginRef": "random-picker"}, {"pluginRef": "queue-scorer", "weight": 1}]
+    profile = {"name": "default", "plugins": entries}
+    plugins = [{"type": "random-picker"}, {"type": "queue-scorer"}]
+    config = {"plugins": plugins, "schedulingProfiles": [profile]}
+    picker = {"preset": "custom", "config": config, "flowControl": {}}
+    misplaced = (
+        "endpointPicker.config.schedulingProfiles[0].plugins[0]: reads as if it came before what follows "
+        "(random-picker); put it last; a picker runs last wherever it stands"
+    )
+    assert warnings(model=model, endpointPicker=picker, autoscaling=SLEEPS, canary={"weight": 100}) == [
+        "autoscaling: decode wakes in up to 1624s, and no defaultRequestTTL lets requests wait as long",
+        f"canary.{misplaced}",
+        "canary: it differs in nothing that its pods run",
+        "canary: weight 100 gives it all requests, and the service's own pods idle",
+        misplaced,
+    ]
+
+
+@pytest.mark.parametrize("release", channels())
+def test_nobody_is_warned_of_what_a_preset_says(release):
+    for service in ({}, {"prefill": {}}) if channel(release).sidecar is not None else ({},):
+        (one,) = plan(stack(release, service)).services
+        assert one.warnings == ()
+
+
+# --- mistakes
+
+
+def test_a_mode_and_a_reason_without_each_other_are_refused_where_they_are_written():
+    (message,) = told(stack(failureMode="FailOpen"))
+    what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
+    assert message == f"{AT}.failOpenReason: {what}; say why that is right here, or remove failureMode"
+    (message,) = told(stack(failOpenReason=REASON))
+    what = "has no effect while requests are refused (FailClose)"
+    assert message == f"{AT}.failOpenReason: {what}; remove it, or set failureMode: FailOpen"
+
+
+def test_an_authority_that_nobody_asks_is_refused_where_it_is_written():
+    own = stack(tls={**CERTIFICATE, "caSecret": "picker-ca"})
+    gateway = {"name": "gateway", "namespace": "gateways", "provider": "none"}
+    (message,) = told(own | {"gateway": gateway})
+    assert message == f"{AT}.tls.caSecret: has no effect with gateway.provider none (picker-ca); remove it"
+    (message,) = told({key: value for key, value in own.items() if key != "gateway"})
+    assert message == f"{AT}.tls.caSecret: has no effect without a gateway (picker-ca); remove it"
+
+
+def test_several_pickers_are_told_to_look_changed_to_a_refresh():
+    (told,) = plan(tree(qwen={"endpointPicker": {"replicas": 2}})).services[0].warnings
+    assert told.startswith("endpointPicker.replicas: a refresh reports an update of the pickers")
+    assert plan(tree(qwen={"endpointPicker": {"replicas": 1}})).services[0].warnings == ()

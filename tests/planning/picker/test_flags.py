@@ -1,0 +1,41 @@
+"""Flags of the picker: which a user may set, to what, and why not the others."""
+
+import pytest
+
+from planning.releases import channel, channels
+from tests.support.stacks.picker_configs import planned, said
+
+
+def test_flags_are_single_tokens_behind_ours_in_the_order_of_their_names():
+    flags = {"zap-devel": "false", "drain-timeout": "60s"}
+    made = planned(endpointPicker={"flags": flags})
+    assert made.arguments == (*planned().arguments, "--drain-timeout=60s", "--zap-devel=false")
+
+
+@pytest.mark.parametrize(
+    "argument", planned(endpointPicker={"scorerWeights": {"session-affinity-scorer": 1}}).arguments
+)
+def test_no_flag_can_be_written_over(argument):
+    name = argument.removeprefix("--").partition("=")[0]
+    (line,) = said(endpointPicker={"flags": {name: "1"}})
+    assert line.startswith(f"flags.{name}: is decided by this program ({name}); remove it")
+
+
+@pytest.mark.parametrize("release", channels())
+def test_a_rejected_flag_says_why(release):
+    for name, reason in channel(release).picker.flags.rejected.items():
+        assert said(release, endpointPicker={"flags": {name: "1"}}) == [
+            f"flags.{name}: cannot be set ({name}); remove it: {reason}"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [("drain-timeout", "1m30s", "90"), ("zap-devel", "true", "yes"), ("zap-time-encoding", "anything", None)],
+)
+def test_a_flags_value_has_its_shape(name, good, bad):
+    assert said(endpointPicker={"flags": {name: good}}) == []
+    if bad is not None:
+        (line,) = said(endpointPicker={"flags": {name: bad}})
+        assert line.startswith(f"flags.{name}: is not ")
+        assert bad not in line.partition(";")[0]

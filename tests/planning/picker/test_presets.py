@@ -1,0 +1,161 @@
+"""The picker's presets: each passes the check of users' own, and follows from what its service says."""
+
+import copy
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.service import Service
+from planning.ground.names import names
+from planning.picker import config as picker_config
+from planning.picker import lint as picker_lint
+from planning.releases import channel, channels
+from planning.variant import kv_cache
+from tests.support.stacks import SERVICE, find, rendered, tree
+from tests.support.stacks.picker_configs import SINGLE, config, planned, said
+
+PREDICTOR = {"trainingServer": "http://training:8000", "predictionServers": ["http://one:8001", "http://two:8001"]}
+
+
+def service(**keys):
+    return Service.model_validate(copy.deepcopy(SERVICE) | keys)
+
+
+def presets():
+    for release in channels():
+        for name, found in channel(release).picker.presets.items():
+            yield release, name, False
+            if found.apart is not None:
+                yield release, name, True
+
+
+FLOW = st.fixed_dictionaries(
+    {},
+    optional={
+        "maxBytes": st.sampled_from(["1Gi", "500M"]),
+        "defaultRequestTTL": st.sampled_from(["0s", "90s"]),
+        "priorityBands": st.lists(
+            st.fixed_dictionaries({"priority": st.integers(-9, 9)}, optional={"maxBytes": st.just("1Gi")}), max_size=2
+        ),
+    },
+)
+NEWER = st.fixed_dictionaries(
+    {},
+    optional={
+        "maxRequests": st.just("1k"),
+        "saturationDetector": st.fixed_dictionaries(
+            {"pluginRef": st.sampled_from(["concurrency-detector", "utilization-detector"])}
+        ),
+        "defaultPriorityBand": st.just({"fairnessPolicyRef": "round-robin-fairness-policy"}),
+    },
+)
+
+
+@pytest.mark.parametrize(("release", "preset", "is_apart"), list(presets()))
+@settings(max_examples=20, deadline=None)
+@given(flow=st.none() | FLOW, newer=NEWER, weight=st.none() | st.integers(1, 9))
+def test_every_preset_of_every_channel_passes_the_check_of_own_configurations(
+    release, preset, is_apart, flow, newer, weight
+):
+    facts = channel(release).picker
+    known = facts.config.shape.get("flowControl", {})
+    spec = {"preset": preset}
+    if flow is not None:
+        written = flow | (newer if "maxRequests" in known else {})
+        spec["flowControl"] = {key: value for key, value in written.items() if key in known}
+    if weight is not None:
+        spec["scorerWeights"] = {"queue-scorer": weight}
+    if preset == "predicted-latency":
+        spec["latencyPredictor"] = PREDICTOR
+    keys = {"endpointPicker": spec, **({"prefill": SERVICE_OF_PREFILL} if is_apart else {})}
+    one = service(**keys)
+    cache = kv_cache.plan(one, channel(release))
+    made = picker_config.config(one, names("models", "qwen"), channel(release), cache)
+    assert picker_lint.problems("config", made, picker_config.context(one, channel(release), cache)) == []
+    assert said(release, **keys) == []
+    assert ("flowControl" in made.get("featureGates", [])) == (flow is not None)
+
+
+SERVICE_OF_PREFILL = {"accelerator": "nvidia"}
+
+
+@pytest.mark.parametrize(("release", "preset", "is_apart"), list(presets()))
+def test_profiles_follow_from_prefill(release, preset, is_apart):
+    keys = {"endpointPicker": {"preset": preset}} | ({"prefill": {}} if is_apart else {})
+    if preset == "predicted-latency":
+        keys["endpointPicker"]["latencyPredictor"] = PREDICTOR
+    profiles = [one["name"] for one in config(release, **keys)["schedulingProfiles"]]
+    assert profiles == (["prefill", "decode"] if is_apart else ["default"])
+
+
+def test_the_precise_preset_reads_what_engines_publish():
+    written = config(kvCache={"blockSize": 32}, endpointPicker={"preset": "precise-prefix-cache"})
+    parameters = {one["type"]: one.get("parameters") for one in written["plugins"]}
+    assert parameters["precise-prefix-cache-producer"] == {
+        "tokenProcessorConfig": {"blockSizeTokens": 32},
+        "kvEventsConfig": {"topicFilter": "kv@", "podDiscoveryConfig": {"socketPort": 5556}},
+    }
+    assert parameters["prefix-cache-scorer"] == {"prefixMatchInfoProducerName": "precise-prefix-cache-producer"}
+    assert parameters["token-producer"] == {"modelName": "org/model", "vllm": {"url": "http://qwen.models.svc:8000"}}
+    assert written["dataLayer"]["sources"] == [
+        {
+            "pluginRef": "endpoint-notification-source",
+            "extractors": [{"pluginRef": "precise-prefix-cache-producer"}],
+        }
+    ]
+
+
+def test_the_port_that_tokens_are_asked_on_is_the_services():
+    service = find(rendered(tree(qwen={"endpointPicker": {"preset": "precise-prefix-cache"}})), "Service", "qwen")
+    written = config(endpointPicker={"preset": "precise-prefix-cache"})
+    urls = [one["parameters"]["vllm"]["url"] for one in written["plugins"] if one["type"] == "token-producer"]
+    assert urls == [f"http://qwen.models.svc:{service['spec']['ports'][0]['port']}"]
+
+
+def test_a_served_name_with_braces_stays_as_it_is():
+    model = {"name": "{block_size}", "source": "kit://registry.example/m:v1"}
+    written = config(model=model, endpointPicker={"preset": "precise-prefix-cache"})
+    assert written["plugins"][0]["parameters"]["modelName"] == "{block_size}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "size"),
+    [
+        ({}, None),
+        ({"prefill": SERVICE_OF_PREFILL}, 64),
+        ({"endpointPicker": {"preset": "precise-prefix-cache"}}, 64),
+        ({"endpointPicker": {"preset": "precise-prefix-cache"}, "kvCache": {"blockSize": 16}}, 16),
+    ],
+)
+def test_a_block_size_is_fixed_where_two_have_to_agree_about_it(keys, size):
+    assert kv_cache.block_size(service(**keys)) == size
+
+
+@pytest.mark.parametrize(
+    ("spec", "needed"),
+    [
+        ({}, False),
+        ({"preset": "precise-prefix-cache"}, True),
+        ({"preset": "custom", "config": SINGLE}, False),
+        ({"preset": "custom", "config": {"plugins": [{"type": "precise-prefix-cache-producer"}]}}, True),
+        ({"preset": "custom", "config": {"plugins": "precise-prefix-cache-producer"}}, False),
+        ({"preset": "custom"}, False),
+    ],
+)
+def test_engines_have_to_publish_where_the_picker_listens(spec, needed):
+    assert kv_cache.needs_events(service(endpointPicker=spec)) is needed
+
+
+def test_the_latency_predictor_is_told_by_the_environment():
+    made = planned(endpointPicker={"preset": "predicted-latency", "latencyPredictor": PREDICTOR})
+    env = {one.name: one.value for one in made.env}
+    assert env["TRAINING_SERVER_URL"] == "http://training:8000"
+    assert env["PREDICTION_SERVER_URL"] == "http://one:8001,http://two:8001"
+
+
+@pytest.mark.parametrize(("release", "preset", "is_apart"), list(presets()))
+def test_presets_have_no_warnings_but_that_of_the_seed_operators_order(release, preset, is_apart):
+    found = channel(release).picker.presets[preset]
+    warned = picker_lint.warnings("config", found.apart if is_apart else found.together, channel(release).picker)
+    assert bool(warned) == (release == "llm-d-0.6" and is_apart)

@@ -1,0 +1,61 @@
+"""What a picker's plugins ask for: a protocol, the flag of the experimental, and a word where they go."""
+
+from tests.support.stacks.picker_configs import custom, planned, single
+
+
+def test_the_pool_has_to_speak_what_its_parsers_take():
+    written = single(requestHandler={"parsers": [{"pluginRef": "vllmgrpc-parser"}]})
+    engine = {"type": "custom", "image": "registry.example/grpc:v1"}
+    made = planned(engine=engine, endpointPicker={"preset": "custom", "config": written})
+    assert made.pool_app_protocol == "kubernetes.io/h2c"
+    assert planned().pool_app_protocol is None
+    (line,) = custom(written)
+    assert "takes kubernetes.io/h2c only, which vllm does not serve (vllmgrpc-parser)" in line
+
+
+def test_alpha_plugins_switch_their_flag_on_and_are_told():
+    written = single(
+        {"type": "topology-extractor"},
+        {"type": "topology-affinity-filter"},
+        profile=[{"pluginRef": "topology-affinity-filter"}],
+    )
+    made = planned(endpointPicker={"preset": "custom", "config": written})
+    assert "--allow-experimental-plugins=true" in made.arguments
+    assert made.warnings[1] == (
+        "endpointPicker.config.plugins[3].type: is experimental (topology-affinity-filter): the picker is started with "
+        "--allow-experimental-plugins; expect it to change or to go without notice"
+    )
+    assert not any("experimental" in one for one in planned().arguments)
+
+
+def test_an_alpha_scorer_by_its_weight_switches_the_flag_on():
+    made = planned(endpointPicker={"scorerWeights": {"session-affinity-scorer": 1}})
+    assert "--allow-experimental-plugins=true" in made.arguments
+
+
+def test_a_release_without_stability_has_no_flag():
+    made = planned("llm-d-0.9", endpointPicker={"scorerWeights": {"session-affinity-scorer": 1}})
+    assert not any("experimental" in one for one in made.arguments)
+    assert made.warnings == ()
+
+
+def test_a_deprecated_plugin_is_told_with_what_takes_its_place():
+    by_label = {"type": "by-label", "parameters": {"label": "tier"}}
+    made = planned(endpointPicker={"preset": "custom", "config": single(by_label, profile=[{"pluginRef": "by-label"}])})
+    assert made.warnings == (
+        (
+            "endpointPicker.config.plugins[2].type: is deprecated (by-label); "
+            "use label-selector-filter before v0.11, which removes it"
+        ),
+    )
+
+
+def test_a_deprecated_section_is_told():
+    written = single(saturationDetector={"pluginRef": "utilization-detector"})
+    made = planned(endpointPicker={"preset": "custom", "config": written})
+    assert made.warnings == (
+        (
+            "endpointPicker.config.saturationDetector: is deprecated (saturationDetector); "
+            "use flowControl.saturationDetector"
+        ),
+    )

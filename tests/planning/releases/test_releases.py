@@ -1,0 +1,217 @@
+"""Release channels: every fact has a source, and the channels agree with what is made of them."""
+
+import hashlib
+
+import pytest
+
+from models.stack import Stack
+from planning.ground.labels import LLM_D_ROLE, serving
+from planning.picker import config as picker_config
+from planning.picker import shapes
+from planning.releases import (
+    DEFAULT_PRESET,
+    Release,
+    channel,
+    channels,
+    entries,
+    other_line,
+    unproven,
+)
+from tests.support.stacks import find, rendered, tree
+
+DEFAULT = Stack.model_fields["release"].default
+GROUPS = {
+    "decider", "detector", "discovery", "eviction", "extractor", "fairness", "filter", "ordering", "parser", "picker",
+    "producer", "profile-handler", "request", "scorer", "source", "usage-limit",
+}  # fmt: skip
+
+
+@pytest.fixture(params=channels())
+def release(request):
+    return channel(request.param)
+
+
+def words(shape):
+    if isinstance(shape, dict):
+        for inner in shape.values():
+            yield from words(inner)
+    elif isinstance(shape, list):
+        yield from words(shape[0])
+    else:
+        yield shape
+
+
+def proven(path: str, proof: str) -> Release:
+    """Return the default channel with another proof of one entry."""
+    facts = channel(DEFAULT).model_dump(by_alias=True)
+    at = facts
+    for part in path.split("."):
+        at = at[part]
+    at["proof"] = proof
+    return Release.model_validate(facts)
+
+
+def test_a_channel_knows_its_name(release):
+    assert release is channel(release.name)
+
+
+def test_every_entry_says_where_and_when_it_was_read(release):
+    found = entries(release)
+    parts = {"engine", "line", "picker", "picker.config", "picker.flags", "picker.plugins", "picker.rbac"}
+    assert parts | {f"picker.presets.{DEFAULT_PRESET}", "requirements.istio"} <= {at for at, _ in found}
+    assert all(entry.source and entry.date.year >= 2025 for _, entry in found)
+
+
+def test_the_default_channel_leaves_nothing_unproven():
+    release = channel(DEFAULT)
+    assert unproven(release, release.images.engine) == ()
+
+
+def test_what_nobody_proved_is_named():
+    release = proven("picker.presets.precise-prefix-cache", "none")
+    assert [at for at, _ in unproven(release, ())] == ["picker.presets.precise-prefix-cache"]
+
+
+def test_an_unproven_engine_matters_only_where_its_vendor_is_used():
+    release = channel("gie-1.3")
+    assert unproven(release, ["nvidia"]) == ()
+    assert [at for at, _ in unproven(release, ["nvidia", "cpu"])] == ["images.engine.cpu"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "digest", "length"),
+    [
+        ("together", "9051e075b8854abaf24a51848440af42b4da7ab7f9b3387bf42ee0556ad3ed59", 367),
+        ("apart", "9369149aeb30bf412873a8256da2bd365a09eeeb32437f9f060a4b472c4e6a9e", 905),
+    ],
+)
+def test_the_plugin_files_of_llm_d_0_6_are_the_seed_operators_byte_for_byte(kind, digest, length):
+    """See otterscale 3.12."""
+    service = {"prefill": {}} if kind == "apart" else {}
+    written = find(rendered(tree(qwen=service) | {"release": "llm-d-0.6"}), "ConfigMap", "qwen-epp")["data"]
+    (text,) = written.values()
+    assert (hashlib.sha256(text.encode()).hexdigest(), len(text)) == (digest, length)
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "digest"),
+    [
+        ("default-plugins.yaml", "together", "3aee930c4fc2cf8c749623ba30a077bd93d5cca0c6513c87a5fe3427b089f2f1"),
+        ("pd-config.yaml", "apart", "da2206ceec8c17d0eef3714ea7387e412c7b565661113eef5c0d0fd2b083eb23"),
+    ],
+)
+def test_the_seed_operators_configuration_hash_is_that_of_key_and_file(key, kind, digest):
+    """See otterscale 3.13."""
+    facts = channel("llm-d-0.6").picker
+    text = picker_config.text(getattr(facts.presets[DEFAULT_PRESET], kind), facts)
+    assert hashlib.sha256(f"{key}{text}".encode()).hexdigest() == digest
+
+
+def test_llm_d_0_6_has_the_seed_operators_images():
+    images = channel("llm-d-0.6").images
+    assert [images.engine["nvidia"].ref, images.picker.ref, images.sidecar.ref, images.kit.ref] == [
+        "ghcr.io/llm-d/llm-d-cuda:v0.5.1",
+        "ghcr.io/llm-d/llm-d-inference-scheduler:v0.6.0",
+        "ghcr.io/llm-d/llm-d-routing-sidecar:v0.6.0",
+        "ghcr.io/kitops-ml/kitops:v1.11.0",
+    ]
+
+
+def test_the_sidecar_of_llm_d_0_6_has_the_flags_of_its_time():
+    stack = tree(qwen={"prefill": {}}) | {"release": "llm-d-0.6"}
+    everything = rendered(stack)
+    pod = find(everything, "Deployment", "qwen-decode")["spec"]["template"]["spec"]
+    (sidecar,) = [one for one in pod["initContainers"] if one["name"] == "routing-proxy"]
+    pool = find(everything, "InferencePool", "qwen")["metadata"]["name"]
+    assert sidecar["args"] == [
+        "--port=8000",
+        "--vllm-port=8200",
+        "--connector=nixlv2",
+        "--secure-proxy=false",
+        "--enable-ssrf-protection=true",
+        "--inference-pool-namespace=models",
+        f"--inference-pool-name={pool}",
+        "--pool-group=inference.networking.k8s.io",
+    ]
+
+
+def test_every_shape_is_made_of_known_words(release):
+    facts = release.picker
+    shaped = [facts.config.shape, *facts.flags.known.values()]
+    shaped += [plugin.parameters for plugin in facts.plugins.table.values() if plugin.parameters is not None]
+    for word in words({str(index): one for index, one in enumerate(shaped)}):
+        if word.startswith(shapes.PLUGIN):
+            assert set(word.removeprefix(shapes.PLUGIN).removesuffix("!").split(",")) <= GROUPS | {"syncer"}
+        else:
+            assert word.removesuffix("!") in {"any", "boolean", "duration", "integer", "number", "quantity", "text"}
+
+
+def test_every_plugin_is_of_known_groups_and_names_only_what_exists(release):
+    table = release.picker.plugins.table
+    for name, plugin in table.items():
+        assert plugin.groups, name
+        assert set(plugin.groups) <= GROUPS, name
+        assert plugin.requires.keys() <= table.keys(), name
+        assert set(plugin.gates) <= set(release.picker.config.gates), name
+        assert ("profile-handler" in plugin.groups) == (plugin.handler is not None), name
+        assert not set(plugin.protocols) or "parser" in plugin.groups, name
+        if plugin.deprecated is not None:
+            assert any(other in table for other in plugin.deprecated.by.split()), name
+
+
+def test_a_channel_without_stability_has_no_alpha_plugins(release):
+    stages = {plugin.stability for plugin in release.picker.plugins.table.values()}
+    assert (release.picker.flags.experimental is None) == (stages == {"beta"})
+
+
+def test_no_flag_is_both_known_and_rejected(release):
+    flags = release.picker.flags
+    always = {flag.removeprefix("--").partition("=")[0] for flag in flags.always}
+    assert not flags.known.keys() & flags.rejected.keys()
+    assert not always & (flags.known.keys() | flags.rejected.keys())
+
+
+def test_the_role_of_the_picker_is_the_channels(release):
+    role = find(rendered(tree() | {"release": release.name}), "Role", "qwen-epp")
+    wanted = [
+        {
+            "apiGroups": rule.api_groups,
+            "resources": rule.resources,
+            **({"resourceNames": ["qwen"]} if rule.pool_only else {}),
+            "verbs": rule.verbs,
+        }
+        for rule in release.picker.rbac.rules
+    ]
+    assert role["rules"] == wanted
+
+
+def test_the_image_of_a_channel_is_of_its_own_line(release):
+    refs = [release.images.picker.ref, *([release.images.sidecar.ref] if release.images.sidecar else [])]
+    assert [other_line(release, ref) for ref in refs] == [None] * len(refs)
+
+
+@pytest.mark.parametrize(
+    ("image", "lines"),
+    [
+        ("registry.example/mirror/llm-d-inference-scheduler:v0.6.1", ("llm-d-0.6",)),
+        ("registry.example:5000/llm-d-router-endpoint-picker:v0.9.2-rc.1", ("llm-d-0.9",)),
+        ("registry.example/llm-d-router-endpoint-picker:v0.100.0", ()),
+        ("registry.example/llm-d-router-endpoint-picker:v0.10", None),
+        ("registry.example/llm-d-router-endpoint-picker:main", None),
+        ("registry.example/llm-d-router-endpoint-picker@sha256:" + "0" * 64, None),
+        ("registry.example/our-own-picker:v0.6.0", None),
+    ],
+)
+def test_an_image_of_another_line_is_told_by_repository_and_tag(image, lines):
+    assert other_line(channel("llm-d-0.10"), image) == lines
+
+
+def test_the_filters_of_roles_read_the_label_that_pods_carry():
+    assert serving("qwen", "prefill")[LLM_D_ROLE] == "prefill"
+
+
+def test_the_metrics_and_headers_of_a_channel_are_of_its_own_api(release):
+    new = release.picker.objectives_group == "llm-d.ai"
+    assert release.picker.headers.objective.startswith("x-llm-d-" if new else "x-gateway-")
+    assert release.picker.metrics.requests.startswith("llm_d_epp_" if new else "inference_")
+    assert release.requirements.objectives.group == release.picker.objectives_group

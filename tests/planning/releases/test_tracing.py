@@ -1,0 +1,80 @@
+"""Traces: under which name each container reports, and which share of them is kept."""
+
+import pytest
+
+from planning.releases import channel, channels
+from tests.support.stacks import plain, plan, rendered, tree
+
+ENDPOINT = "http://otel:4317"
+SAMPLERS = {
+    "always_on",
+    "always_off",
+    "traceidratio",
+    "parentbased_always_on",
+    "parentbased_always_off",
+    "parentbased_traceidratio",
+}
+
+
+def stack(release="llm-d-0.10", service=None, **tracing):
+    observability = {"observability": {"tracing": {"endpoint": ENDPOINT, **tracing}}}
+    return tree(qwen=service or {}) | observability | {"release": release}
+
+
+def names(service):
+    """Return the names that containers report under, by workload and container."""
+    found = {}
+    for one in rendered(stack(service=service)):
+        pod = one["spec"]["template"]["spec"] if one["kind"] == "Deployment" else {}
+        for container in [*pod.get("initContainers", ()), *pod.get("containers", ())]:
+            told = {variable["name"]: variable.get("value") for variable in container.get("env", ())}
+            if "OTEL_SERVICE_NAME" in told:
+                found[one["metadata"]["name"], container["name"]] = told["OTEL_SERVICE_NAME"]
+    return found
+
+
+def test_what_reports_is_called_alike_in_every_generation():
+    first, second = (names({"prefill": {}, "kvCache": {"blockSize": size}}) for size in (64, 128))
+    assert first.keys() & second.keys() == set()
+    for found in (first, second):
+        assert {(plain(workload), container): name for (workload, container), name in found.items()} == {
+            ("qwen-decode", "routing-proxy"): "qwen-sidecar",
+            ("qwen-decode", "vllm"): "qwen-decode",
+            ("qwen-prefill", "vllm"): "qwen-prefill",
+            ("qwen-epp", "epp"): "qwen-epp",
+        }
+
+
+def test_a_canary_reports_under_names_of_its_own():
+    found = names({"canary": {"weight": 1, "replicas": 2}})
+    assert sorted(found.values()) == ["qwen-canary-decode", "qwen-canary-epp", "qwen-decode", "qwen-epp"]
+
+
+@pytest.mark.parametrize("release", channels())
+def test_a_sampler_that_only_engines_know_is_told(release):
+    facts = channel(release).tracing
+    known = set(facts.samplers)
+    assert known < SAMPLERS
+    for sampler in sorted(SAMPLERS):
+        said = [one for one in plan(stack(release, sampler=sampler)).warnings if "sampler" in one]
+        assert len(said) == (sampler not in known)
+        assert all(f"({sampler}); {facts.otherwise}" in one for one in said)
+
+
+def test_the_sampler_is_told_once_with_what_happens_instead():
+    stack_of_two = stack(sampler="always_on")
+    stack_of_two["services"]["bert"] = stack_of_two["services"]["qwen"]
+    (said,) = plan(stack_of_two).warnings
+    assert said == (
+        "observability.tracing.sampler: llm-d-0.10's picker and sidecar know parentbased_traceidratio alone "
+        "(always_on); a tenth of the traces that begin there is kept, whatever samplerArg says"
+    )
+
+
+def test_a_line_without_sidecar_speaks_of_its_picker():
+    (said,) = [one for one in plan(stack("gie-1.3", sampler="always_off")).warnings if "sampler" in one]
+    assert said.startswith("observability.tracing.sampler: gie-1.3's picker knows parentbased_traceidratio alone")
+
+
+def test_nobody_is_told_of_samplers_without_traces_or_with_a_known_one():
+    assert plan(tree()).warnings == plan(stack()).warnings == ()

@@ -1,0 +1,141 @@
+"""Which routes a deployment run waits for, what a preview says of the others, and how that is rendered."""
+
+import json
+
+import pytest
+
+from cli.render import render as render_file
+from facts import cluster
+from manifests.assembly import objects, render
+from planning import outputs
+from planning.ground.cluster_facts import (
+    NOTHING_READ,
+    ClusterFacts,
+    GatewayRef,
+    Gateways,
+    LiveGateway,
+    Routes,
+    Served,
+    Unknown,
+)
+from planning.ground.order import Part
+from planning.routes import acceptance as waits
+from tests.support.stacks import plan, tree
+
+REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
+ACCEPTED = LiveGateway(REF, accepted=True, programmed=True)
+
+
+def decided(*found, services=("qwen",)):
+    return waits.decide(plan(tree(**{key: {} for key in services})).routes, Gateways(found))
+
+
+def route(awaited):
+    (one,) = [one for one in objects(render(plan(tree()), awaited)) if one.id.part is Part.ROUTE]
+    return one
+
+
+def test_the_routes_of_a_gateway_that_a_controller_has_accepted_are_awaited():
+    found = decided(ACCEPTED, services=("a", "b"))
+    assert (found.routes, found.gateways, found.warnings) == ({"a", "b"}, (REF,), ())
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ((), "there is no such Gateway, so nobody will accept the routes of services.qwen"),
+        (
+            (LiveGateway(REF, accepted=False, programmed=False),),
+            "no controller has accepted this Gateway, so nobody will accept the routes of services.qwen",
+        ),
+        (
+            (LiveGateway(REF, accepted=False, programmed=False, reason="Not: sure"),),
+            "no controller has accepted this Gateway (Not: sure), so nobody will accept the routes of services.qwen",
+        ),
+    ],
+)
+def test_without_a_controller_nothing_is_awaited_and_that_is_said(found, said):
+    verdict = decided(*found)
+    assert (verdict.routes, verdict.gateways) == (set(), ())
+    assert verdict.warnings == (f"gateways/gateway: {said}",)
+
+
+def test_a_gateway_that_is_not_in_effect_accepts_routes_all_the_same():
+    verdict = decided(LiveGateway(REF, accepted=True, programmed=False, reason="AddressNotAssigned: none"))
+    assert verdict.routes == {"qwen"}
+    (line,) = verdict.warnings
+    assert line.startswith("gateways/gateway: this Gateway is not in effect yet (AddressNotAssigned: none)")
+
+
+def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
+    verdict = waits.decide(plan(tree()).routes, Unknown("no answer"))
+    assert verdict.routes == set()
+    assert verdict.warnings == (
+        "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: no answer",
+    )
+
+
+def test_a_parent_of_another_kind_is_not_taken_for_absent():
+    stack = tree() | {"gateway": tree()["gateway"] | {"group": "example.com", "kind": "Other"}}
+    (line,) = waits.decide(plan(stack).routes, Gateways((ACCEPTED,))).warnings
+    assert (
+        line
+        == "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: it is of kind Other"
+    )
+
+
+def test_of_many_services_three_are_named():
+    (line,) = decided(services="abcde").warnings
+    assert line.endswith("the routes of services.a, services.b, services.c and 2 more")
+
+
+def test_a_stack_without_routes_asks_for_no_gateway_and_says_nothing():
+    planned = plan(tree(qwen={"route": {"enabled": False}}))
+    assert waits.gateways(planned.routes) == set()
+    assert waits.decide(planned.routes, Unknown("no answer")).warnings == ()
+    assert waits.gateways(plan(tree()).routes) == {REF}
+
+
+def test_a_route_that_is_awaited_says_of_which_gateway_and_generation():
+    awaited = route({"qwen"})
+    conditions = json.loads(awaited.manifest["metadata"]["annotations"]["pulumi.com/waitFor"])
+    assert len(conditions) == 3
+    for one in conditions:
+        assert "@.parentRef.name=='gateway'" in one
+        assert "@.observedGeneration==$.metadata.generation" in one
+        assert one.endswith("=True")
+    assert awaited.wait == 300
+
+
+def test_a_route_that_is_not_awaited_is_as_it_was():
+    awaited, other = route({"qwen"}), route(set())
+    assert other == route({"other"})
+    assert other.wait is None
+    assert "pulumi.com/waitFor" not in other.manifest["metadata"].get("annotations", {})
+    assert other.manifest["spec"] == awaited.manifest["spec"]
+
+
+def test_the_outputs_say_which_routes_are_awaited():
+    found = outputs.stack(plan(tree(a={}, b={})), None, {"b"})["services"]
+    assert found["a"]["awaited"] == ["endpointPicker", "workload"]
+    assert found["b"]["awaited"] == ["endpointPicker", "route", "workload"]
+
+
+def test_the_digest_of_facts_tells_whose_routes_are_awaited():
+    facts = ClusterFacts(Served(frozenset({"v1/Service"})), Gateways((ACCEPTED,)), Routes(()))
+    assert facts.digest(["v1/Service"], [REF]) != facts.digest(["v1/Service"]) == facts.digest(["v1/Service"], [])
+    assert NOTHING_READ.digest(["v1/Service"], [REF]) is None
+
+
+def test_a_rendered_file_waits_where_its_facts_say_so(tmp_path, capsys):
+    kinds = Served(frozenset({"v1/Service"}))
+    ref = GatewayRef(REF.group, REF.kind, "gateways", "inference-gateway")
+    told = {}
+    for accepted in (True, False):
+        gateways = Gateways((LiveGateway(ref, accepted, accepted),))
+        (tmp_path / "facts.json").write_text(cluster.to_json(ClusterFacts(kinds, gateways, Routes(()))))
+        told[accepted] = render_file("examples/canary.yaml", str(tmp_path / "facts.json"))
+        assert ("no controller has accepted" in capsys.readouterr().err) is not accepted
+    assert "pulumi.com/waitFor" in told[True]
+    assert "pulumi.com/waitFor" not in told[False]
+    assert told[True].splitlines()[1] != told[False].splitlines()[1]

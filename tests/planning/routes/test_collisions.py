@@ -1,0 +1,272 @@
+"""Two routes never claim the same requests on one gateway: within a stack, and beside what the cluster has."""
+
+from dataclasses import replace
+from itertools import combinations, count
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
+from planning.preflight import Verdict
+from planning.routes import collisions
+from planning.routes.records import Match, Parent, Route, Rule
+
+GROUP, KIND = "gateway.networking.k8s.io", "Gateway"
+REMEDY = "give one of them another path or hostname"
+
+
+def route(key, path="/models/qwen", headers=None, hostnames=(), *, more=(), canary=None, gateways="gateways", **parent):
+    """Return a planned route of a service, on one gateway unless the parent says otherwise."""
+    whole = {"name": "gateway", "namespace": gateways, "section_name": None, "port": None} | parent
+    pairs = [(path, headers or {}), *more]
+    matches = tuple(Match(one, own, f"services.{key}.route.matches[{n}]") for n, (one, own) in enumerate(pairs))
+    rules = [Rule(matches, (), "/")]
+    if canary is not None:
+        rules.insert(0, Rule(tuple(Match(one.path, {**one.headers, **canary}, one.at) for one in matches), (), "/"))
+    return Route(
+        key=key, namespace="models", name=key, parent=Parent(GROUP, KIND, provider="istio", **whole),
+        hostnames=tuple(hostnames), matches=matches, rules=tuple(rules), annotations={}, set_headers={},
+        remove_headers=(), mirror=None, timeouts=None,
+    )  # fmt: skip
+
+
+def live(name, path="/models/qwen", kind="PathPrefix", headers=(), hostnames=(), **more):
+    """Return a route of the cluster on the same gateway."""
+    section, port = more.pop("section_name", None), more.pop("port", None)
+    parent = ParentRef(GatewayRef(GROUP, KIND, "gateways", "gateway"), section, port)
+    match = RouteMatch(kind, path, tuple(headers), more.pop("more", ()))
+    own = {"namespace": "elsewhere", "part_of": None, "parents": (parent,), "matches": (match,)}
+    return LiveRoute(name=name, hostnames=tuple(hostnames), **(own | more))
+
+
+def found(*routes):
+    return [str(one) for one in collisions.problems(routes)]
+
+
+def beside(*others, mode="strict", planned=None):
+    return collisions.with_cluster(planned or [route("b")], {"models", "quiet"}, Routes(others), mode)
+
+
+def test_a_path_is_taken_once_on_a_gateway():
+    """See aim-engine B25."""
+    (line,) = found(route("a"), route("b"))
+    assert line == (
+        "services.b.route.matches[0].path: is taken on gateways/gateway by services.a (/models/qwen, any host); "
+        f"{REMEDY}"
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"path": "/models/qwen/v1"},
+        {"path": "/models/qwe"},
+        {"headers": {"x-team": "a"}},
+        {"name": "other"},
+        {"gateways": "models"},
+    ],
+    ids=str,
+)
+def test_a_longer_path_more_headers_or_another_gateway_is_no_collision(other):
+    assert found(route("a"), route("b", **other)) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "meet"),
+    [
+        ((), ("a.example",), True),
+        (("a.example",), ("a.example",), True),
+        (("a.example",), ("b.example",), False),
+        (("*.example",), ("x.y.example",), True),
+        (("*.example",), ("example",), False),
+        (("*.y.example",), ("*.example",), True),
+        (("*.y.example",), ("*.z.example",), False),
+        (("*.ample",), ("x.example",), False),
+        (("b.example", "x.example"), ("a.example", "*.example"), True),
+    ],
+)
+def test_hosts_meet_where_one_is_the_other_or_a_wildcard_above_it(one, two, meet):
+    for first, second in ((one, two), (two, one)):
+        assert bool(found(route("a", hostnames=first), route("b", hostnames=second))) is meet
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "meet"),
+    [
+        ({"section_name": "https"}, {"section_name": "http"}, False),
+        ({"section_name": "https"}, {}, True),
+        ({"section_name": "https", "port": 443}, {"port": 443}, True),
+        ({"section_name": "https", "port": 443}, {"section_name": "https", "port": 8443}, False),
+        ({"section_name": "https"}, {"port": 443}, True),
+    ],
+)
+def test_who_names_no_listener_or_port_claims_all_of_them(one, two, meet):
+    for first, second in ((one, two), (two, one)):
+        assert bool(found(route("a", **first), route("b", **second))) is meet
+
+
+def test_names_of_headers_are_compared_without_capitals_and_their_values_are_not_told():
+    (line,) = found(route("a", headers={"X-Team": "hunter2"}), route("b", headers={"x-team": "hunter2"}))
+    assert "(/models/qwen, any host, header x-team)" in line
+    assert "hunter2" not in line
+    assert found(route("a", headers={"x-team": "A"}), route("b", headers={"x-team": "a"})) == []
+
+
+def test_every_match_of_a_service_is_a_claim_and_the_message_names_the_one_that_is_taken():
+    (line,) = found(route("a"), route("b", "/b", more=[("/models/qwen", {})], hostnames=["llm.example"]))
+    assert line.startswith("services.b.route.matches[1].path: is taken")
+    assert "(/models/qwen, llm.example)" in line
+
+
+def test_what_a_canarys_headers_make_of_a_match_is_claimed_too():
+    tried = route("a", canary={"x-canary": "always"})
+    assert found(tried) == []
+    (line,) = found(tried, route("b", headers={"X-Canary": "always"}))
+    assert "by services.a" in line
+
+
+def test_two_services_of_one_name_are_no_collision_but_a_mistake_of_their_own():
+    assert found(route("a"), replace(route("b"), name="a")) == []
+
+
+def test_a_service_is_in_nobodys_way_alone():
+    assert found(route("a", more=[("/models/qwen", {})], hostnames=["*.a", "x.a", "*.x.a"])) == []
+
+
+def test_a_route_of_somebody_else_is_an_error_that_names_both():
+    verdict = beside(live("theirs"))
+    (error,) = verdict.errors
+    assert verdict.warnings == ()
+    assert error == (
+        "services.b.route.matches[0].path: is taken on gateways/gateway by HTTPRoute elsewhere/theirs "
+        f"(/models/qwen, any host); {REMEDY}"
+    )
+
+
+def test_the_modes_of_the_check():
+    (warning,) = beside(live("theirs"), mode="warn").warnings
+    assert "elsewhere/theirs" in warning
+    assert beside(live("theirs"), mode="warn").errors == ()
+    assert beside(live("theirs"), mode="skip") == Verdict()
+
+
+def test_a_route_of_the_stacks_own_place_is_its_own():
+    assert beside(live("b", namespace="models")) == Verdict()
+    assert beside(live("b", namespace="elsewhere")).errors
+
+
+def test_a_route_that_an_earlier_run_may_have_made_is_a_warning():
+    verdict = beside(live("old", namespace="models", part_of="inference-stacks"))
+    assert verdict.errors == ()
+    (warning,) = verdict.warnings
+    assert "HTTPRoute models/old" in warning
+    assert "unless this run removes that" in warning
+    assert beside(live("old", namespace="quiet", part_of="inference-stacks")).errors == ()
+    assert beside(live("old", part_of="inference-stacks")).errors
+    assert beside(live("old", namespace="models", part_of="chat")).errors
+
+
+@pytest.mark.parametrize(
+    ("other", "meet"),
+    [
+        ({"path": "/models/qwen/"}, True),
+        ({"kind": "Exact"}, False),
+        ({"kind": "RegularExpression"}, False),
+        ({"path": "/"}, False),
+        ({"more": ('{"method": "GET"}',)}, False),
+        ({"headers": [("Exact", "x-team", "a")]}, False),
+        ({"hostnames": ["llm.example"]}, True),
+        ({"section_name": "https"}, True),
+        ({"parents": ()}, False),
+    ],
+    ids=str,
+)
+def test_what_a_route_of_the_cluster_claims(other, meet):
+    assert bool(beside(live("theirs", **other)).errors) is meet
+
+
+def test_the_types_of_headers_are_told_apart():
+    planned = [route("b", headers={"x-team": "a"})]
+    assert beside(live("theirs", headers=[("Exact", "X-Team", "a")]), planned=planned).errors
+    assert not beside(live("theirs", headers=[("RegularExpression", "X-Team", "a")]), planned=planned).errors
+
+
+def test_any_of_several_parents_of_a_route_of_the_cluster_counts():
+    elsewhere, here = (ParentRef(GatewayRef(GROUP, KIND, "gateways", name), None, None) for name in ("x", "gateway"))
+    assert beside(live("theirs", parents=(elsewhere, here))).errors
+    assert not beside(live("theirs", parents=(elsewhere,))).errors
+
+
+def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
+    assert collisions.with_cluster([route("b")], {"models"}, Unknown("no answer"), "strict") == Verdict(
+        warnings=("whether other routes on gateways/gateway claim the same requests went unchecked: no answer",)
+    )
+    assert collisions.with_cluster([], {"models"}, Unknown("no answer"), "strict") == Verdict()
+
+
+HOSTS = st.sampled_from(["a", "x.a", "y.x.a", "*.a", "*.x.a", "b", "*.b"])
+SECTIONS = st.sampled_from([None, "http", "https"])
+PORTS = st.sampled_from([None, 80, 443])
+
+
+@st.composite
+def routes(draw):
+    """Draw routes that are close to each other: few gateways, hosts, listeners, paths and headers."""
+    names = (f"s{number}" for number in count())
+    return [
+        route(
+            next(names),
+            draw(st.sampled_from(["/", "/a", "/a/b"])),
+            draw(st.sampled_from([{}, {"x": "1"}, {"X": "1"}, {"x": "2"}])),
+            draw(st.lists(HOSTS, max_size=3, unique=True)),
+            name=draw(st.sampled_from(["gateway", "other"])),
+            section_name=draw(SECTIONS),
+            port=draw(PORTS),
+        )
+        for _ in range(draw(st.integers(0, 7)))
+    ]
+
+
+def covers(wide, narrow):
+    """Say whether every host of the second is one of the first."""
+    return wide in {"*", narrow} or (wide.startswith("*.") and narrow.removeprefix("*").endswith(wide[1:]))
+
+
+def meet(one, two):
+    """Compare two routes as the Gateway API says it, part by part."""
+    first, second = one.parent, two.parent
+    return (
+        first.name == second.name
+        and (first.section_name == second.section_name or None in {first.section_name, second.section_name})
+        and (first.port == second.port or None in {first.port, second.port})
+        and one.matches[0].path == two.matches[0].path
+        and lowered(one.matches[0].headers) == lowered(two.matches[0].headers)
+        and any(covers(a, b) or covers(b, a) for a in one.hostnames or ["*"] for b in two.hostnames or ["*"])
+    )
+
+
+def lowered(headers):
+    return {name.lower(): value for name, value in headers.items()}
+
+
+@given(routes())
+def test_the_collisions_of_a_stack_are_those_that_a_comparison_of_all_pairs_finds(planned):
+    pairs = {(two.key, one.key) for one, two in combinations(planned, 2) if meet(one, two)}
+    told = [(line.split(".")[1], line.split(" by services.")[1].split(" ")[0]) for line in found(*planned)]
+    assert set(told) <= pairs
+    assert sorted(later for later, _ in told) == sorted({later for later, _ in pairs})
+
+
+@given(routes(), routes())
+def test_the_collisions_with_a_cluster_are_those_that_a_comparison_of_all_pairs_finds(planned, others):
+    there = [
+        live(f"o{one.name}", one.matches[0].path, headers=[("Exact", *pair) for pair in one.matches[0].headers.items()],
+             hostnames=one.hostnames, parents=(collisions.reference(one),))
+        for one in others
+    ]  # fmt: skip
+    pairs = {(one.key, f"o{two.name}") for one in planned for two in others if meet(one, two)}
+    verdict = collisions.with_cluster(planned, {"models"}, Routes(tuple(there)), "strict")
+    told = {(line.split(".")[1], line.split("elsewhere/")[1].split(" ")[0]) for line in verdict.errors}
+    assert told <= pairs
+    assert sorted(line.split(".")[1] for line in verdict.errors) == sorted({own for own, _ in pairs})

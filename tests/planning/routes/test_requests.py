@@ -1,0 +1,106 @@
+"""Objectives and rewrites: what the endpoint picker of a pool is told of requests."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manifests.assembly import objects, render
+from planning import outputs
+from planning.ground.order import Id, Part
+from tests.support.stacks import exactly, plan, rendered, tree
+from tests.support.stacks.routed import routed, told, tried
+from tests.support.stacks.varied import VARIED
+
+
+def test_objectives_are_called_as_clients_name_them():
+    everything = rendered(routed(service={"objectives": {"batch": {"priority": -1}}}))
+    one = exactly(everything, "InferenceObjective", "qwen-batch")
+    pool = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "qwen"}
+    assert (one["apiVersion"], one["spec"]) == ("llm-d.ai/v1alpha2", {"priority": -1, "poolRef": pool})
+
+
+def test_a_priority_of_0_is_written_out():
+    everything = rendered(routed(service={"objectives": {"batch": {"priority": 0}}}))
+    assert exactly(everything, "InferenceObjective", "qwen-batch")["spec"]["priority"] == 0
+
+
+def test_the_outputs_list_objectives_by_variant():
+    stack = tried()
+    stack["services"]["qwen"]["objectives"] = {"b": {"priority": 1}, "a": {"priority": 2}}
+    told_of = outputs.stack(plan(stack), None)["services"]["qwen"]
+    assert told_of["primary"]["objectives"] == ["qwen-a", "qwen-b"]
+    assert told_of["canary"]["objectives"] == ["qwen-canary-a", "qwen-canary-b"]
+
+
+@pytest.mark.parametrize(("weight", "warned"), [(0, False), (10, True)])
+def test_requests_that_reach_a_canary_by_its_weight_have_no_priority_and_that_is_said(weight, warned):
+    stack = tried(weight, {"x-canary": "1"})
+    stack["services"]["qwen"]["objectives"] = {"batch": {"priority": 1}}
+    assert any("has priority 0" in one for one in plan(stack).warnings) is warned
+
+
+@pytest.mark.parametrize("release", ["llm-d-0.6", "gie-1.3"])
+def test_older_pickers_are_told_in_their_own_group(release):
+    rewrites = [{"model": "latest", "targets": [{"model": "org/m"}]}]
+    stack = routed(service={"objectives": {"batch": {"priority": 1}}, "rewrites": rewrites}) | {"release": release}
+    everything = rendered(stack)
+    assert {
+        one["apiVersion"] for one in everything if one["kind"] in {"InferenceObjective", "InferenceModelRewrite"}
+    } == {"inference.networking.x-k8s.io/v1alpha2"}
+
+
+def test_both_variants_know_a_model_by_all_its_names():
+    stack = tried()
+    stack["services"]["qwen"]["rewrites"] = [{"model": "latest", "targets": [{"model": "org/m", "weight": 3}]}]
+    pools = {
+        one["metadata"]["name"]: one["spec"]["poolRef"]["name"]
+        for one in rendered(stack)
+        if one["kind"] == "InferenceModelRewrite"
+    }
+    assert pools == {"qwen": "qwen", "qwen-canary": "qwen-canary"}
+
+
+def test_each_generation_has_its_own_rewrite_and_objectives_move_from_one_to_the_next():
+    def told_of(revision):
+        model = {"name": "org/m", "source": f"hf://org/m@{revision}"}
+        service = {"prefill": {}, "objectives": {"batch": {"priority": 1}}, "model": model}
+        rewrites = [{"model": "latest", "targets": [{"model": "org/m"}]}]
+        everything = rendered(routed(service={**service, "rewrites": rewrites}))
+        named = [one for one in everything if one["kind"] in {"InferenceModelRewrite", "InferenceObjective"}]
+        return {one["kind"]: (one["metadata"]["name"], one["spec"]["poolRef"]["name"]) for one in named}
+
+    one, other = told_of("v1"), told_of("v2")
+    assert one["InferenceModelRewrite"][0] == one["InferenceModelRewrite"][1] == one["InferenceObjective"][1]
+    assert one["InferenceModelRewrite"] != other["InferenceModelRewrite"]
+    assert one["InferenceObjective"][0] == other["InferenceObjective"][0] == "qwen-batch"
+
+
+def test_the_picker_is_told_before_requests_come_and_after_its_pool():
+    service = {"objectives": {"a": {"priority": 1}, "b": {"priority": 2}}}
+    service["rewrites"] = [{"model": "latest", "targets": [{"model": "org/m"}]}]
+    after = {one.id: set(one.after) for one in objects(render(plan(routed(service=service))))}
+    told_of = [Id("qwen", Part.OBJECTIVE, "a"), Id("qwen", Part.OBJECTIVE, "b"), Id("qwen", Part.MODEL_REWRITE)]
+    assert set(told_of) <= after[Id("qwen", Part.ROUTE)]
+    assert all(Id("qwen", Part.POOL) in after[one] for one in told_of)
+
+
+def test_an_objective_of_two_services_is_refused_with_both():
+    stack = tree(a={"objectives": {"b-c": {"priority": 1}}}, **{"a-b": {"objectives": {"c": {"priority": 1}}}})
+    (line,) = told(stack)
+    assert line == (
+        "services.a-b: would make an object of services.a (InferenceObjective models/a-b-c); "
+        "choose another name for one of them"
+    )
+
+
+def test_logical_names_of_objectives_never_meet():
+    names = st.from_regex(r"[a-z]([-a-z]{0,8}[a-z])?", fullmatch=True) | st.sampled_from(["a", "a-objective", "a-b"])
+
+    @given(st.dictionaries(names, st.lists(names, min_size=1, unique=True), min_size=2, max_size=3))
+    def check(wanted):
+        suffixes = [f"{key}-objective.{name}" for key, every in wanted.items() for name in every]
+        assert len(set(suffixes)) == len(suffixes)
+
+    check()
+    found = [one.suffix for one in objects(render(plan(VARIED["routed"]))) if one.id.part is Part.OBJECTIVE]
+    assert found == ["qwen-objective.batch", "qwen-objective.chat"]

@@ -1,0 +1,496 @@
+"""A canary beside its service: who gets which requests, and what is whose."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manifests.assembly import ComponentType, objects, render
+from manifests.routing import routed_service
+from planning import outputs
+from planning.ground.labels import routing_contract
+from planning.ground.order import Id, Part
+from tests.support.stacks import exactly, find, plain, plan, rendered, tree
+from tests.support.stacks.shapes import DIGEST, engine, label, model_servers, serving, templates, told, values, volumes
+
+WEIGHTS = st.integers(0, 100)
+HPA = {"type": "hpa", "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}
+ROLES = pytest.mark.parametrize("roles", [{}, {"prefill": {}}], ids=["one-role", "prefill"])
+HUB = {"source": "hf://org/model", "size": "10Gi"}
+NEXT = {"source": "hf://org/model@next", "size": "10Gi"}
+DEDICATED = {"type": "dedicated"}
+EMPTY_WEIGHTS = {"model": HUB, "storage": DEDICATED}
+
+
+def stack(weight=10, service=None, **own):
+    return tree(qwen={**(service or {}), "canary": {"weight": weight, **own}})
+
+
+def rules(everything):
+    (route,) = [one for one in everything if one["kind"] == "HTTPRoute"]
+    return route["spec"]["rules"]
+
+
+def shares(rule):
+    return [(plain(one["name"]), one["weight"]) for one in rule["backendRefs"]]
+
+
+def by_id(wanted):
+    return {one.id: one for one in objects(render(plan(wanted)))}
+
+
+def of(everything, variant):
+    """Return the templates of a variant's model servers."""
+    return [one for one in model_servers(everything) if label(one, "inference-stacks.io/variant") == variant]
+
+
+def selects(selector, labels):
+    return selector.items() <= labels.items()
+
+
+# --- who gets which requests
+
+
+@pytest.mark.parametrize("weight", [0, 1, 10, 20, 50, 99, 100])
+def test_zerfoo_3_3_the_integers_of_the_weight_table_are_the_weights_of_the_backends(weight):
+    (rule,) = rules(rendered(stack(weight)))
+    assert shares(rule) == [("qwen", 100 - weight), ("qwen-canary", weight)]
+
+
+def test_zerfoo_3_3_without_a_canary_there_is_one_backend_that_is_never_of_weight_0():
+    for everything in (rendered(tree()), rendered(tree(qwen={"prefill": {}}))):
+        (rule,) = rules(everything)
+        assert shares(rule) == [("qwen", 1)]
+
+
+def test_zerfoo_3_3_a_weight_of_0_stands_in_the_object_because_one_that_is_absent_means_1():
+    for weight, zero in ((0, 1), (100, 0)):
+        (rule,) = rules(rendered(stack(weight)))
+        assert rule["backendRefs"][zero]["weight"] == 0
+
+
+@given(WEIGHTS, st.sampled_from([{}, {"x-canary": "always"}]), st.sampled_from([{}, {"prefill": {}}]))
+def test_weights_are_integers_whose_sum_is_always_100(weight, headers, roles):
+    *_, rule = rules(rendered(stack(weight, roles, headers=headers)))
+    given_weights = [one["weight"] for one in rule["backendRefs"]]
+    assert given_weights == [100 - weight, weight]
+    assert {type(one) for one in given_weights} == {int}
+
+
+@given(WEIGHTS)
+def test_a_weight_is_the_routes_alone(weight):
+    one, other = (rendered(stack(each)) for each in (weight, 100 - weight))
+    assert {each["kind"] for each in one if each not in other} <= {"HTTPRoute"}
+    assert len(one) == len(other)
+
+
+@ROLES
+def test_a_route_backs_on_the_pools_that_there_are(roles):
+    everything = rendered(stack(service=roles, headers={"x-canary": "always"}))
+    pools = {one["metadata"]["name"] for one in everything if one["kind"] == "InferencePool"}
+    backends = [one for rule in rules(everything) for one in rule["backendRefs"]]
+    assert {one["name"] for one in backends} == pools
+    assert len(pools) == 2
+    assert {(one["group"], one["kind"]) for one in backends} == {("inference.networking.k8s.io", "InferencePool")}
+
+
+@given(WEIGHTS)
+def test_requests_with_the_headers_reach_the_canary_whatever_its_weight(weight):
+    """See zerfoo 7.3."""
+    first, second = rules(rendered(stack(weight, headers={"x-b": "2", "x-a": "1"})))
+    (match,), (other,) = first["matches"], second["matches"]
+    assert match["headers"] == [
+        {"type": "Exact", "name": "x-a", "value": "1"},
+        {"type": "Exact", "name": "x-b", "value": "2"},
+    ]
+    assert "headers" not in other
+    assert match["path"] == other["path"] == {"type": "PathPrefix", "value": "/models/qwen"}
+    assert first["filters"] == second["filters"]
+    assert shares(first) == [("qwen-canary", 1)]
+    assert shares(second) == [("qwen", 100 - weight), ("qwen-canary", weight)]
+
+
+def test_a_route_comes_after_everything_of_both_variants():
+    made = by_id(stack(service={"prefill": {}}))
+    parts = {Part.POOL, Part.PICKER, Part.DECODE, Part.PREFILL, Part.SERVICE, Part.DESTINATION_RULE}
+    assert set(made[Id("qwen", Part.ROUTE)].after) == {
+        Id(key, part) for key in ("qwen", "qwen.canary") for part in parts
+    }
+    assert {one.owner for one in by_id(tree())[Id("qwen", Part.ROUTE)].after} == {"qwen"}
+
+
+@pytest.mark.parametrize("closed", [{"gateway": None}, {"route": {"enabled": False}}])
+def test_without_a_route_a_canary_of_weight_0_runs_and_is_asked_by_its_service(closed):
+    """See zerfoo 2.2."""
+    wanted = stack(0, {key: value for key, value in closed.items() if key == "route"})
+    if "gateway" in closed:
+        del wanted["gateway"]
+    everything = rendered(wanted)
+    assert "HTTPRoute" not in {one["kind"] for one in everything}
+    assert exactly(everything, "Service", "qwen-canary")
+
+
+# --- what is whose
+
+
+OWN = (
+    "Deployment",
+    "InferencePool",
+    "Service",
+    "ConfigMap",
+    "Role",
+    "RoleBinding",
+    "ServiceAccount",
+    "DestinationRule",
+)
+
+
+@ROLES
+@pytest.mark.parametrize("kind", [*OWN, "ClusterRoleBinding"])
+def test_a_variant_has_every_object_of_its_own(roles, kind):
+    everything, alone = rendered(stack(service=roles)), rendered(tree(qwen=roles))
+    names = [plain(one["metadata"]["name"]) for one in everything if one["kind"] == kind]
+    single = [plain(one["metadata"]["name"]) for one in alone if one["kind"] == kind]
+    assert sorted(names) == sorted([*single, *(name.replace("qwen", "qwen-canary") for name in single)])
+    assert len(single) > 0
+
+
+@ROLES
+def test_a_canary_changes_nothing_of_its_service_but_the_route(roles):
+    alone, everything = rendered(tree(qwen=roles)), rendered(stack(service=roles))
+    assert [one["kind"] for one in alone if one not in everything] == ["HTTPRoute"]
+
+
+def test_the_canary_of_groups_and_scaled_roles_has_groups_and_autoscalers_of_its_own():
+    spanning = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8, "pipeline": 2}, "autoscaling": HPA}
+    everything = rendered(stack(service=spanning, autoscaling={**HPA, "maxReplicas": 2}))
+    for name, most in (("qwen-decode", 4), ("qwen-canary-decode", 2)):
+        scaler = exactly(everything, "HorizontalPodAutoscaler", name)["spec"]
+        assert (scaler["scaleTargetRef"]["name"], scaler["maxReplicas"]) == (name, most)
+        assert "replicas" not in exactly(everything, "LeaderWorkerSet", name)["spec"]
+    assert not [one for one in rendered(stack(service=spanning)) if one["metadata"]["name"] == "qwen-canary-decode"
+                and one["kind"] == "HorizontalPodAutoscaler"]  # fmt: skip
+
+
+@ROLES
+def test_the_pods_of_a_variant_are_selected_by_its_own_objects_alone(roles):
+    """See zerfoo 3.2, 7.2."""
+    everything = rendered(stack(service={"replicas": 2, **roles}, replicas=2))
+    pods = [one["metadata"]["labels"] for one in templates(everything)]
+    selectors = [
+        (one["metadata"]["name"], spec["selector"].get("matchLabels", spec["selector"]))
+        for one in everything
+        if "selector" in (spec := one.get("spec", {}))
+    ]
+    assert {name.startswith("qwen-canary") for name, _ in selectors} == {True, False}
+    for name, selector in selectors:
+        variants = {one["inference-stacks.io/variant"] for one in pods if selects(selector, one)}
+        assert variants == {"canary" if name.startswith("qwen-canary") else "primary"}, name
+
+
+@ROLES
+def test_a_pool_holds_its_variants_serving_pods_and_is_read_by_its_own_picker(roles):
+    everything = rendered(stack(service=roles))
+    for pool in (one for one in everything if one["kind"] == "InferencePool"):
+        name = pool["metadata"]["name"]
+        held = [
+            one
+            for one in serving(everything)
+            if selects(pool["spec"]["selector"]["matchLabels"], one["metadata"]["labels"])
+        ]
+        assert len(held) == 1 + len(roles)
+        assert pool["spec"]["endpointPickerRef"]["name"] == f"{name}-epp"
+        picker = engine(exactly(everything, "Deployment", f"{name}-epp")["spec"]["template"])
+        assert f"--pool-name={name}" in picker["args"]
+        service = exactly(everything, "Service", f"{name}-epp")["spec"]["selector"]
+        assert [one for one in templates(everything) if selects(service, one["metadata"]["labels"])] == [
+            exactly(everything, "Deployment", f"{name}-epp")["spec"]["template"]
+        ]
+
+
+def test_the_objects_of_a_canary_are_children_of_its_service_and_of_a_picker_of_its_own():
+    components = {(one.type, one.name): one for one in render(plan(stack()))}
+    own = components[ComponentType.MODEL_SERVICE, "qwen"].objects
+    assert {one.suffix for one in own if one.id.owner == "qwen.canary"} == {"canary-decode", "canary-service"}
+    picker = components[ComponentType.EPP, "qwen-canary-epp"]
+    assert {one.id.owner for one in picker.objects} == {"qwen.canary"}
+    assert {one.suffix for one in picker.objects} == {
+        one.suffix for one in components[ComponentType.EPP, "qwen-epp"].objects
+    }
+
+
+def test_a_canary_has_one_replica_of_its_own_and_a_budget_only_with_more():
+    everything = rendered(stack(service={"replicas": 4}))
+    numbers = {
+        name: exactly(everything, "Deployment", name)["spec"]["replicas"]
+        for name in ("qwen-decode", "qwen-canary-decode")
+    }
+    assert numbers == {"qwen-decode": 4, "qwen-canary-decode": 1}
+    budgets = [one["metadata"]["name"] for one in everything if one["kind"] == "PodDisruptionBudget"]
+    assert budgets == ["qwen-decode"]
+
+
+def test_a_canary_can_have_roles_that_its_service_has_not_and_the_other_way_round():
+    more, less = rendered(stack(prefill={})), rendered(stack(service={"prefill": {}}, prefill=None))
+    names = [{plain(one["metadata"]["name"]) for one in each if one["kind"] == "Deployment"} for each in (more, less)]
+    pickers = {"qwen-epp", "qwen-canary-epp"}
+    assert names[0] - pickers == {"qwen-decode", "qwen-canary-decode", "qwen-canary-prefill"}
+    assert names[1] - pickers == {"qwen-decode", "qwen-prefill", "qwen-canary-decode"}
+
+
+# --- the interceptor
+
+
+def metered(**canary):
+    wanted = tree(qwen={"canary": {"weight": 10, **canary}}) | {
+        "interceptor": {"mode": "label", "namespace": "metering"}
+    }
+    wanted["services"]["qwen"]["interceptor"] = {"enabled": False}
+    return wanted
+
+
+def test_zerfoo_9_9_a_canarys_service_never_carries_the_interceptors_pair():
+    pair = routing_contract("qwen")
+    own = plan(tree() | {"interceptor": {"mode": "label", "namespace": "metering"}}).services[0].primary
+    assert selects(pair, routed_service(own).manifest["metadata"]["labels"])
+    service = plan(stack()).services[0]
+    assert service.canary.resource_id is None
+    assert not pair.keys() & routed_service(service.canary).manifest["metadata"]["labels"].keys()
+    for one in rendered(metered()):
+        assert not pair.keys() & one["metadata"].get("labels", {}).keys()
+
+
+def test_a_canary_beside_a_metered_service_is_refused_even_without_requests():
+    """See zerfoo 7.3."""
+    wanted = metered()
+    del wanted["services"]["qwen"]["interceptor"]
+    (message,) = told(wanted)
+    assert message.startswith("services.qwen.canary: would get no requests (the interceptor in mode label")
+
+
+def test_a_canary_of_one_service_leaves_another_one_metered():
+    wanted = metered()
+    wanted["services"]["other"] = tree()["services"]["qwen"]
+    labelled = [
+        one["metadata"]["name"]
+        for one in rendered(wanted)
+        if selects(routing_contract("other"), one["metadata"]["labels"])
+    ]
+    assert labelled == ["other"]
+
+
+# --- weights of the model
+
+
+def claimed(everything):
+    """Return the claims that the model servers of each variant mount."""
+    return {
+        variant: {volumes(one)["model"]["persistentVolumeClaim"]["claimName"] for one in of(everything, variant)}
+        for variant in ("primary", "canary")
+    }
+
+
+def kinds(everything, kind):
+    return [one["metadata"]["name"] for one in everything if one["kind"] == kind]
+
+
+def test_a_canary_of_the_same_source_uses_its_services_claim_and_job():
+    wanted = stack(service={**EMPTY_WEIGHTS, "prefill": {}}, engine={"maxNumSeqs": 64})
+    everything = rendered(wanted)
+    (claim,) = kinds(everything, "PersistentVolumeClaim")
+    assert kinds(everything, "Job") == [claim]
+    assert claimed(everything) == {"primary": {claim}, "canary": {claim}}
+    made = by_id(wanted)
+    for part in (Part.DECODE, Part.PREFILL):
+        assert Id("qwen", Part.FILL) in made[Id("qwen.canary", part)].after
+    assert not [one for one in made if one.owner == "qwen.canary" and one.part in {Part.FILL, Part.WEIGHTS_CLAIM}]
+
+
+def test_a_canary_of_another_source_has_a_claim_and_a_job_of_its_own():
+    wanted = stack(service=EMPTY_WEIGHTS, model=NEXT)
+    everything = rendered(wanted)
+    found = claimed(everything)
+    assert len(found["primary"] | found["canary"]) == 2
+    assert (
+        {*kinds(everything, "PersistentVolumeClaim")}
+        == {*kinds(everything, "Job")}
+        == found["primary"] | found["canary"]
+    )
+    made = by_id(wanted)
+    assert Id("qwen.canary", Part.FILL) in made[Id("qwen.canary", Part.DECODE)].after
+    assert Id("qwen", Part.FILL) not in made[Id("qwen.canary", Part.DECODE)].after
+    assert Id("qwen", Part.FILL) in made[Id("qwen", Part.DECODE)].after
+
+
+def test_a_canary_of_the_same_source_fills_a_folder_of_an_existing_claim_only_once():
+    existing = {"type": "existing", "claimName": "weights"}
+    everything = rendered(stack(service={"model": HUB, "storage": existing}))
+    assert len(kinds(everything, "Job")) == 1
+    assert claimed(everything) == {"primary": {"weights"}, "canary": {"weights"}}
+    other = rendered(stack(service={"model": HUB, "storage": existing}, model=NEXT))
+    assert len(kinds(other, "Job")) == 2
+    folders = {
+        mount["subPath"]
+        for one in model_servers(other)
+        for mount in engine(one)["volumeMounts"]
+        if mount["name"] == "model"
+    }
+    assert len(folders) == 2
+
+
+def test_a_canary_of_another_cache_has_that_caches_source():
+    caches = {key: {"source": f"s3://bucket/{key}", "size": "1Gi"} for key in ("one", "two")}
+    service = {"model": {"name": "org/m"}, "storage": {"type": "shared", "cache": "one"}}
+    wanted = stack(service=service, storage={"cache": "two"}) | {"caches": caches}
+    wanted["services"]["qwen"]["canary"]["model"] = {"source": "s3://bucket/two"}
+    made = by_id(wanted)
+    for owner, key in (("qwen", "one"), ("qwen.canary", "two")):
+        assert Id(f"caches.{key}", Part.FILL) in made[Id(owner, Part.DECODE)].after
+    found = claimed(rendered(wanted))
+    assert plain(*found["primary"]) == "cache-one"
+    assert plain(*found["canary"]) == "cache-two"
+
+
+def weights(wanted):
+    """Return logical name, place and object of what holds the weights of a stack."""
+    return [
+        (f"{component.name}-{one.suffix}", one.place, one.manifest["spec"])
+        for component in render(plan(wanted))
+        for one in component.objects
+        if one.id.part in {Part.WEIGHTS_CLAIM, Part.FILL}
+    ]
+
+
+def test_promotion_keeps_the_claim_and_the_job_of_the_canary():
+    """See zerfoo 7.8."""
+    before = weights(stack(service=EMPTY_WEIGHTS, model=NEXT))
+    promoted = weights(tree(qwen={"model": NEXT, "storage": DEDICATED}))
+    assert len(before) == 4
+    assert len(promoted) == 2
+    assert all(one in before for one in promoted)
+
+
+def test_a_claim_that_was_shared_stays_where_the_canary_goes():
+    shared, alone = weights(stack(service=EMPTY_WEIGHTS)), weights(tree(qwen=EMPTY_WEIGHTS))
+    assert shared == alone
+    assert len(alone) == 2
+
+
+def test_a_source_that_pods_fetch_themselves_is_each_pods_own():
+    everything = rendered(stack(service={"model": HUB}, model=NEXT))
+    assert not kinds(everything, "PersistentVolumeClaim")
+    sources = [str(one["spec"]["initContainers"]) for one in of(everything, "canary") + of(everything, "primary")]
+    assert ["org/model" in one for one in sources] == [True, True]
+    assert sources[0] != sources[1]
+
+
+# --- the name that clients send
+
+
+def test_a_canary_is_asked_by_its_services_model_name():
+    """See zerfoo 7.3."""
+    model = {"source": "hf://org/model", "size": "1Gi"}
+    everything = rendered(stack(service={"model": model}, model={"source": "hf://org/next"}))
+    names = [flag for one in model_servers(everything) for flag in engine(one)["args"] if "--served-model-name" in flag]
+    assert len(names) == 2
+    assert set(names) == {"--served-model-name=org/model"}
+
+
+def test_a_canary_without_a_weight_may_have_a_name_of_its_own():
+    own = {"name": "org/next"}
+    (message,) = told(stack(1, model=own))
+    reason = "so that requests for one would fail at the other (org/next, org/model); remove it"
+    assert message == f"services.qwen.canary.model.name: is not the service's, {reason}"
+    service = outputs.stack(plan(stack(0, model=own, headers={"x-canary": "always"})), None)["services"]["qwen"]
+    assert (service["model"]["name"], service["canary"]["model"]["name"]) == ("org/model", "org/next")
+
+
+# --- warnings and outputs
+
+
+SEVENTY = "canary: weight 70 is far above its share of the replicas (1 of 5); its queue will be the longer one"
+
+
+@pytest.mark.parametrize(
+    ("weight", "service", "own", "expected"),
+    [
+        (10, {}, {"engine": {"maxNumSeqs": 64}}, []),
+        (
+            100,
+            {},
+            {"engine": {"maxNumSeqs": 64}},
+            ["canary: weight 100 gives it all requests, and the service's own pods idle"],
+        ),
+        (
+            0,
+            {},
+            {"engine": {"maxNumSeqs": 64}},
+            ["canary: weight 0 without headers: its pods run, and nobody asks them"],
+        ),
+        (0, {}, {"engine": {"maxNumSeqs": 64}, "headers": {"x-canary": "always"}}, []),
+        (10, {}, {}, ["canary: it differs in nothing that its pods run"]),
+        (10, {"prefill": {"replicas": 2}}, {"replicas": 2}, ["canary: it differs in nothing that its pods run"]),
+        (70, {"replicas": 4}, {"engine": {"maxNumSeqs": 64}}, [SEVENTY]),
+        (40, {"replicas": 4}, {"engine": {"maxNumSeqs": 64}}, []),
+        (41, {"replicas": 4}, {"engine": {"maxNumSeqs": 64}}, [SEVENTY.replace("70", "41")]),
+        (70, {"replicas": 4}, {"engine": {"maxNumSeqs": 64}, "replicas": 3}, []),
+        (70, {"autoscaling": HPA}, {"engine": {"maxNumSeqs": 64}}, [SEVENTY]),
+        (70, {"autoscaling": HPA}, {"engine": {"maxNumSeqs": 64}, "autoscaling": HPA}, []),
+        (
+            100,
+            {"replicas": 0},
+            {"replicas": 0, "engine": {"maxNumSeqs": 64}},
+            ["canary: weight 100 gives it all requests, and the service's own pods idle"],
+        ),
+        (50, {"replicas": 0}, {"replicas": 0, "engine": {"maxNumSeqs": 64}}, []),
+    ],
+)
+def test_what_is_allowed_and_seldom_meant_is_a_warning(weight, service, own, expected):
+    """See zerfoo 1.2, 2.1, 2.2."""
+    planned = plan(stack(weight, service, **own))
+    assert list(planned.services[0].warnings) == expected
+    assert outputs.stack(planned, None)["services"]["qwen"]["warnings"] == sorted(expected)
+
+
+def test_a_service_without_a_canary_has_no_warnings():
+    service = plan(tree()).services[0]
+    assert (service.warnings, service.canary) == ((), None)
+
+
+def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
+    own = {"model": {"source": f"kit://registry.example/org/model@{DIGEST}"}, "replicas": 2}
+    found = outputs.stack(plan(stack(30, **own)), None)["services"]["qwen"]
+    assert (found["weight"], found["canary"]["weight"]) == (70, 30)
+    assert found["canary"] == {
+        "pool": {"group": "inference.networking.k8s.io", "name": "qwen-canary"},
+        "objectives": [],
+        "serviceHost": "qwen-canary.models.svc.cluster.local:8000",
+        "endpointPickerHost": "qwen-canary-epp.models.svc.cluster.local:9002",
+        "roles": {
+            "decode": {
+                "workload": {"kind": "Deployment", "name": "qwen-canary-decode"},
+                "scaling": {"type": "fixed", "replicas": 2},
+                "gpus": {"class": "nvidia", "vendor": "nvidia", "product": None, "perReplica": 1, "max": 2},
+            }
+        },
+        "weight": 30,
+        "model": {"name": "org/model", "source": own["model"]["source"], "digest": DIGEST},
+    }
+    assert found["primary"] == outputs.stack(plan(tree()), None)["services"]["qwen"]["primary"]
+    assert found["model"]["source"] == "kit://registry.example/org/model:v1"
+
+
+def test_the_intent_shows_both_variants_and_leaves_the_weight_to_the_route():
+    one, other = (plan(stack(weight)).services[0].intent() for weight in (1, 99))
+    assert one == other
+    assert one["canary"]["roles"]["decode"]["replicas"] == 1
+    assert "canary" not in plan(tree()).services[0].intent()
+
+
+def test_a_canarys_own_settings_reach_its_pods_alone():
+    service = {"engine": {"env": {"A": "1"}}, "labels": {"team": "x"}}
+    everything = rendered(stack(service=service, engine={"env": {"A": "2"}}, labels={"track": "next"}))
+    (own,), (other,) = of(everything, "canary"), of(everything, "primary")
+    assert (values(engine(own))["A"], values(engine(other))["A"]) == ("2", "1")
+    deployed = exactly(everything, "Deployment", "qwen-canary-decode")["metadata"]["labels"]
+    assert (deployed["team"], deployed["track"]) == ("x", "next")
+    assert "track" not in find(everything, "HTTPRoute", "qwen")["metadata"]["labels"]

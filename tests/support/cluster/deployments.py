@@ -1,0 +1,235 @@
+"""Real deployments for tests: a project of its own for each, on the shared control plane."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from local.cluster import ControlPlane
+from local.engine import Engine
+from local.report import Report
+from tests.support.stacks import tree
+
+PROGRAM = ("__main__.py", "models", "planning", "manifests", "components", "facts", "Pulumi.yaml", ".venv")
+ROOT = Path(__file__).parents[3]
+WEIGHTS = ("weights", "fill")
+"""What the logical names of a claim of weights and of its Job have before the hash of what they hold."""
+
+Deploy = Callable[..., "Deployed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What the engine did to one object."""
+
+    op: str
+    """`create`, `update`, `delete`, or a step of a replacement."""
+    name: str
+    """The object's logical name."""
+    began: int
+    """Where in the engine's log."""
+    ended: int | None
+    """Where in the engine's log it was done, awaited where the object is; none where it failed."""
+
+
+class Operations(tuple[Operation, ...]):
+    """What one run did, in the order of its beginning; components, which are no objects, are left out."""
+
+    __slots__ = ()
+
+    @property
+    def done(self) -> dict[str, str]:
+        """Return the operation of each object, by its logical name; several are joined in their order."""
+        found = dict[str, str]()
+        for one in self:
+            found[one.name] = f"{found[one.name]}, {one.op}" if one.name in found else one.op
+        return found
+
+    def of(self, name: str) -> Operation:
+        """Return the one operation on an object."""
+        (found,) = (one for one in self if one.name == name)
+        return found
+
+    def that(self, op: str) -> set[str]:
+        """Return the logical names of the objects to which something was done."""
+        return {one.name for one in self if one.op == op}
+
+    def assert_order(self, *stages: set[str]) -> None:
+        """Assert that every object of a stage is done before the first of the next one begins."""
+        for earlier, later in pairwise(stages):
+            began = min(self.of(name).began for name in later)
+            late = {name for name in earlier if (ended := self.of(name).ended) is None or ended > began}
+            assert late == set(), f"{sorted(late)} end after the first of {sorted(later)} begins: {self.done}"
+
+
+class Deployed:
+    """One stack of a project of its own, with the engine that deploys it."""
+
+    def __init__(self, directory: Path, tools: Any, plane: ControlPlane) -> None:
+        self.project = directory / "project"
+        self.project.mkdir(parents=True)
+        for name in PROGRAM:
+            (self.project / name).symlink_to(ROOT / name)
+        self.plane = plane
+        # The engine's log of events, from which the order of operations is read, is among its commands for debugging.
+        more = {"PULUMI_DEBUG_COMMANDS": "true"}
+        self.engine = Engine(
+            directory / "engine", tools, plane.kubeconfig, self.project, "dev", report=Report(), environment=more
+        )
+
+    def write(self, stack: dict[str, Any]) -> None:
+        """Write the stack file as a user would."""
+        text = yaml.safe_dump({"config": {"inference-stacks:stack": stack}}, sort_keys=False)
+        (self.project / "Pulumi.dev.yaml").write_text(text, encoding="utf-8")
+
+    def alter(self, module: str, **constants: int) -> None:
+        """Deploy from now on with other constants in one module of the program."""
+        layer, _, name = module.partition("/")
+        copied = self.project / layer
+        copied.unlink()
+        shutil.copytree(ROOT / layer, copied)
+        text = (copied / name).read_text(encoding="utf-8")
+        for constant, value in constants.items():
+            text, changed = re.subn(rf"^{constant} = \d+$", f"{constant} = {value}", text, flags=re.MULTILINE)
+            assert changed == 1, constant
+        (copied / name).write_text(text, encoding="utf-8")
+
+    def up(self, *more: str) -> subprocess.CompletedProcess[str]:
+        """Deploy; raises where that fails."""
+        return self.engine.run("up", "--yes", "--skip-preview", *more)
+
+    def operate(self, *more: str) -> Operations:
+        """Deploy and return what was done; raises where that fails."""
+        done, operations = self.attempt(*more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return operations
+
+    def attempt(self, *more: str) -> tuple[subprocess.CompletedProcess[str], Operations]:
+        """Deploy and return what was done, whether that fails or not."""
+        log = self.engine.directory / "events.json"
+        log.unlink(missing_ok=True)
+        done = self.engine.run("up", "--yes", "--skip-preview", f"--event-log={log}", *more, check=False)
+        assert log.exists(), done.stdout + done.stderr
+        return done, _operations(log)
+
+    def destroy(self) -> None:
+        """Destroy; raises where that fails."""
+        self.engine.run("destroy", "--yes", "--skip-preview")
+
+    def preview(self, *more: str) -> subprocess.CompletedProcess[str]:
+        """Preview; the caller looks at the exit code."""
+        return self.engine.run("preview", *more, check=False)
+
+    def assert_unchanged(self) -> None:
+        """Assert that a further preview is empty, plain and refreshed."""
+        for more in ((), ("--refresh",)):
+            done = self.preview("--expect-no-changes", "--diff", *more)
+            assert done.returncode == 0, done.stdout + done.stderr
+
+    def changes(self) -> dict[str, str]:
+        """Preview and return the operation of each resource that would change, by its logical name."""
+        done = self.preview("--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        steps = json.loads(done.stdout)["steps"]
+        return {step["urn"].rpartition("::")[2]: step["op"] for step in steps if step["op"] != "same"}
+
+    def get(self, kind: str, name: str, namespace: str) -> Any:
+        """Return an object of the cluster."""
+        return json.loads(self.plane.kubectl("get", kind, name, "-n", namespace, "-o", "json"))
+
+    def named(self, kind: str, namespace: str) -> dict[str, Any]:
+        """Return the objects of a kind in a namespace, by name."""
+        return {item["metadata"]["name"]: item for item in found(self.plane, kind, namespace)}
+
+
+def _operations(log: Path) -> Operations:
+    """Read the engine's log; a component has no operation of its own."""
+    begun, ended = list[tuple[int, Any]](), dict[tuple[str, str], int]()
+    for place, line in enumerate(log.read_text(encoding="utf-8").splitlines()):
+        event = json.loads(line)
+        if (step := event.get("resourcePreEvent")) is not None and _is_of_an_object(step["metadata"]):
+            begun.append((place, step["metadata"]))
+        if (step := event.get("resOutputsEvent")) is not None:
+            ended[step["metadata"]["urn"], step["metadata"]["op"]] = place
+    return Operations(
+        Operation(step["op"], step["urn"].rpartition("::")[2], place, ended.get((step["urn"], step["op"])))
+        for place, step in begun
+    )
+
+
+def _is_of_an_object(step: Any) -> bool:
+    return step["op"] not in {"same", "read", "refresh"} and bool((step["new"] or step["old"]).get("custom"))
+
+
+@pytest.fixture
+def deploy(tools: Any, plane: ControlPlane, tmp_path: Path) -> Iterator[Deploy]:
+    """Make deployments of a test; what a test leaves is destroyed after it."""
+    made = list[Deployed]()
+
+    def new(stack: dict[str, Any], on: ControlPlane = plane) -> Deployed:
+        one = Deployed(tmp_path / f"deployment-{len(made)}", tools, on)
+        one.write(stack)
+        made.append(one)
+        return one
+
+    yield new
+    for one in made:
+        if one.plane.alive():
+            one.destroy()
+        one.engine.stop()
+
+
+def in_namespace(name: str, **services: Any) -> dict[str, Any]:
+    """Return a stack that makes its own namespace, metered."""
+    stack = tree(**services) | {"namespace": name, "namespaceOptions": {"create": True}}
+    return stack | {"interceptor": {"mode": "label", "namespace": "metering"}}
+
+
+def found(plane: ControlPlane, kind: str, namespace: str) -> list[Any]:
+    """Return the objects of a kind in a namespace."""
+    return json.loads(plane.kubectl("get", kind, "-n", namespace, "-o", "json"))["items"]
+
+
+def provide(plane: ControlPlane, namespace: str, class_name: str | None = None, *, volumes: int = 2) -> None:
+    """Make volumes that claims of a class, called as the namespace, can be bound to; nothing here provisions any."""
+    named = class_name or namespace
+    storage_class = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": named},
+        "provisioner": "kubernetes.io/no-provisioner",
+        "allowVolumeExpansion": True,
+    }
+    items = [storage_class, *(volume(f"{namespace}-{index}", "100Gi", named) for index in range(volumes))]
+    plane.kubectl("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+
+def volume(name: str, size: str, class_name: str) -> dict[str, Any]:
+    """Return a volume that claims of a class can be bound to; nothing lies behind it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "accessModes": ["ReadWriteMany"],
+            "capacity": {"storage": size},
+            "hostPath": {"path": "/nowhere"},
+            "storageClassName": class_name,
+            "persistentVolumeReclaimPolicy": "Retain",
+        },
+    }
+
+
+def weights(names: Collection[str]) -> tuple[str, str]:
+    """Return the one claim of weights and the Job that fills it among logical names."""
+    claims, fills = ([name for name in names if re.search(rf"-{part}-[0-9a-f]{{8}}$", name)] for part in WEIGHTS)
+    (claim,), (fill,) = claims, fills
+    return claim, fill

@@ -1,0 +1,46 @@
+"""Manifests with one edit, and whether our schemas and an API server take them."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from local.cluster import ControlPlane
+from local.errors import LocalError
+from manifests import validation
+from tests.support.stacks import as_rendered
+
+
+def edited(manifest: Mapping[str, Any], path: Sequence[str | int], value: Any) -> dict[str, Any]:
+    """Return a copy in the namespace `default` that has the value at the path; without the key if it is none."""
+    one = copy.deepcopy(dict(manifest))
+    one["metadata"] = one["metadata"] | {"namespace": "default"}
+    *way, last = path
+    parent: Any = one
+    for part in way:
+        parent = parent[part]
+    if value is None:
+        del parent[last]
+    else:
+        parent[last] = value
+    return one
+
+
+def ours(manifest: Mapping[str, Any]) -> bool:
+    """Say whether our schemas take it."""
+    try:
+        validation.check([as_rendered(manifest)])
+    except validation.SchemaError:
+        return False
+    return True
+
+
+def servers(plane: ControlPlane, manifest: Mapping[str, Any]) -> bool:
+    """Say whether the API server takes it, strictly; nothing is made."""
+    text = yaml.safe_dump(manifest)
+    try:
+        plane.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
+    except LocalError:
+        return False
+    return True

@@ -1,0 +1,24 @@
+"""What the tests of configuration layers share: stacks that say little, and what becomes of them."""
+
+import pytest
+
+from models.load import load
+from models.problems import ConfigError
+from tests.support.stacks import SERVICE
+
+NULL = "has no value (null) and nothing is inherited that it could remove"
+
+
+def stack(*, defaults=None, **services):
+    given = {"services": {key: SERVICE | one for key, one in services.items()}}
+    return {"namespace": "models"} | given | ({} if defaults is None else {"defaults": defaults})
+
+
+def messages(tree, *further):
+    with pytest.raises(ConfigError) as error:
+        load(tree).finish(further)
+    return str(error.value).splitlines()
+
+
+def service(tree, key="qwen"):
+    return load(tree).finish().services[key]

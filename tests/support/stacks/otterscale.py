@@ -1,0 +1,22 @@
+"""What the tests about OtterScale's ModelService share: how to get at its objects."""
+
+from tests.support.stacks import find, rendered, tree
+from tests.support.stacks.shapes import engine
+
+PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
+
+
+def deployment(service, role="decode"):
+    return find(rendered(tree(qwen=service)), "Deployment", f"qwen-{role}")
+
+
+def pod(service, role="decode"):
+    return deployment(service, role)["spec"]["template"]
+
+
+def picker(everything, name="qwen"):
+    return engine(find(everything, "Deployment", f"{name}-epp")["spec"]["template"])
+
+
+def kind(everything, wanted):
+    return [one for one in everything if one["kind"] == wanted]

@@ -1,0 +1,51 @@
+"""What the tests about the picker's configuration share: services, what they become, and sound configurations."""
+
+import copy
+
+import yaml
+
+from models.load import load
+from models.problems import ConfigError
+from planning import rules
+from planning.resolve import resolve
+from tests.support.stacks import plan, tree
+
+AT = "services.qwen.endpointPicker"
+SINGLE = {
+    "plugins": [{"type": "queue-scorer"}, {"type": "max-score-picker"}],
+    "schedulingProfiles": [
+        {"name": "default", "plugins": [{"pluginRef": "queue-scorer", "weight": 2}, {"pluginRef": "max-score-picker"}]}
+    ],
+}
+
+
+def planned(release="llm-d-0.10", **keys):
+    """Return the picker of a service."""
+    (one,) = plan(tree(qwen=keys) | {"release": release}).services
+    return one.primary.picker
+
+
+def config(release="llm-d-0.10", **keys):
+    return yaml.safe_load(planned(release, **keys).config)
+
+
+def said(release="llm-d-0.10", **keys):
+    """Return what is wrong with a service, below its picker."""
+    loaded = load(tree(qwen=keys) | {"release": release})
+    try:
+        loaded.finish(rules.problems(resolve(loaded.stack)))
+    except ConfigError as error:
+        return [str(problem).removeprefix(f"{AT}.") for problem in error.problems]
+    return []
+
+
+def custom(written, release="llm-d-0.10", **keys):
+    return said(release, endpointPicker={"preset": "custom", "config": written}, **keys)
+
+
+def single(*more, profile=(), **keys):
+    """Return a sound configuration with further plugins, entries of its profile and sections."""
+    written = copy.deepcopy(SINGLE) | keys
+    written["plugins"] += more
+    written["schedulingProfiles"][0]["plugins"][:0] = profile
+    return written

@@ -1,0 +1,470 @@
+"""Valid stacks that between them reach every field, each made for some of them."""
+
+from typing import Any
+
+from tests.support.stacks import tree
+
+ENV = {
+    "TEXT": "text",
+    "SECRET": {"secretKeyRef": {"name": "one", "key": "one"}},
+    "CONFIG": {"configMapKeyRef": {"name": "one", "key": "one"}},
+    "FIELD": {"fieldRef": {"fieldPath": "spec.nodeName"}},
+    "RESOURCE": {"resourceFieldRef": {"resource": "limits.cpu", "containerName": "vllm", "divisor": "1"}},
+}
+TOLERATIONS = [
+    {"key": "one", "operator": "Equal", "value": "one", "effect": "NoExecute", "tolerationSeconds": 5},
+    {"key": "two"},
+]
+SPREAD = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+POD = {"tolerations": TOLERATIONS, "imagePullSecrets": [{"name": "one"}], "topologySpreadConstraints": [SPREAD]}
+
+
+def _plain() -> dict[str, Any]:
+    """Return a stack of one role, with everything that the stack itself can say."""
+    adapters = {"sql": {"source": "hf://org/sql"}, "legal": {"source": "kit://registry.example/legal:v1"}}
+    service = {
+        "model": {"name": "org/m", "source": "kit://registry.example/m:v1", "lora": {"adapters": adapters}},
+        "rollout": {"type": "RollingUpdate"},
+        "route": {"hostnames": ["llm.example.com"]},
+        "engine": {"image": "registry.example/engine:v1", "env": ENV},
+        "pod": POD,
+        "replicas": 2,
+    }
+    stack = tree(qwen=service)
+    stack["interceptor"] = {"mode": "label", "namespace": "metering"}
+    stack["gateway"]["port"] = 443
+    return stack
+
+
+def _apart() -> dict[str, Any]:
+    """Return a traced stack of two roles, with a certificate between them."""
+    service = {
+        "model": {"source": "hf://org/m"},
+        "accelerator": "nvidia-h100-80gb",
+        "parallelism": {"data": 2},
+        "rollout": {"type": "RollingUpdate"},
+        "replicas": 2,
+        "prefill": {"replicas": 2, "engine": {"env": ENV}, "pod": POD, "rollout": {"type": "RollingUpdate"}},
+        "sidecar": {"tls": {"prefill": True, "certificate": "serving"}},
+    }
+    stack = tree(qwen=service)
+    stack["observability"] = {"tracing": {"endpoint": "http://collector:4317"}}
+    return stack
+
+
+def _spanning() -> dict[str, Any]:
+    """Return a signed model over several nodes, of a class of the user's own."""
+    verify = {"type": "keyless", "identity": "me", "issuer": "https://issuer.example.com"}
+    service = {
+        "model": {"name": "org/m", "source": "kit://registry.example/m:v1", "verify": verify},
+        "accelerator": "own",
+        "parallelism": {"pipeline": 6},
+        "acceleratorMemory": "360Gi",
+    }
+    resource = {"type": "extended-resource", "resourceName": "nvidia.com/own"}
+    own = {"vendor": "nvidia", "memory": "80Gi", "tolerations": TOLERATIONS, "allocation": resource}
+    return tree(qwen=service) | {"accelerators": {"own": own}}
+
+
+def _claimed() -> dict[str, Any]:
+    """Return a small model from a bucket, on devices that are claimed."""
+    model = {"name": "org/m", "source": "s3://bucket/m", "region": "eu", "secrets": ["one"]}
+    allocation = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
+    own = {"vendor": "nvidia", "memory": "80Gi", "allocation": allocation}
+    service = {"model": model, "accelerator": "own", "acceleratorMemory": "80Gi"}
+    return tree(qwen=service) | {"accelerators": {"own": own}}
+
+
+def _signed() -> dict[str, Any]:
+    """Return a model that is signed with a key, with an engine of the user's own."""
+    verify = {"type": "key", "secret": "one"}
+    model = {"name": "org/m", "source": "kit://registry.example/m:v1", "verify": verify}
+    storage = {"type": "ephemeral"}
+    return tree(qwen={"model": model, "engine": {"image": "registry.example/engine:v1"}, "storage": storage})
+
+
+def _groups() -> dict[str, Any]:
+    """Return two roles, each of which spans nodes in every replica, with pods of an identity of their own."""
+    service = {
+        "model": {"name": "org/m", "source": "s3://bucket/m/"},
+        "accelerator": "nvidia-h100-80gb",
+        "parallelism": {"tensor": 4, "data": 4, "dataLocal": 2, "expert": True},
+        "replicas": 2,
+        "pod": {"serviceAccountName": "reader"},
+        "prefill": {"replicas": 3, "parallelism": {"data": 1, "dataLocal": 1}},
+    }
+    return tree(qwen=service)
+
+
+FILL = {"env": ENV, "resources": {"requests": {"cpu": "2"}, "limits": {"memory": "8Gi"}}}
+
+
+def _shared() -> dict[str, Any]:
+    """Return two caches, of which a service uses one."""
+    cached = {"source": "s3://bucket/m", "size": "10Gi", "fill": {**FILL, "secrets": ["one"], "region": "eu"}}
+    other = {"source": "hf://org/edited@v1", "size": "1Gi", "accessMode": "ReadWriteOnce", "storageClassName": "fast"}
+    stack = tree(qwen={"model": {"name": "org/m"}, "storage": {"type": "shared", "cache": "m"}})
+    return stack | {"caches": {"m": cached, "edited": other}, "storageClassName": "slow"}
+
+
+def _dedicated() -> dict[str, Any]:
+    """Return a bucket on a claim of the service's own, served by pods that know who they are."""
+    model = {"name": "org/m", "source": "s3://bucket/m", "size": "10Gi"}
+    storage = {"type": "dedicated", "fill": FILL, "mountPath": "/weights", "headroomPercent": 20}
+    pod = {"runAsUser": 7, "fsGroup": 8, "imagePullSecrets": [{"name": "one"}]}
+    return tree(qwen={"model": model, "storage": storage, "pod": pod, "annotations": {"one": "one"}})
+
+
+def _existing() -> dict[str, Any]:
+    """Return a signed ModelKit in a folder of a claim that exists, with an adapter that each pod fetches."""
+    model = {
+        "name": "org/m",
+        "source": "kit://registry.example/m:v1",
+        "verify": {"type": "key", "secret": "one"},
+        "filter": ["model", "code"],
+        "lora": {"adapters": {"sql": {"source": "hf://org/sql", "size": "1Gi"}}},
+    }
+    fill = {"serviceAccountName": "reader", "secrets": ["one"]}
+    storage = {"type": "existing", "claimName": "weights", "subPath": "llm/m", "fill": fill}
+    return tree(qwen={"model": model, "storage": storage, "prefill": {}})
+
+
+METRICS = [
+    {"type": "queue-size", "target": 5},
+    {"type": "kv-cache-utilization", "target": 0.8},
+    {"type": "cpu", "targetPercent": 80},
+]
+BUSY_HOURS = {"timezone": "UTC", "start": "0 8 * * *", "end": "0 18 * * *", "desiredReplicas": "3"}
+
+
+def _scaled() -> dict[str, Any]:
+    """Return two roles over several nodes, whose numbers follow what an adapter of metrics tells."""
+    queue = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "5"}}
+    metrics = [*METRICS, {"type": "custom", "spec": {"type": "External", "external": queue}}]
+    scaling = {"type": "hpa", "minReplicas": 2, "maxReplicas": 4, "metrics": metrics}
+    service = {
+        "accelerator": "nvidia-h100-80gb",
+        "parallelism": {"tensor": 8, "pipeline": 2},
+        "autoscaling": scaling,
+        "prefill": {"autoscaling": {**scaling, "maxReplicas": 5}},
+    }
+    return tree(qwen=service)
+
+
+PROMETHEUS = {"observability": {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}}
+
+
+def _driven() -> dict[str, Any]:
+    """Return two roles that KEDA scales by what a Prometheus tells, and by the clock."""
+    metrics = [*METRICS, {"type": "custom", "spec": {"type": "cron", "metadata": BUSY_HOURS}}]
+    scaling = {"type": "keda", "maxReplicas": 4, "pollingInterval": "15s", "metrics": metrics}
+    return tree(qwen={"autoscaling": scaling, "prefill": {"autoscaling": {**scaling, "minReplicas": 2}}}) | PROMETHEUS
+
+
+def _sleeping() -> dict[str, Any]:
+    """Return two roles that sleep while the picker, which is asked in plain text, holds no request."""
+    scaling = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": METRICS[1:]}
+    picker = {"flowControl": {"defaultRequestTTL": "1h"}, "tls": {"type": "none"}}
+    prefill = {"autoscaling": {**scaling, "metrics": METRICS}}
+    return tree(qwen={"autoscaling": scaling, "endpointPicker": picker, "prefill": prefill}) | PROMETHEUS
+
+
+POLICIES = {"fairnessPolicyRef": "global-strict-fairness-policy", "orderingPolicyRef": "fcfs-ordering-policy"}
+FLOW_CONTROL = {
+    "maxRequests": "1k",
+    "defaultPriorityBand": {"maxRequests": "500"},
+    "defaultNegativePriorityBand": {"maxRequests": "50"},
+    "priorityBands": [{"priority": 100, "maxRequests": "500", **POLICIES}],
+    "saturationDetector": {"pluginRef": "utilization-detector"},
+}
+
+
+def _picked() -> dict[str, Any]:
+    """Return a picker that holds requests back, with flags and weights of the user's own."""
+    weights = {"queue-scorer": 1, "lora-affinity-scorer": 1}
+    picker = {"scorerWeights": weights, "flowControl": FLOW_CONTROL, "flags": {"drain-timeout": "5s"}}
+    return tree(qwen={"endpointPicker": picker})
+
+
+def _elected() -> dict[str, Any]:
+    """Return pickers that elect a leader, whom the gateway knows by their certificate and may pass over."""
+    placed = {
+        "nodeSelector": {"zone": "one"},
+        "affinity": {"nodeAffinity": {}},
+        "priorityClassName": "high",
+        "schedulerName": "other",
+        "runtimeClassName": "sealed",
+        "labels": {"one": "one"},
+        "annotations": {"one": "one"},
+    }
+    picker = {
+        "replicas": 2,
+        "failureMode": "FailOpen",
+        "tls": {"type": "certificate", "secret": "picker", "caSecret": "picker-ca"},
+        "flags": {"drain-timeout": "3m"},
+        "pod": {**POD, **placed},
+    }
+    inherited = {"endpointPicker": {"failOpenReason": "any pod will do"}}
+    return tree(qwen={"endpointPicker": picker, "prefill": {}}) | {"defaults": inherited}
+
+
+def _typed() -> dict[str, Any]:
+    """Return an engine of the user's own that is asked over gRPC."""
+    profile = {"name": "default", "plugins": [{"pluginRef": "random-picker"}]}
+    parsers = {"parsers": [{"pluginRef": "vllmgrpc-parser"}]}
+    config = {"plugins": [{"type": "random-picker"}], "schedulingProfiles": [profile], "requestHandler": parsers}
+    engine = {"type": "custom", "image": "registry.example/engine:v1"}
+    certificate = {"type": "certificate", "secret": "picker"}
+    picker = {"preset": "custom", "config": config, "tls": certificate}
+    return tree(qwen={"engine": engine, "endpointPicker": picker})
+
+
+def _predicted() -> dict[str, Any]:
+    """Return two roles whose picker predicts latency."""
+    predictor = {"trainingServer": "http://training:8000", "predictionServers": ["http://prediction:8001"]}
+    return tree(qwen={"prefill": {}, "endpointPicker": {"preset": "predicted-latency", "latencyPredictor": predictor}})
+
+
+def _configured() -> dict[str, Any]:
+    """Return a picker with a configuration of the user's own, beside a precise one."""
+    profile = {"name": "default", "plugins": [{"pluginRef": "random-picker"}]}
+    config = {"plugins": [{"type": "random-picker"}], "schedulingProfiles": [profile]}
+    precise = {"kvCache": {"events": True, "blockSize": 64}, "endpointPicker": {"preset": "precise-prefix-cache"}}
+    return tree(qwen={"endpointPicker": {"preset": "custom", "config": config}}, bert=precise)
+
+
+def _tried() -> dict[str, Any]:
+    """Return a model of a hub, and another one that is tried beside it under the same name."""
+    canary = {
+        "weight": 10,
+        "headers": {"x-tried": "always", "x-canary": "1"},
+        "model": {"source": "hf://org/n@v2", "maxModelLen": 4096},
+        "labels": {"tried": "yes"},
+        "engine": {"args": ["--seed=7"], "env": {"TEXT": "other"}},
+        "pod": {"topologySpreadConstraints": [SPREAD]},
+        "endpointPicker": {"metricsAuth": False, "port": 9100},
+        "replicas": 2,
+    }
+    service = {
+        "name": "chat",
+        "model": {"source": "hf://org/m@v1", "size": "10Gi", "secrets": ["hf"]},
+        "labels": {"team": "search"},
+        "engine": {"args": ["--seed=1", "--enforce-eager"], "env": {"TEXT": "text", "MORE": "more"}},
+        "route": {"hostnames": ["llm.example.com"]},
+        "replicas": 3,
+        "canary": canary,
+    }
+    return tree(qwen=service)
+
+
+def _tried_apart() -> dict[str, Any]:
+    """Return two roles whose pods all end before others start, and a canary whose pods are there beside each other."""
+    prefill = {"replicas": 2, "engine": {"args": ["--seed=7"]}, "patch": {"spec": {"minReadySeconds": 7}}}
+    canary = {"weight": 0, "headers": {"x-canary": "always"}, "prefill": {"rollout": {"type": "RollingUpdate"}}}
+    service = {
+        "model": {"source": "s3://bucket/m"},
+        "rollout": {"type": "Recreate"},
+        "prefill": prefill,
+        "sidecar": {"logLevel": "debug"},
+        "kvCache": {"events": True},
+        "canary": canary | {"sidecar": {"enginePort": 8300}},
+    }
+    stack = tree(qwen=_named(service))
+    return stack | {"observability": {"tracing": {"endpoint": "http://collector:4317"}}}
+
+
+def _named(service: dict[str, Any]) -> dict[str, Any]:
+    """Return a service whose model has a name."""
+    return {**service, "model": {"name": "org/m", **service["model"]}}
+
+
+def _tried_together() -> dict[str, Any]:
+    """Return two roles over several nodes, and a canary of one role of another size."""
+    service = {
+        "accelerator": "nvidia-h100-80gb",
+        "parallelism": {"tensor": 8, "pipeline": 2},
+        "sidecar": {"logLevel": "debug"},
+        "prefill": {"replicas": 2},
+        "canary": {"weight": 100, "prefill": None, "accelerator": "nvidia-l40s", "replicas": 2},
+    }
+    return tree(qwen=service)
+
+
+def _tried_dedicated() -> dict[str, Any]:
+    """Return a canary that has another source than its service, each on a claim of its own."""
+    model = {"source": "s3://bucket/m", "size": "10Gi"}
+    canary = {"weight": 1, "model": {"source": "s3://bucket/n", "size": "20Gi"}, "storage": {"headroomPercent": 50}}
+    service = {"model": model, "storage": {"type": "dedicated", "fill": FILL}, "canary": canary}
+    return tree(qwen=_named(service))
+
+
+def _tried_existing() -> dict[str, Any]:
+    """Return a canary that has its service's source, in the same folder of the claim."""
+    model = {"source": "s3://bucket/m", "secrets": ["one"]}
+    storage = {"type": "existing", "claimName": "weights", "subPath": "llm"}
+    canary = {"weight": 50, "engine": {"image": "registry.example/engine:v2"}, "labels": {"tried": "yes"}}
+    return tree(qwen=_named({"model": model, "storage": storage, "canary": canary}))
+
+
+def _tried_shared() -> dict[str, Any]:
+    """Return a canary that reads a cache, as many times as an HPA asks for, beside a service that fetches."""
+    source = "hf://org/edited@v1"
+    scaling = {"type": "hpa", "minReplicas": 2, "maxReplicas": 4, "metrics": METRICS}
+    canary = {"weight": 50, "storage": {"type": "shared", "cache": "one"}, "autoscaling": scaling}
+    service = {"model": {"source": source}, "replicas": 2, "canary": canary}
+    caches = {"one": {"source": source, "size": "1Gi"}, "edited": {"source": source, "size": "2Gi"}}
+    return tree(qwen=service) | {"caches": caches}
+
+
+def _scraped() -> dict[str, Any]:
+    """Return what the operator of Prometheus scrapes, behind a gateway of GKE."""
+    metrics = {"path": "/stats", "interval": "15s"}
+    service = {"metrics": metrics, "drainTimeout": "10m", "health": {"livenessPath": "/live"}}
+    stack = tree(qwen=service, bert={"endpointPicker": {"metricsAuth": False}})
+    stack["gateway"]["provider"] = "gke"
+    return stack | {"observability": {"metrics": {"type": "prometheus-operator", "labels": {"release": "one"}}}}
+
+
+def _collected() -> dict[str, Any]:
+    """Return two roles that Google's collector scrapes, with a certificate between them."""
+    sidecar = {"tls": {"prefill": True, "certificate": "serving"}}
+    apart = {"prefill": {}, "sidecar": sidecar, "rollout": {"type": "Recreate"}}
+    stack = tree(qwen=apart, bert={"endpointPicker": {"metricsAuth": False}})
+    return stack | {"observability": {"metrics": {"type": "gmp"}}}
+
+
+UNSEEN = {"route": {"enabled": False}, "rewrites": []}
+
+
+def _routed() -> dict[str, Any]:
+    """Return a model and its adapters, found in every way on a gateway of its own, and whom requests are copied to."""
+    adapters = {"edited": {"source": "hf://org/edited"}, "sql": {"source": "hf://org/sql"}}
+    gateway = {"name": "other", "namespace": "edge", "sectionName": "https", "port": 443, "bodyRouter": True}
+    team = {"path": "/{.metadata.labels['team']}/{.metadata.name}", "headers": {"x-one": "one"}}
+    route = {
+        "gateway": {**gateway, "provider": "istio"},
+        "hostnames": ["llm.example.com"],
+        "annotations": {"one": "one"},
+        "matches": [team, {"model": "org/m"}, {"path": "/v1", "headers": {"x-tier": "gold", "x-two": "two"}}],
+        "replacePrefixMatch": "/v1",
+        "setHeaders": {"x-tier": "gold", "x-one": "one"},
+        "removeHeaders": ["x-debug"],
+        "mirror": {"service": "next", "percent": 10},
+        "timeouts": {"request": "10m", "backendRequest": "5m"},
+    }
+    targets = [{"model": "org/m", "weight": 90}, {"model": "sql", "weight": 10}]
+    service = {
+        "model": {"name": "org/m", "source": "hf://org/m", "lora": {"adapters": adapters}},
+        "labels": {"team": "search"},
+        "route": route,
+        "objectives": {"batch": {"priority": -1}, "chat": {"priority": 10}},
+        "rewrites": [{"model": "latest", "targets": targets}, {"model": "query", "targets": [{"model": "sql"}]}],
+    }
+    stack = tree(qwen=service, next={**UNSEEN, "namespace": "trials"}, edited=UNSEEN)
+    return stack | {"networkPolicies": {"gatewayPods": {"app": "gateway"}}}
+
+
+def _routed_apart() -> dict[str, Any]:
+    """Return two roles and a canary that are found by a host or a path, and told of priorities by an older release."""
+    canary = {"weight": 0, "headers": {"x-canary": "always"}, "objectives": {"batch": {"priority": -2}}}
+    canary |= {"engine": {"args": ["--seed=7"]}}
+    service = {
+        "model": {"source": "hf://org/m"},
+        "prefill": {},
+        "route": {
+            "hostnames": ["llm.example.com"],
+            "matches": [{}, {"path": "/{.metadata.name}"}],
+            "mirror": {"service": "bert"},
+            "timeouts": {"request": "0s"},
+        },
+        "objectives": {"batch": {"priority": -1}},
+        "rewrites": [{"model": "latest", "targets": [{"model": "org/m"}]}],
+        "canary": canary,
+    }
+    return tree(qwen=service, bert=UNSEEN)
+
+
+def _guarded() -> dict[str, Any]:
+    """Return who may reach whom of two roles over several nodes, of their canary, and of what fills their claims."""
+    service = {
+        "model": {"source": "hf://org/m", "endpoint": "http://hub.models:8080"},
+        "accelerator": "nvidia-h100-80gb",
+        "parallelism": {"tensor": 8, "pipeline": 3},
+        "prefill": {"parallelism": {"tensor": 8, "pipeline": 2}},
+        "endpointPicker": {"preset": "precise-prefix-cache"},
+        "canary": {"weight": 10, "prefill": None, "parallelism": {"tensor": 8}, "kvCache": {"events": True}},
+    }
+    proxy = {"env": {"HTTPS_PROXY": "http://proxy.example.com:3128"}}
+    caches = {"one": {"source": "kit://registry.example:5000/m:v1", "size": "1Gi", "fill": proxy}}
+    addresses = {"apiServerCIDRs": ["10.0.0.1/32"], "egressCIDRs": ["203.0.113.0/24", "2001:db8::/32"]}
+    return tree(qwen=service) | {
+        "caches": caches,
+        "networkPolicies": {"gatewayPods": {"app": "gateway"}, **addresses},
+        "observability": {"tracing": {"endpoint": "http://collector.monitoring.svc.cluster.local:4317"}},
+    }
+
+
+def _reached() -> dict[str, Any]:
+    """Return who may reach whom in front of pools that Google's load balancer checks, or that nobody routes to."""
+    predictor = {"trainingServer": "http://training:8000", "predictionServers": ["https://prediction.example.com"]}
+    picker = {"failureMode": "FailOpen", "failOpenReason": "any pod will do", "port": 9100}
+    kit = {"name": "org/m", "source": "kit://registry.example/m:v1", "insecure": True}
+    predicted = {"prefill": {}, "endpointPicker": {"preset": "predicted-latency", "latencyPredictor": predictor}}
+    dedicated = {"namespace": "other", "annotations": {"one": "one"}, "storage": {"type": "dedicated", "size": "1Gi"}}
+    stack = tree(
+        qwen=predicted | {"model": kit},
+        bert={"endpointPicker": picker, **dedicated},
+        unrouted={"route": {"enabled": False}, "metrics": {"decode": False, "picker": False}},
+    )
+    stack["gateway"]["provider"] = "gke"
+    return stack | {"networkPolicies": {}, "observability": {"metrics": {"type": "gmp"}}}
+
+
+def _asked() -> dict[str, Any]:
+    """Return who may reach whom where autoscaling follows what nobody was told to scrape, and requests are metered."""
+    scaling = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": METRICS}
+    picker = {
+        "failureMode": "FailOpen",
+        "failOpenReason": "any pod will do",
+        "flowControl": {"defaultRequestTTL": "1h"},
+    }
+    model = {"name": "org/m", "source": "s3://bucket/m", "endpoint": "http://10.0.0.7:9000"}
+    service = {"model": model, "autoscaling": scaling, "endpointPicker": picker, "prefill": {}}
+    stack = tree(qwen=service) | PROMETHEUS | {"interceptor": {"mode": "label", "namespace": "metering"}}
+    del stack["gateway"]["namespace"]
+    return stack | {"networkPolicies": {"prometheusNamespace": "prometheus", "gatewayPods": {"app": "gateway"}}}
+
+
+VARIED = {
+    "plain": _plain(),
+    "apart": _apart(),
+    "spanning": _spanning(),
+    "claimed": _claimed(),
+    "signed": _signed(),
+    "groups": _groups(),
+    "shared": _shared(),
+    "dedicated": _dedicated(),
+    "existing": _existing(),
+    "scaled": _scaled(),
+    "driven": _driven(),
+    "sleeping": _sleeping(),
+    "picked": _picked(),
+    "elected": _elected(),
+    "typed": _typed(),
+    "predicted": _predicted(),
+    "configured": _configured(),
+    "tried": _tried(),
+    "tried-apart": _tried_apart(),
+    "tried-together": _tried_together(),
+    "tried-dedicated": _tried_dedicated(),
+    "tried-existing": _tried_existing(),
+    "tried-shared": _tried_shared(),
+    "routed": _routed(),
+    "routed-apart": _routed_apart(),
+    "scraped": _scraped(),
+    "collected": _collected(),
+    "guarded": _guarded(),
+    "reached": _reached(),
+    "asked": _asked(),
+}
+"""Valid stacks that between them reach every field."""

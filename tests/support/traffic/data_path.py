@@ -1,0 +1,243 @@
+"""A deployed stack's data path on loopback: a proxy as its gateway, a picker for every pool, a server for every pod.
+
+All is configured from what the API server holds. Only ports of pickers are this machine's own.
+"""
+
+import contextlib
+import http.client
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from local.cluster import NODES, ControlPlane
+from tests.support.cluster.deployments import Deployed
+from tests.support.stacks import GATEWAY
+from tests.support.traffic.envoy import Envoy
+from tests.support.traffic.gateway import KINDS, Translation, Tree, is_ready
+from tests.support.traffic.model_servers import ModelServer
+from tests.support.traffic.pickers import Picker, picker
+
+DEADLINE = 60.0
+SERVER = "model-server"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def seen(self) -> Any:
+        """Return what the model server saw of the request."""
+        assert self.status == http.HTTPStatus.OK, self
+        return json.loads(self.body)["seen"]
+
+
+class DataPath:
+    """The data path of one namespace."""
+
+    def __init__(self, plane: ControlPlane, tools: Mapping[str, Any], namespace: str, directory: Path) -> None:
+        self.namespace = namespace
+        self.plane = plane
+        self.servers = dict[str, ModelServer]()
+        self.pickers = dict[str, Picker]()
+        self._tools, self._directory = tools, directory
+        self._ends = dict[str, contextlib.ExitStack]()
+        self.envoy = Envoy(tools["envoy"].path, directory / "envoy")
+
+    def start(self) -> None:
+        """Start servers and pickers; returns when every picker serves and knows its pods."""
+        for pod in self.pods(SERVER):
+            self.serve(pod["metadata"]["name"])
+        self.start_pickers(*(pool["spec"]["endpointPickerRef"]["name"] for pool in self.listed(KINDS[2])))
+
+    def serve(self, name: str) -> None:
+        """Start the server of a pod, on its address and on the port that its engine is told."""
+        (pod,) = self.listed(f"pod/{name}")
+        (port,) = (one.partition("=")[2] for one in pod["spec"]["containers"][0]["args"] if one.startswith("--port="))
+        self.servers[name] = ModelServer(name, pod["status"]["podIP"], int(port))
+
+    def start_pickers(self, *names: str) -> None:
+        """Start pickers with the configuration that they now have.
+
+        Returns when they serve, ask their pods for metrics, and are known to the gateway.
+        """
+        scrapes = {server: server.scrapes for name in names for server in self.selected(name)}
+        for name in names:
+            end = self._ends[name] = contextlib.ExitStack()
+            folder = self._directory / f"{name}-{time.monotonic_ns()}"
+            self.pickers[name] = end.enter_context(picker(self.plane, self._tools, self.namespace, name, folder))
+        for name in names:
+            assert self.pickers[name].serves("readiness", DEADLINE), self.pickers[name].said()[-3000:]
+            eventually(self.pickers[name].listens)
+        eventually(lambda: all(server.scrapes > before for server, before in scrapes.items()))
+        self.sync()
+
+    def stop_pickers(self, *names: str) -> None:
+        """End pickers at once."""
+        for name in names:
+            self._ends.pop(name).close()
+            del self.pickers[name]
+        self.sync()
+
+    def end(self) -> None:
+        """End everything."""
+        with contextlib.ExitStack() as ends:
+            ends.callback(self.envoy.end)
+            for server in self.servers.values():
+                ends.callback(server.end)
+            for one in self._ends.values():
+                ends.callback(one.close)
+
+    def sync(self) -> None:
+        """Let the gateway see what the API server holds now."""
+        told = self.listed(",".join(KINDS))
+        translation = Translation(told, f"{GATEWAY['namespace']}/{GATEWAY['name']}", self.pickers.values())
+        self.envoy.configure(translation.clusters, translation.routes)
+
+    def listed(self, kinds: str) -> list[Tree]:
+        """Return the objects of kinds, separated by commas, or the one of kind/name."""
+        told = json.loads(self.plane.kubectl("get", kinds, "-n", self.namespace, "-o", "json"))
+        return told.get("items", [told])
+
+    def pods(self, component: str) -> list[Tree]:
+        """Return the ready pods of a component."""
+        about = ("app.kubernetes.io/component", component)
+        return [pod for pod in self.listed("pods") if is_ready(pod) and about in pod["metadata"]["labels"].items()]
+
+    def selected(self, name: str) -> list[ModelServer]:
+        """Return the servers of the pool that has this picker."""
+        (pool,) = (one for one in self.listed(KINDS[2]) if one["spec"]["endpointPickerRef"]["name"] == name)
+        labels = pool["spec"]["selector"]["matchLabels"].items()
+        pods = [pod["metadata"] for pod in self.pods(SERVER)]
+        return [self.servers[pod["name"]] for pod in pods if labels <= pod["labels"].items()]
+
+    def of(self, variant: str) -> list[ModelServer]:
+        """Return the servers of a variant, by the name of its pool."""
+        return self.selected(f"{variant}-epp")
+
+    def ask(
+        self,
+        service: str,
+        path: str = "/v1/completions",
+        *,
+        headers: Mapping[str, str] | None = None,
+        host: str = "llm.example.com",
+        **body: object,
+    ) -> Answer:
+        """Ask a service for a completion, or for what lies under another path."""
+        with self.asked(service, path, headers=headers, host=host, **body) as response:
+            return Answer(response.status, dict(response.getheaders()), response.read())
+
+    @contextlib.contextmanager
+    def asked(
+        self, service: str, path: str, *, headers: Mapping[str, str] | None, host: str, **body: object
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Ask, and hand out the response as it begins."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.envoy.port, timeout=DEADLINE)
+        method = "GET" if path == "/v1/models" else "POST"
+        text = None if method == "GET" else json.dumps({"model": "org/model", "prompt": "why", **body})
+        sent = {"Host": host, "Content-Type": "application/json", **(headers or {})}
+        try:
+            connection.request(method, f"/{self.namespace}/{service}{path}", text, sent)
+            yield connection.getresponse()
+        finally:
+            connection.close()
+
+    def served(self, service: str, times: int, **more: Any) -> list[str]:
+        """Ask many times, some at once, and return the pods that answered."""
+        with ThreadPoolExecutor(8) as pool:
+            asked = [pool.submit(self.ask, service, prompt=f"question {number}", **more) for number in range(times)]
+            return [one.result().seen["pod"] for one in asked]
+
+    @contextlib.contextmanager
+    def altered(self, kind: str, name: str, *operations: Tree, field: str = "spec") -> Iterator[None]:
+        """Alter an object of the cluster, as a mistake in the program would; it is afterwards as before."""
+        before = self.listed(f"{kind}/{name}")[0][field]
+        self.patch(kind, name, *operations)
+        self.sync()
+        try:
+            yield
+        finally:
+            self.patch(kind, name, {"op": "replace", "path": f"/{field}", "value": before})
+            self.sync()
+
+    def patch(self, kind: str, name: str, *operations: Tree) -> None:
+        """Patch an object of the namespace."""
+        text = json.dumps(operations)
+        self.plane.kubectl("patch", kind, name, "-n", self.namespace, "--type=json", "-p", text)
+
+    def tell(self, pod: str, *, ready: bool) -> None:
+        """Say of a pod what its kubelet would once a probe succeeds or fails."""
+        status = {"conditions": [{"type": kind, "status": str(ready)} for kind in ("Ready", "ContainersReady")]}
+        what = ("pod", pod, "-n", self.namespace, "--subresource=status", "-p", json.dumps({"status": status}))
+        self.plane.kubectl("patch", *what)
+        self.sync()
+
+
+def eventually(condition: Callable[[], object], deadline: float = DEADLINE) -> None:
+    """Wait until something is so; an assertion fails where it does not come before the deadline."""
+    until = time.monotonic() + deadline
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+def loopback_plane(new_plane: Callable[..., ControlPlane], tmp_path_factory: pytest.TempPathFactory):
+    """Return a control plane on whose pods' addresses anybody can listen.
+
+    The addresses are this run's alone, as the port is that they are made from.
+    """
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        high, low = divmod(held.getsockname()[1], 256)
+        nodes = [node for node in yaml.safe_load_all(NODES.read_text(encoding="utf-8")) if node]
+        for node in nodes:
+            node["spec"] = node.get("spec", {}) | {"podCIDR": f"127.{high}.{low}.0/24"}
+        written = tmp_path_factory.mktemp("nodes") / "nodes.yaml"
+        written.write_text(yaml.safe_dump_all(nodes), encoding="utf-8")
+        yield new_plane(nodes=written)
+
+
+@contextlib.contextmanager
+def data_path(plane: ControlPlane, tools: Mapping[str, Any], directory: Path, stack: Tree) -> Iterator[DataPath]:
+    """Deploy a stack and run its data path; what is deployed goes with the control plane."""
+    one = Deployed(directory / "deployment", tools, plane)
+    one.write(stack)
+    path = DataPath(plane, tools, stack["namespace"], directory / "path")
+    try:
+        one.up()
+        path.start()
+        yield path
+    finally:
+        path.end()
+        one.engine.stop()
+
+
+@pytest.fixture(scope="module")
+def new_path(loopback_plane: ControlPlane, tools: Mapping[str, Any], tmp_path_factory: pytest.TempPathFactory):
+    """Return a function that deploys a stack with its data path, which ends with the module."""
+    with contextlib.ExitStack() as ends:
+
+        def start(stack: Tree) -> DataPath:
+            folder = tmp_path_factory.mktemp(stack["namespace"])
+            return ends.enter_context(data_path(loopback_plane, tools, folder, stack))
+
+        yield start
+
+
+def named(servers: Sequence[ModelServer]) -> set[str]:
+    """Return the names of the servers' pods."""
+    return {server.pod for server in servers}
