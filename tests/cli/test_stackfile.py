@@ -7,39 +7,7 @@ import pytest
 
 from cli import stackfile
 from models.problems import ConfigError, Problem, echo
-
-ENGINE = {
-    "yes": "yes",
-    "off": "off",
-    "y": "y",
-    "1:30": "1:30",
-    "0o8": "0o8",
-    "=": "=",
-    "True": True,
-    "FALSE": False,
-    "~": None,
-    "NULL": None,
-    "012": 10,
-    "0o12": 10,
-    "0x1F": 31,
-    "0b11": 3,
-    "1_000": 1000,
-    "08": 8,
-    "+5": 5,
-    "-0": 0,
-    "1e3": 1000,
-    "1.": 1,
-    "3.0e0": 3,
-    "1.50": 1.5,
-    "12345678901234567890123": 1.2345678901234568e22,
-    "100000000000000000000": 100000000000000000000,
-    "'012'": "012",
-    '"yes"': "yes",
-    "!!str 012": "012",
-    "{<<: {a: 1, b: 1}, b: 2}": {"a": 1, "b": 2},
-    "{<<: [{a: 1}, {a: 2, b: 1}]}": {"a": 1, "b": 1},
-}
-"""What the engine gives the program for a value in its stack file."""
+from tests.support.stacks.yaml_values import VALUES
 
 
 @pytest.fixture
@@ -54,7 +22,7 @@ def file(tmp_path):
     return make
 
 
-@pytest.mark.parametrize(("written", "value"), ENGINE.items(), ids=str)
+@pytest.mark.parametrize(("written", "value"), VALUES.items(), ids=str)
 def test_a_value_is_what_the_engine_makes_of_it(file, written, value):
     tree = stackfile.parse(file(f"key: {written}")).tree
     assert json.dumps(tree) == json.dumps({"key": value})

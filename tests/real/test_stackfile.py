@@ -7,7 +7,7 @@ import pytest
 from cli import stackfile
 from local.engine import Engine
 from local.report import Report
-from tests.cli.test_stackfile import ENGINE
+from tests.support.stacks.yaml_values import VALUES
 
 pytestmark = pytest.mark.real
 
@@ -16,7 +16,7 @@ def test_engine_and_command_line_read_every_value_alike(tools, tmp_path):
     project = tmp_path / "project"
     project.mkdir()
     (project / "Pulumi.yaml").write_text("name: inference-stacks\nruntime: python\n", encoding="utf-8")
-    lines = "".join(f"    k{number}: {written}\n" for number, written in enumerate(ENGINE))
+    lines = "".join(f"    k{number}: {written}\n" for number, written in enumerate(VALUES))
     file = project / "Pulumi.dev.yaml"
     file.write_text(f"config:\n  inference-stacks:stack:\n{lines}", encoding="utf-8")
     (tmp_path / "kubeconfig").write_text("{}", encoding="utf-8")

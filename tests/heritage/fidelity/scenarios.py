@@ -79,9 +79,9 @@ def _minimal() -> Scenario:
     return Scenario("qwen3-0.6b", key, _stack(key, service, DEFAULT_GATEWAY, SCRAPED), None, prints)
 
 
-def _full() -> Scenario:
+def _full_service() -> dict[str, Any]:
     tolerated = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
-    service = {
+    return {
         "model": {**MODEL, "secrets": ["reg"], "maxModelLen": 8192},
         "accelerator": "nvidia",
         "engine": {"imagePullPolicy": "Always", "env": {"VLLM_NIXL_SIDE_CHANNEL_PORT": "5600"}},
@@ -102,6 +102,9 @@ def _full() -> Scenario:
         "route": {"hostnames": ["a.example.com"]},
         "metrics": {"interval": "15s"},
     }
+
+
+def _full() -> Scenario:
     prints = {
         "Deployment decode": "3817 090231ff76d6c465",
         "Deployment prefill": "2855 4389705f54f8d56e",
@@ -123,7 +126,7 @@ def _full() -> Scenario:
     }
     gateway = {"name": "gw", "namespace": "infra", "provider": "istio"}
     key, told = "qwen3-0-6b", {**SCRAPED, "tracing": {"endpoint": "http://otel:4317"}}
-    return Scenario("qwen3-0.6b", key, _stack(key, service, gateway, told), None, prints)
+    return Scenario("qwen3-0.6b", key, _stack(key, _full_service(), gateway, told), None, prints)
 
 
 def _alternative() -> Scenario:

@@ -74,9 +74,9 @@ def test_the_operator_finds_the_engines_of_one_role():
     }
 
 
-def test_the_operator_reads_the_picker_with_a_token_of_its_own():
-    everything = rendered(scraped(OPERATOR))
-    assert find(everything, "ServiceMonitor", "qwen-epp") == {
+def picker_monitor():
+    """Return the monitor that reads the metrics of the picker of `qwen`."""
+    return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",
         "metadata": {
@@ -108,7 +108,11 @@ def test_the_operator_reads_the_picker_with_a_token_of_its_own():
             ],
         },
     }
-    assert find(everything, "Secret", READER) == {
+
+
+def reader_token():
+    """Return the Secret that holds the token of the reader of metrics."""
+    return {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {
@@ -119,6 +123,12 @@ def test_the_operator_reads_the_picker_with_a_token_of_its_own():
         },
         "type": "kubernetes.io/service-account-token",
     }
+
+
+def test_the_operator_reads_the_picker_with_a_token_of_its_own():
+    everything = rendered(scraped(OPERATOR))
+    assert find(everything, "ServiceMonitor", "qwen-epp") == picker_monitor()
+    assert find(everything, "Secret", READER) == reader_token()
 
 
 def test_who_reads_metrics_may_get_them_and_nothing_else():

@@ -1,6 +1,7 @@
 """Release channels: every fact has a source, and the channels agree with what is made of them."""
 
 import hashlib
+import json
 
 import pytest
 
@@ -215,3 +216,18 @@ def test_the_metrics_and_headers_of_a_channel_are_of_its_own_api(release):
     assert release.picker.headers.objective.startswith("x-llm-d-" if new else "x-gateway-")
     assert release.picker.metrics.requests.startswith("llm_d_epp_" if new else "inference_")
     assert release.requirements.objectives.group == release.picker.objectives_group
+
+
+def test_every_entry_of_a_channel_has_a_source_and_the_default_channel_a_proof():
+    assert channels() == ("gie-1.3", "llm-d-0.10", "llm-d-0.6", "llm-d-0.9")
+    facts = json.loads(channel("llm-d-0.10").model_dump_json())
+    proofs = [facts["picker"]["proof"], facts["images"]["picker"]["proof"], facts["images"]["kit"]["proof"]]
+    proofs += [image["proof"] for image in facts["images"]["engine"].values()]
+    assert "none" not in proofs
+
+
+def test_images_are_pinned():
+    for name in channels():
+        images = channel(name).images
+        for image in (images.picker, images.kit, *images.engine.values()):
+            assert ":v" in image.ref
