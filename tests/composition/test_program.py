@@ -1,45 +1,14 @@
 """The composition root under mocks: what it registers, with which options, and that nothing is registered unchecked."""
 
-import asyncio
 import json
-import runpy
 
 import pulumi
 import pytest
 
 from manifests import pods, validation
 from manifests.assembly import objects, render
+from tests.support.program import Recorder, run
 from tests.support.stacks import plan, tree
-
-
-class Recorder(pulumi.runtime.Mocks):
-    """Notes what is registered."""
-
-    def __init__(self):
-        self.made = {}
-
-    def new_resource(self, args):
-        self.made[args.name] = args
-        return f"{args.name}-id", args.inputs
-
-    def call(self, _args):
-        return {}
-
-
-def run(stack, **config):
-    """Run the program on a stack and return what it registered, by logical name."""
-    recorder = Recorder()
-    asyncio.set_event_loop(asyncio.new_event_loop())
-    pulumi.runtime.set_mocks(recorder, project="inference-stacks", stack="dev", preview=False)
-    values = {"inference-stacks:stack": json.dumps(stack), **config}
-    pulumi.runtime.set_all_config(values, [key for key in config if key.endswith("kubeconfig")])
-
-    @pulumi.runtime.test
-    def body():
-        runpy.run_path("__main__.py", run_name="__main__")
-
-    body()
-    return recorder.made
 
 
 def stack(**services):

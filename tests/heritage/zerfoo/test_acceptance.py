@@ -11,7 +11,7 @@ from components import registration
 from manifests.assembly import objects, render
 from migration import names as compatibility
 from models.problems import ConfigError
-from tests.composition.test_program import run
+from tests.support.program import run
 from tests.support.stacks import find, plan, rendered, tree
 from tests.support.stacks.shapes import engine, every_stack
 

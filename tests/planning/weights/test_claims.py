@@ -12,7 +12,7 @@ from manifests.assembly import objects, render
 from planning.ground.names import cache
 from planning.ground.order import Id, Part
 from planning.ground.resources import claim_gi
-from tests.composition.test_program import run
+from tests.support.program import run
 from tests.support.stacks import find, plain, plan, rendered, tree
 from tests.support.stacks.shapes import containers, engine, fetching, model_servers, told, volumes
 from tests.support.stacks.varied import VARIED

@@ -1,0 +1,97 @@
+"""The program under mocks: what it registers and with which options, and what it exports."""
+
+import asyncio
+import json
+import runpy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+from google.protobuf.json_format import MessageToDict
+from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.proto import resource_pb2
+
+Request = resource_pb2.RegisterResourceRequest
+
+
+class Recorder(pulumi.runtime.Mocks):
+    """Notes what is registered."""
+
+    def __init__(self):
+        self.made = {}
+
+    def new_resource(self, args):
+        self.made[args.name] = args
+        return f"{args.name}-id", args.inputs
+
+    def call(self, _args):
+        return {}
+
+
+class Monitor(MockMonitor):
+    """Notes what the engine is asked for, options included, by URN."""
+
+    def __init__(self, mocks):
+        super().__init__(mocks)
+        self.requests = {}
+
+    def RegisterResource(self, request):  # noqa: N802, the engine's name
+        response = super().RegisterResource(request)
+        self.requests[response.urn] = request
+        return response
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of the program registered and exported."""
+
+    made: Mapping[str, Any]
+    """The arguments of each resource, by logical name."""
+    requests: Mapping[str, Request]
+    """What the engine was asked for, by URN."""
+    awaited: Mapping[str, frozenset[str]]
+    """URNs of the resources that `ready` follows from, by service key."""
+
+    def urn(self, kind: str, name: str, namespace: str = "models") -> str:
+        """Return the URN of an object; exactly one."""
+        (urn,) = [urn for urn, request in self.requests.items() if _place(request) == (kind, namespace, name)]
+        return urn
+
+
+def _place(request: Request) -> tuple[str, str, str]:
+    """Return the kind, namespace and name of the object that is asked for; empty where it is none of a cluster."""
+    asked = MessageToDict(request.object)
+    metadata = asked.get("metadata", {})
+    return asked.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", "")
+
+
+def run(stack: Mapping[str, Any], **config: str) -> dict[str, Any]:
+    """Run the program on a stack and return what it registered, by logical name."""
+    return dict(run_whole(stack, **config).made)
+
+
+def run_whole(stack: Mapping[str, Any], **config: str) -> Run:
+    """Run the program on a stack and return all that can be seen of the run."""
+    recorder, awaited = Recorder(), dict[str, frozenset[str]]()
+    monitor = Monitor(recorder)
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    pulumi.runtime.set_mocks(recorder, project="inference-stacks", stack="dev", preview=False, monitor=monitor)
+    values = {"inference-stacks:stack": json.dumps(stack), **config}
+    pulumi.runtime.set_all_config(values, [key for key in config if key.endswith("kubeconfig")])
+
+    @pulumi.runtime.test
+    def body():
+        runpy.run_path("__main__.py", run_name="__main__")
+        services = pulumi.runtime.get_root_resource().outputs["services"]
+        return {key: _awaited(key, service["ready"], awaited) for key, service in services.items()}
+
+    body()
+    return Run(recorder.made, monitor.requests, awaited)
+
+
+async def _awaited(key: str, ready: pulumi.Output[bool], awaited: dict[str, frozenset[str]]) -> bool:
+    """Note the URNs of the resources that an output follows from, and return its value."""
+    urns = [await resource.urn.future() for resource in await ready.resources()]
+    awaited[key] = frozenset(urn for urn in urns if urn is not None)
+    return bool(await ready.future())
