@@ -1,0 +1,26 @@
+"""Grants lie in the namespace that they open, and name the namespace that they open it to."""
+
+from tests.support.stacks import exactly, rendered, tree
+
+INTERCEPTOR = {"mode": "label", "namespace": "metering", "serviceAccountName": "counter"}
+
+
+def test_the_interceptor_may_read_services_in_the_namespace_of_the_metered_services_alone():
+    stack = tree(free={"interceptor": {"enabled": False}}, qwen={"namespace": "other"}) | {"interceptor": INTERCEPTOR}
+    everything = rendered(stack)
+    role, binding = (exactly(everything, kind, "counter-services") for kind in ("Role", "RoleBinding"))
+    assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "other"
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "counter", "namespace": "metering"}]
+
+
+def test_a_mirror_is_granted_in_its_own_namespace_to_the_namespaces_of_the_routes_that_copy_to_it():
+    mirror = {"route": {"mirror": {"service": "next"}}}
+    stack = tree(
+        qwen=mirror,
+        bert={"namespace": "other", **mirror},
+        gemma={"namespace": "trials", **mirror},
+        next={"namespace": "trials"},
+    )
+    grant = exactly(rendered(stack), "ReferenceGrant", "next-mirror")
+    assert grant["metadata"]["namespace"] == "trials"
+    assert [each["namespace"] for each in grant["spec"]["from"]] == ["models", "other"]
