@@ -3,13 +3,13 @@
 import copy
 import json
 from collections.abc import Iterator, Sequence
-from functools import partial
+from itertools import chain
 from typing import Any
 
 import pytest
 
 from manifests import validation
-from tests.invariants import checks, violations
+from tests.invariants import Scene, checks, violations
 from tests.stacks import SHIPPED, as_rendered, rendered, shipped, tree
 from tests.varied import VARIED
 
@@ -85,16 +85,19 @@ def _noticed(stack: dict[str, Any], objects: list[Any], mutated: Any, order: Seq
 
     Neighbouring leaves are mostly noticed by one check, so that asking the latest ones first asks few.
     """
-    every = {SCHEMA: partial(_misfits, mutated), **checks(stack, objects)}
-    return next((name for name in dict.fromkeys((*order, *every)) if next(iter(every[name]()), None) is not None), None)
+    scene, every = Scene(stack, objects), checks(stack)
+    for name in chain(order, (name for name in (SCHEMA, *every) if name not in order)):
+        found = _misfits(mutated) if name == SCHEMA else every[name](scene)
+        if next(iter(found), None) is not None:
+            return name
+    return None
 
 
-def _misfits(manifest: Any) -> list[str]:
+def _misfits(manifest: Any) -> Iterator[str]:
     try:
         validation.check([as_rendered(manifest)])
     except validation.SchemaError as error:
-        return [str(error)]
-    return []
+        yield str(error)
 
 
 def _leaves(value: Any, at: Path) -> Iterator[Path]:
