@@ -7,8 +7,13 @@ them on every shipped stack, and on every mutation of what was rendered.
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from itertools import product
 from types import ModuleType
 from typing import Any
+
+from yaml import YAMLError
 
 from manifests.objects import Manifest
 from tests.contracts.invariants import (
@@ -26,10 +31,12 @@ from tests.contracts.invariants import (
     storage,
     weights,
 )
-from tests.contracts.invariants.wishes import Wish, wishes
+from tests.contracts.invariants.wishes import wishes
 from tests.contracts.invariants.world import World
 
 Invariant = Callable[[World], Iterator[str]]
+Check = Callable[["Scene"], Iterator[str]]
+"""One question to what was rendered; yields what is wrong."""
 _MODULES = (
     identity,
     placement,
@@ -56,32 +63,82 @@ def _of(module: ModuleType) -> Iterator[Invariant]:
                 yield value
 
 
-INVARIANTS = [invariant for module in _MODULES for invariant in _of(module)]
+_OF_A_CACHE = {"a cache is kept": storage.are_kept, "a cache is filled": network.a_job_may_ask_for_weights}
+INVARIANTS = {invariant.__name__: invariant for module in _MODULES for invariant in _of(module)}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A stack and what was rendered for it."""
+
+    stack: Mapping[str, Any]
+    rendered: list[Manifest]
+
+    @cached_property
+    def index(self) -> dict[Any, Manifest]:
+        return {
+            (one["kind"], one["metadata"].get("name"), one["metadata"].get("namespace")): one for one in self.rendered
+        }
+
+    @cached_property
+    def worlds(self) -> list[World]:
+        found = [World(wish, self.index) for wish in wishes(self.stack, self.index)]
+        assert len(found) == _variants(self.stack)
+        return found
+
+    @cached_property
+    def caches(self) -> list[storage.Owner]:
+        return [*storage.caches(self.stack)]
 
 
 def violations(stack: Mapping[str, Any], rendered: list[Manifest]) -> Iterator[str]:
     """Yield everything that is wrong with what was rendered for a stack."""
-    index = {(one["kind"], one["metadata"].get("name"), one["metadata"].get("namespace")): one for one in rendered}
-    if len(index) < len(rendered):
+    scene = Scene(stack, rendered)
+    for check in checks(stack).values():
+        yield from check(scene)
+
+
+def checks(stack: Mapping[str, Any]) -> Mapping[str, Check]:
+    """Return every check of what is rendered for a stack, by name."""
+    return _checks(len(stack.get("caches", {})), _variants(stack))
+
+
+def _variants(stack: Mapping[str, Any]) -> int:
+    """Return the number of services and canaries."""
+    return sum(1 + ("canary" in service) for service in stack["services"].values())
+
+
+@cache
+def _checks(caches: int, variants: int) -> Mapping[str, Check]:
+    """Return the checks of all stacks with so many caches, services and canaries."""
+    found: dict[str, Check] = {
+        "places": _every_place_is_taken_once,
+        "all": lambda scene: objects.nothing_else_is_made(scene.stack, scene.index),
+        "namespaces": lambda scene: objects.namespaces_are_restricted(scene.stack, scene.index),
+        "interceptor": lambda scene: objects.what_is_the_interceptors_carries_its_marks(scene.stack, scene.index),
+    }
+    for number, (name, check) in product(range(caches), _OF_A_CACHE.items()):
+        found[f"cache {number}: {name}"] = partial(_of_a_cache, name, check, number)
+    for number, (name, invariant) in product(range(variants), INVARIANTS.items()):
+        found[f"variant {number}: {name}"] = partial(_of_a_variant, name, invariant, number)
+    return found
+
+
+def _every_place_is_taken_once(scene: Scene) -> Iterator[str]:
+    if len(scene.index) < len(scene.rendered):
         yield "two objects stand in one place"
-    yield from objects.nothing_else_is_made(stack, index)
-    yield from objects.namespaces_are_restricted(stack, index)
-    yield from objects.what_is_the_interceptors_carries_its_marks(stack, index)
-    for owner in storage.caches(stack):
-        yield from _guarded("a cache is kept", storage.are_kept(owner, index))
-        yield from _guarded("a cache is filled", network.a_job_may_ask_for_weights(owner, index))
-    for wish in wishes(stack, index):
-        yield from _of_a_variant(wish, index)
 
 
-def _of_a_variant(wish: Wish, index: Mapping[Any, Any]) -> Iterator[str]:
-    world = World(wish, index)
-    for invariant in INVARIANTS:
-        yield from _guarded(invariant.__name__, invariant(world))
+def _of_a_cache(name: str, check: Callable[..., Iterator[str]], number: int, scene: Scene) -> Iterator[str]:
+    yield from _guarded(name, check(scene.caches[number], scene.index))
+
+
+def _of_a_variant(name: str, invariant: Invariant, number: int, scene: Scene) -> Iterator[str]:
+    yield from _guarded(name, invariant(scene.worlds[number]))
 
 
 def _guarded(name: str, found: Iterator[str]) -> Iterator[str]:
     try:
         yield from (f"{name}: {wrong}" for wrong in found)
-    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError, YAMLError) as error:
         yield f"{name}: {error!r}"

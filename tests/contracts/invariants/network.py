@@ -16,6 +16,7 @@ ANY, DNS = {"protocol": "TCP"}, [{"protocol": protocol, "port": 53} for protocol
 ENGINE_METRICS = {"queue-size", "running-requests", "kv-cache-utilization"}
 VENDORS = {"hf": ("HF_ENDPOINT", "https://huggingface.co"), "s3": ("AWS_ENDPOINT_URL", "https://s3.amazonaws.com")}
 Peers = list[dict[str, Any]]
+_text = json.JSONEncoder(sort_keys=True).encode
 
 
 def places(wish: Wish) -> Iterator[tuple[Place, str]]:
@@ -34,8 +35,7 @@ def _tcp(*ports: int) -> list[dict[str, Any]]:
 
 def _rule(peers: Peers, ports: list[dict[str, Any]]) -> str:
     """Write a rule so that it compares, whatever stands first in it."""
-    ends = sorted(json.dumps(one, sort_keys=True) for one in peers)
-    return json.dumps([ends, sorted(json.dumps(port, sort_keys=True) for port in ports)])
+    return f"{sorted(map(_text, peers))} {sorted(map(_text, ports))}"
 
 
 def _written(rules: list[Any], direction: str) -> list[str]:
