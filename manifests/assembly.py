@@ -1,14 +1,14 @@
 """Every object of a stack, grouped by the component that registers it, each after what it needs."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from manifests import awaiting as waits
 from manifests import gke, monitoring, network, picker, requests, routing, serving, storage
 from manifests.objects import Rendered, metadata
-from planning.ground import labels
-from planning.ground.order import AFTER, Id, Part
+from planning.ground import labels, order
+from planning.ground.order import Id, Part
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 
 
@@ -37,12 +37,9 @@ class Component:
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
     """Render a stack, in which the routes of some services, by their keys, are awaited."""
     components = tuple(component for component in _components(plan, awaited) if component.objects)
-    by_part = _by_part(objects(components))
-    fillers = {one.owner: one.weights_of for service in plan.services for one in service.variants}
+    after = order.after((each.id for each in objects(components)), plan.relations)
     return tuple(
-        replace(
-            component, objects=tuple(replace(one, after=_after(one, by_part, fillers)) for one in component.objects)
-        )
+        replace(component, objects=tuple(replace(each, after=after[each.id]) for each in component.objects))
         for component in components
     )
 
@@ -107,36 +104,3 @@ def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
         if service.route is not None:
             made = routing.route(service, service.route)
             yield waits.accepted(made, service.route.parent.name) if service.key in awaited else made
-
-
-_ByPart = Mapping[tuple[str, Part], list[Id]]
-"""The objects of a stack, by whose they are and which part."""
-
-
-def _by_part(rendered: Iterable[Rendered]) -> _ByPart:
-    found: dict[tuple[str, Part], list[Id]] = {}
-    for one in rendered:
-        found.setdefault((one.id.owner, one.id.part), []).append(one.id)
-    return found
-
-
-def _after(one: Rendered, existing: _ByPart, fillers: Mapping[str, str]) -> tuple[Id, ...]:
-    """Return the objects that exist before this one; for a part that is not made, its own predecessors."""
-    namespace = one.manifest["metadata"].get("namespace") or _only_namespace(one)
-
-    def before(owner: str, part: Part) -> Iterator[Id]:
-        for earlier in AFTER[part]:
-            whose = {Part.NAMESPACE: namespace, Part.FILL: fillers.get(owner, owner)}.get(earlier, owner)
-            if (whose, earlier) in existing:
-                yield from existing[whose, earlier]
-            else:
-                yield from before(whose if earlier is not Part.NAMESPACE else owner, earlier)
-
-    own = [each for owner in (one.id.owner, *one.with_parts_of) for each in before(owner, one.id.part)]
-    others = [each for each in one.with_objects if each in existing.get((each.owner, each.part), ())]
-    return tuple(dict.fromkeys((*own, *others)))
-
-
-def _only_namespace(one: Rendered) -> str:
-    """Return the namespace that a cluster-scoped binding speaks of."""
-    return next((subject["namespace"] for subject in one.manifest.get("subjects", ())), "")

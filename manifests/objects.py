@@ -20,10 +20,6 @@ class Rendered:
     wait: int | None = None
     """Seconds that a deployment run waits for it to be ready; absent: the provider's own limit."""
     after: tuple[Id, ...] = ()
-    with_parts_of: tuple[str, ...] = ()
-    """Whose objects exist before this one besides its own owner's."""
-    with_objects: tuple[Id, ...] = ()
-    """Single objects of others that exist before this one, where they are made."""
     replace: bool = False
     """Whether a changed spec means another object: Kubernetes lets nobody change it."""
     ignore: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ def routed_service(variant: VariantPlan) -> Rendered:
 
 def route(service: ServicePlan, wanted: Route) -> Rendered:
     """Render the HTTPRoute to the service's pools."""
-    parent, primary, mirror = wanted.parent, service.primary, wanted.mirror
+    parent, primary = wanted.parent, service.primary
     parent_ref = {
         "group": parent.group,
         "kind": parent.kind,
@@ -62,13 +62,7 @@ def route(service: ServicePlan, wanted: Route) -> Rendered:
         "metadata": about.of(primary, about.ROUTE, wanted.name, annotations=wanted.annotations),
         "spec": compact(spec),
     }
-    return Rendered(
-        Id(primary.owner, Part.ROUTE),
-        manifest,
-        f"{service.key}-route",
-        with_parts_of=tuple(one.owner for one in service.variants[1:]),
-        with_objects=() if mirror is None else (Id(mirror.key, Part.SERVICE), Id(mirror.key, Part.MIRROR_GRANT)),
-    )
+    return Rendered(service.route_id, manifest, f"{service.key}-route")
 
 
 def _rule(wanted: Route, rule: Rule) -> dict[str, Any]:
@@ -143,6 +137,6 @@ def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Render
     role = rbac.role(named, [{"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}])
     binding = rbac.role_binding(named, name, [rbac.subject(grant.service_account, grant.subject_namespace)])
     return (
-        Rendered(Id(grant.namespace, Part.INTERCEPTOR_ROLE), role, f"{grant.namespace}-interceptor-role"),
-        Rendered(Id(grant.namespace, Part.INTERCEPTOR_ROLE_BINDING), binding, f"{grant.namespace}-interceptor-binding"),
+        Rendered(Id(grant.owner, Part.INTERCEPTOR_ROLE), role, f"{grant.namespace}-interceptor-role"),
+        Rendered(Id(grant.owner, Part.INTERCEPTOR_ROLE_BINDING), binding, f"{grant.namespace}-interceptor-binding"),
     )

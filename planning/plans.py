@@ -10,6 +10,7 @@ from planning import network, picker, routes, serving, variant
 from planning.ground import labels
 from planning.ground.flows import Policy
 from planning.ground.names import PRIMARY, Names
+from planning.ground.order import Id, Part, Relations
 from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
 from planning.network.monitoring import Monitoring
@@ -132,6 +133,11 @@ class ServicePlan:
         """Return the workloads of all roles of both."""
         return tuple(role for variant in self.variants for role in variant.roles)
 
+    @property
+    def route_id(self) -> Id:
+        """Return the identity of the HTTPRoute, where the service has one."""
+        return Id(self.primary.owner, Part.ROUTE)
+
     def intent(self) -> dict[str, Any]:
         """Return what a reader of a diff wants to see first; the canary's weight is the route's."""
         told = self.primary.intent()
@@ -145,6 +151,11 @@ class InterceptorGrant:
     namespace: str
     subject_namespace: str
     service_account: str
+
+    @property
+    def owner(self) -> str:
+        """Return the owner of the objects, which no service and no namespace is called."""
+        return f"interceptor/{self.namespace}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +184,26 @@ class StackPlan:
         """Return what works, and what whoever wrote it should know; each begins with where it is."""
         told = (f"services.{service.key}.{warning}" for service in self.services for warning in service.warnings)
         return (*self.own_warnings, *told)
+
+    @property
+    def relations(self) -> Relations:
+        """Return what the order of the stack's objects follows from."""
+        variants = [variant for service in self.services for variant in service.variants]
+        routed = [(service, service.route) for service in self.services if service.route is not None]
+        return Relations(
+            namespaces={
+                **{variant.owner: variant.names.namespace for variant in variants},
+                **{cache.owner: cache.namespace for cache in self.caches},
+                **{grant.owner: grant.namespace for grant in self.grants},
+            },
+            weights={variant.owner: variant.weights_of for variant in variants},
+            beside={service.route_id: tuple(each.owner for each in service.variants[1:]) for service, _ in routed},
+            others={
+                service.route_id: (Id(route.mirror.key, Part.SERVICE), Id(route.mirror.key, Part.MIRROR_GRANT))
+                for service, route in routed
+                if route.mirror is not None
+            },
+        )
 
 
 def decide(resolved: Resolved, release: Release) -> StackPlan:
