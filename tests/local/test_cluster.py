@@ -45,8 +45,9 @@ def namespace(plane, request):
     plane.kubectl("delete", "namespace", name, "--wait=false")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own(new_plane):
+    """Start a control plane of the module's own, which each test leaves whole."""
     plane = new_plane(crds=())
     yield plane
     plane.remove()
@@ -144,7 +145,8 @@ def test_two_planes_run_at_once_and_know_nothing_of_each_other(plane, own):
 
 @pytest.mark.parametrize("part", parts.PARTS)
 def test_a_killed_part_is_repaired_by_the_next_start(own, part):
-    own.kubectl("create", "configmap", "kept", "-n", "default")
+    kept = f"kept-{part}"
+    own.kubectl("create", "configmap", kept, "-n", "default")
     before = own.pids()
     os.kill(before[part], signal.SIGKILL)
     wait_until(lambda: not own.alive())
@@ -152,7 +154,7 @@ def test_a_killed_part_is_repaired_by_the_next_start(own, part):
     after = own.pids()
     assert after.pop(part) != before.pop(part)
     assert after == before
-    assert "kept" in own.kubectl("get", "configmap", "-n", "default")
+    assert kept in own.kubectl("get", "configmap", "-n", "default")
 
 
 def test_a_restart_on_a_port_that_was_taken_meanwhile_picks_another(own):

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from tests.real.test_deploy import snapshot
-from tests.support.cluster.deployments import in_namespace, provide, weights
+from tests.support.cluster.deployments import in_namespace, model, provide, weights
+from tests.support.cluster.snapshots import at_rest, snapshot
 
 pytestmark = pytest.mark.real
 
@@ -16,7 +16,7 @@ CANARY = {
     "qwen-canary-epp-service", "qwen-canary-epp-pool", "qwen-canary-epp-deployment",
     "qwen-canary-epp-destination-rule",
 }  # fmt: skip
-V1, V2, V3 = ({"name": "org/model", "source": f"hf://org/model@v{number}", "size": "64Mi"} for number in (1, 2, 3))
+V1, V2 = model(1), model(2)
 STUCK = {f"pod-ready.stage.kwok.x-k8s.io/{delay}": "24h" for delay in ("delay", "jitter-delay")}
 """What keeps a fake node from ever making a pod ready, as an image that never comes would."""
 
@@ -28,12 +28,10 @@ def stack(namespace, model, canary=None, **service):
     return {key: value for key, value in whole.items() if key != "interceptor"}
 
 
-def deployed(one, wanted):
-    """Deploy and return what was done; a further preview is empty."""
+def deployed(one, wanted, *more):
+    """Deploy and return what was done."""
     one.write(wanted)
-    operations = one.operate()
-    one.assert_unchanged()
-    return operations
+    return one.operate(*more)
 
 
 def shares(one, namespace):
@@ -57,18 +55,19 @@ def test_a_canary_is_added_shifted_rolled_back_and_folded_in(deploy):
     added.assert_order(CANARY, {ROUTE})
     assert shares(one, name) == {"qwen": 100, "qwen-canary": 0}
     for weight in (10, 50, 100, 0):
-        shifted = deployed(one, stack(name, V1, {"weight": weight, "model": V2}))
+        shifted = deployed(one, stack(name, V1, {"weight": weight, "model": V2}), "--refresh")
         assert shifted.done == {ROUTE: "update"}
         assert shares(one, name) == {"qwen": 100 - weight, "qwen-canary": weight}
-    folded = deployed(one, stack(name, V2))
+    folded = deployed(one, stack(name, V2), "--refresh")
     assert folded.done == {"qwen-decode": "update", ROUTE: "update", **dict.fromkeys(CANARY, "delete")}
     folded.assert_order({"qwen-decode"}, {ROUTE}, CANARY)
     assert shares(one, name) == {"qwen": 1}
+    one.assert_unchanged()
 
 
 def test_destroy_takes_the_canary_along(deploy, plane):
     """See zerfoo 3.5, 5.4, 9.8."""
-    before = snapshot(plane).keys()
+    before = at_rest(plane).keys()
     one = deploy(stack("both-gone", V1, {"weight": 50, "model": V2}))
     assert one.operate().that("create") >= CANARY
     one.destroy()
@@ -90,6 +89,7 @@ def test_a_canary_that_is_taken_back_gets_no_requests_before_its_pods_go(deploy)
     assert shares(one, name) == {"qwen": 1}
     after = one.get("deployment", "qwen-decode", name)["metadata"]
     assert (after["uid"], after["generation"]) == (primary["uid"], primary["generation"])
+    one.assert_in_step()
 
 
 def test_a_canary_whose_pods_never_start_gets_no_requests(deploy):
@@ -111,6 +111,7 @@ def test_a_canary_whose_pods_never_start_gets_no_requests(deploy):
     assert corrected.done == {"qwen-canary-decode": "update", ROUTE: "update"}
     corrected.assert_order({"qwen-canary-decode"}, {ROUTE})
     assert shares(one, name) == {"qwen": 50, "qwen-canary": 50}
+    one.assert_in_step()
 
 
 def test_weights_of_a_canary_are_filled_once_and_kept_when_it_becomes_the_service(deploy, plane):
@@ -121,18 +122,19 @@ def test_weights_of_a_canary_are_filled_once_and_kept_when_it_becomes_the_servic
     first = weights(one.operate().that("create"))
     same = deployed(one, stack(name, V1, {"weight": 0, "engine": {"maxNumSeqs": 8}}, storage=storage))
     assert same.done == {**dict.fromkeys(CANARY, "create"), ROUTE: "update"}
-    added = deployed(one, stack(name, V1, {"weight": 0, "model": V2}, storage=storage))
+    added = deployed(one, stack(name, V1, {"weight": 0, "model": V2}, storage=storage), "--refresh")
     claim, fill = second = weights(added.that("create"))
     assert added.done == {claim: "create", fill: "create", "qwen-canary-decode": "update"}
     added.assert_order({claim}, {fill}, {"qwen-canary-decode"})
     held = uids(one, name)
-    promoted = deployed(one, stack(name, V2, storage=storage))
+    promoted = deployed(one, stack(name, V2, storage=storage), "--refresh")
     gone = {*CANARY, *first}
     assert promoted.done == {"qwen-decode": "update", ROUTE: "update", **dict.fromkeys(gone, "delete")}
     promoted.assert_order({"qwen-decode"}, {ROUTE}, gone)
     promoted.assert_order({first[1]}, {first[0]})
     assert uids(one, name).items() <= held.items()
     assert len(uids(one, name)) == len(second)
+    one.assert_unchanged()
 
 
 def uids(one, namespace):

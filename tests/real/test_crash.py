@@ -1,6 +1,5 @@
 """`kill -9` of a run, at each moment that matters: the next run converges and nothing is left running."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.test_deploy import snapshot
 from tests.support.cluster.deployments import in_namespace
+from tests.support.cluster.server import read
+from tests.support.cluster.snapshots import at_rest, snapshot
 
 pytestmark = pytest.mark.real
 DEADLINE = 60
@@ -34,9 +34,10 @@ def kill(process, whole_group):
 
 
 def count(one, namespace):
-    resources = one.engine.export()["deployment"]["resources"]
+    """Return how many resources the state holds, and of which kinds the namespace has objects."""
+    resources = one.state()["resources"]
     kinds = "deployments,services,inferencepools,httproutes,configmaps,roles,rolebindings,serviceaccounts,pods"
-    found = json.loads(one.plane.kubectl("get", kinds, "-n", namespace, "-o", "json"))["items"]
+    found = read(one.plane, kinds, namespace)
     return len(resources), sorted(item["kind"] for item in found)
 
 
@@ -62,14 +63,13 @@ def checkpoint(one):
 
 def waiting_for_a_deployment(one, namespace):
     def condition():
-        found = json.loads(one.plane.kubectl("get", "deployments", "-n", namespace, "-o", "json"))["items"]
-        return any(item["metadata"]["name"] == "bert-decode" for item in found)
+        return "bert-decode" in one.named("deployments", namespace)
 
     return condition
 
 
 def no_routes(plane, namespace):
-    return lambda: not plane.kubectl("get", "httproutes", "-n", namespace, "-o", "name")
+    return lambda: not read(plane, "httproutes", namespace)
 
 
 def moment(name, one, namespace):
@@ -88,14 +88,19 @@ def moment(name, one, namespace):
     return saving
 
 
+@pytest.fixture(scope="module")
+def complete(deploy_for_all):
+    """Return what a run that nobody kills makes."""
+    one = deploy_for_all(in_namespace("not-killed", bert={}))
+    one.up()
+    return count(one, "not-killed")
+
+
 @pytest.mark.parametrize("whole_group", [False, True], ids=["parent", "group"])
 @pytest.mark.parametrize("when", ["before the lock", "a Deployment's wait", "a checkpoint"])
-def test_a_killed_up_converges_when_run_again(when, whole_group, deploy, plane):
+def test_a_killed_up_converges_when_run_again(when, whole_group, deploy, plane, complete):
     namespace = f"killed-{when.split()[-1]}-{'group' if whole_group else 'parent'}"
     one = deploy(in_namespace(namespace, bert={}))
-    one.up()
-    complete = count(one, namespace)
-    one.destroy()
     one.engine.ensure_stack()
     nodes = plane.kubectl("get", "nodes", "-o", "name").split()
     if when == "a Deployment's wait":
@@ -111,16 +116,16 @@ def test_a_killed_up_converges_when_run_again(when, whole_group, deploy, plane):
     assert count(one, namespace) == complete
     assert orphans(one) == []
     assert locks(one) == []
-    one.assert_unchanged()
+    one.assert_in_step()
 
 
 @pytest.mark.parametrize("whole_group", [False, True], ids=["parent", "group"])
-def test_a_killed_destroy_can_be_finished_or_undone(whole_group, deploy, plane):
+def test_a_killed_destroy_can_be_finished_or_undone(whole_group, deploy, plane, complete):
     namespace = f"killed-destroy-{'group' if whole_group else 'parent'}"
-    before = snapshot(plane)
+    before = at_rest(plane)
     one = deploy(in_namespace(namespace, bert={}))
     one.up()
-    complete = count(one, namespace)
+    assert count(one, namespace) == complete
     for again in (one.up, one.destroy):
         running = one.engine.popen("destroy", "--yes", "--skip-preview", output=subprocess.DEVNULL)
         wait_for(no_routes(plane, namespace), running)
@@ -157,5 +162,5 @@ def test_what_a_killed_run_made_is_not_forgotten_where_the_service_is_taken_out(
 
 def pending(one):
     """Return the logical names of what the state says was interrupted."""
-    operations = one.engine.export()["deployment"].get("pending_operations") or []
+    operations = one.state().get("pending_operations") or []
     return [operation["resource"]["urn"].rpartition("::")[2] for operation in operations]

@@ -30,12 +30,10 @@ def generation_of(one, namespace):
     return pool.removeprefix("qwen").removeprefix("-")
 
 
-def deployed(one, wanted):
-    """Deploy and return what was done; a further preview is empty."""
+def deployed(one, wanted, *more):
+    """Deploy and return what was done."""
     one.write(wanted)
-    operations = one.operate()
-    one.assert_unchanged()
-    return operations
+    return one.operate(*more)
 
 
 def pods(one, namespace):
@@ -60,12 +58,12 @@ def test_another_cache_comes_up_beside_the_one_that_serves(deploy):
     one.up()
     old, service = generation_of(one, name), one.get("service", "qwen", name)
     assert routed(one, name) == f"qwen-{old}"
-    other = stack(name, prefill={"replicas": 2}, replicas=2, kvCache={"blockSize": 128})
-    one.write(other)
-    said = one.preview().stdout
+    one.write(stack(name, prefill={"replicas": 2}, replicas=2, kvCache={"blockSize": 128}))
+    done, moved = one.attempt()
+    said = done.stdout
+    assert done.returncode == 0, said + done.stderr
     assert f"services.qwen: its pods cannot share a KV cache with those of qwen-{old} ({old}): pool qwen-" in said
     assert "comes up beside it, with up to 4 more devices in use meanwhile, then requests move" in said
-    moved = deployed(one, other)
     new = generation_of(one, name)
     assert new != old
     assert moved.done == {
@@ -76,6 +74,7 @@ def test_another_cache_comes_up_beside_the_one_that_serves(deploy):
     assert routed(one, name) == f"qwen-{new}"
     assert one.get("service", "qwen", name) == service
     assert {role: len(names) for role, names in pods(one, name).items()} == {"decode": 2, "prefill": 2}
+    one.assert_unchanged()
 
 
 def test_what_the_cache_does_not_depend_on_rolls_through_the_pods_that_are_there(deploy):
@@ -85,23 +84,21 @@ def test_what_the_cache_does_not_depend_on_rolls_through_the_pods_that_are_there
     at = generation_of(one, name)
     roles = {f"qwen-{at}-decode": "update", f"qwen-{at}-prefill": "update"}
     assert deployed(one, stack(name, prefill={}, engine={"maxNumSeqs": 8})).done == roles
-    more = deployed(one, stack(name, prefill={}, engine={"maxNumSeqs": 8}, replicas=2))
+    more = deployed(one, stack(name, prefill={}, engine={"maxNumSeqs": 8}, replicas=2), "--refresh")
     assert more.done == {f"qwen-{at}-decode": "update", f"qwen-{at}-decode-budget": "create"}
     assert generation_of(one, name) == at
+    one.assert_in_step()
 
 
 def test_prefill_is_switched_on_beside_the_pods_that_serve_alone(deploy):
     name = "switched"
     one = deploy(stack(name))
     one.up()
-    alone = one.operate().done
-    assert alone == {}
-    one.write(stack(name, prefill={}))
-    switched = one.operate()
-    one.assert_unchanged()
+    switched = deployed(one, stack(name, prefill={}))
     at = generation_of(one, name)
     new = pair(at) - {f"qwen-{at}-decode-budget", f"qwen-{at}-prefill-budget"}
     old = {"qwen-decode", *(f"qwen-epp-{part}" for part in PICKER)}
     assert switched.done == {**dict.fromkeys(new, "create"), ROUTE: "update", **dict.fromkeys(old, "delete")}
     switched.assert_order(new, {ROUTE}, old)
     assert routed(one, name) == f"qwen-{at}"
+    one.assert_in_step()

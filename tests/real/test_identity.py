@@ -14,6 +14,18 @@ from tests.support.cluster.deployments import in_namespace
 
 pytestmark = pytest.mark.real
 
+NAMESPACE = "identities"
+
+
+@pytest.fixture(scope="module")
+def deployed(deploy_for_all):
+    """Deploy a service of one role and one of two roles, each metered under its own name."""
+    deployment = deploy_for_all(
+        in_namespace(NAMESPACE, bert={}, qwen={"prefill": {}, "interceptor": {"resourceId": "chat-7f3a"}})
+    )
+    deployment.up()
+    return deployment
+
 
 def allowed(plane, account, verb, resource, namespace, *more):
     try:
@@ -23,43 +35,39 @@ def allowed(plane, account, verb, resource, namespace, *more):
     return answer.strip() == "yes"
 
 
-def test_the_picker_may_read_its_pool_and_nothing_that_it_does_not_need(deploy, plane):
-    one = deploy(in_namespace("picker-rights", bert={}))
-    one.up()
-    me = "system:serviceaccount:picker-rights:bert-epp"
-    assert allowed(plane, me, "list", "pods", "picker-rights")
-    assert allowed(plane, me, "watch", "inferencepools.inference.networking.k8s.io/bert", "picker-rights")
-    assert allowed(plane, me, "create", "tokenreviews.authentication.k8s.io", "picker-rights")
+def test_the_picker_may_read_its_pool_and_nothing_that_it_does_not_need(deployed, plane):
+    me = f"system:serviceaccount:{NAMESPACE}:bert-epp"
+    assert allowed(plane, me, "list", "pods", NAMESPACE)
+    assert allowed(plane, me, "watch", "inferencepools.inference.networking.k8s.io/bert", NAMESPACE)
+    assert allowed(plane, me, "create", "tokenreviews.authentication.k8s.io", NAMESPACE)
     for verb, resource, namespace in (
-        ("list", "inferencepools.inference.networking.k8s.io", "picker-rights"),
-        ("get", "inferencepools.inference.networking.k8s.io/other", "picker-rights"),
+        ("list", "inferencepools.inference.networking.k8s.io", NAMESPACE),
+        ("get", "inferencepools.inference.networking.k8s.io/other", NAMESPACE),
         ("list", "pods", "default"),
-        ("get", "secrets", "picker-rights"),
-        ("get", "configmaps", "picker-rights"),
-        ("create", "pods", "picker-rights"),
-        ("create", "leases.coordination.k8s.io", "picker-rights"),
+        ("get", "secrets", NAMESPACE),
+        ("get", "configmaps", NAMESPACE),
+        ("create", "pods", NAMESPACE),
+        ("create", "leases.coordination.k8s.io", NAMESPACE),
     ):
         assert not allowed(plane, me, verb, resource, namespace), (verb, resource, namespace)
 
 
-def test_the_routing_sidecar_may_watch_its_pool_and_the_pods_and_nothing_else(deploy, plane):
-    one = deploy(in_namespace("sidecar-rights", qwen={"prefill": {}}))
-    one.up()
-    pool = one.engine.outputs()["services"]["qwen"]["primary"]["pool"]["name"]
-    me = f"system:serviceaccount:sidecar-rights:{pool}-decode"
+def test_the_routing_sidecar_may_watch_its_pool_and_the_pods_and_nothing_else(deployed, plane):
+    pool = deployed.outputs()["services"]["qwen"]["primary"]["pool"]["name"]
+    me = f"system:serviceaccount:{NAMESPACE}:{pool}-decode"
     for verb in ("list", "watch"):
-        assert allowed(plane, me, verb, "pods", "sidecar-rights")
-        assert allowed(plane, me, verb, f"inferencepools.inference.networking.k8s.io/{pool}", "sidecar-rights")
+        assert allowed(plane, me, verb, "pods", NAMESPACE)
+        assert allowed(plane, me, verb, f"inferencepools.inference.networking.k8s.io/{pool}", NAMESPACE)
     for verb, resource, namespace in (
-        ("get", "pods", "sidecar-rights"),
-        ("list", "inferencepools.inference.networking.k8s.io", "sidecar-rights"),
+        ("get", "pods", NAMESPACE),
+        ("list", "inferencepools.inference.networking.k8s.io", NAMESPACE),
         ("list", "pods", "default"),
-        ("get", "secrets", "sidecar-rights"),
-        ("get", "configmaps", "sidecar-rights"),
-        ("create", "tokenreviews.authentication.k8s.io", "sidecar-rights"),
+        ("get", "secrets", NAMESPACE),
+        ("get", "configmaps", NAMESPACE),
+        ("create", "tokenreviews.authentication.k8s.io", NAMESPACE),
     ):
         assert not allowed(plane, me, verb, resource, namespace), (verb, resource, namespace)
-    pod = one.get("deployment", f"{pool}-decode", "sidecar-rights")["spec"]["template"]["spec"]
+    pod = deployed.get("deployment", f"{pool}-decode", NAMESPACE)["spec"]["template"]["spec"]
     holders = {
         container["name"]
         for container in [*pod["initContainers"], *pod["containers"]]
@@ -67,35 +75,31 @@ def test_the_routing_sidecar_may_watch_its_pool_and_the_pods_and_nothing_else(de
     }
     assert holders == {"routing-proxy"}
     assert pod["automountServiceAccountToken"] is False
-    prefill = one.get("deployment", f"{pool}-prefill", "sidecar-rights")["spec"]["template"]["spec"]
+    prefill = deployed.get("deployment", f"{pool}-prefill", NAMESPACE)["spec"]["template"]["spec"]
     assert prefill.get("serviceAccountName", "default") == "default"
 
 
-def test_the_interceptor_may_get_and_list_services_of_the_models_and_nothing_else(deploy, plane):
+def test_the_interceptor_may_get_and_list_services_of_the_models_and_nothing_else(deployed, plane):
     """See phoebe 4.1, 4.3."""
-    one = deploy(in_namespace("meter-rights", bert={}))
-    one.up()
     me = "system:serviceaccount:metering:phoebe-interceptor"
-    assert allowed(plane, me, "get", "services", "meter-rights")
-    assert allowed(plane, me, "list", "services", "meter-rights")
+    assert allowed(plane, me, "get", "services", NAMESPACE)
+    assert allowed(plane, me, "list", "services", NAMESPACE)
     for verb, resource, namespace in (
-        ("watch", "services", "meter-rights"),
+        ("watch", "services", NAMESPACE),
         ("list", "services", "metering"),
         ("list", "services", "default"),
-        ("get", "secrets", "meter-rights"),
-        ("list", "pods", "meter-rights"),
-        ("update", "services", "meter-rights"),
+        ("get", "secrets", NAMESPACE),
+        ("list", "pods", NAMESPACE),
+        ("update", "services", NAMESPACE),
     ):
         assert not allowed(plane, me, verb, resource, namespace), (verb, resource, namespace)
 
 
-def test_exactly_one_service_carries_the_routing_contract(deploy, plane):
+def test_exactly_one_service_carries_the_routing_contract(deployed, plane):
     """See phoebe 3.1, 7.2."""
-    one = deploy(in_namespace("contract", bert={}, qwen={"interceptor": {"resourceId": "chat-7f3a"}}))
-    one.up()
     for billed, name in (("bert", "bert"), ("chat-7f3a", "qwen")):
         selector = f"saturncloud.io/resource-id={billed},saturncloud.io/service-type=internal"
-        found = json.loads(plane.kubectl("get", "services", "-n", "contract", "-l", selector, "-o", "json"))["items"]
+        found = json.loads(plane.kubectl("get", "services", "-n", NAMESPACE, "-l", selector, "-o", "json"))["items"]
         assert [service["metadata"]["name"] for service in found] == [name]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from local import processes
 from tests.support.cluster.lws import injects
+from tests.support.cluster.server import read, read_one
 
 pytestmark = pytest.mark.real
 DOMAIN = "leaderworkerset.sigs.k8s.io"
@@ -74,11 +75,14 @@ class Space:
     def apply(self, **changes):
         self.kubectl("apply", "-f", "-", input=json.dumps(group_set(**changes)))
 
-    def get(self, *what):
-        return json.loads(self.kubectl("get", *what, "-o", "json"))
+    def get(self, kind, name):
+        return read_one(self.plane, kind, name, self.name)
+
+    def all(self, kinds):
+        return read(self.plane, kinds, self.name)
 
     def pods(self):
-        return {pod["metadata"]["name"]: pod for pod in self.get("pods")["items"]}
+        return {pod["metadata"]["name"]: pod for pod in self.all("pods")}
 
     def states(self):
         text, decoder, found = self._events.read_text(encoding="utf-8"), json.JSONDecoder(), []
@@ -237,6 +241,6 @@ def test_a_lost_worker_takes_its_leader_with_it(space):
 def test_nothing_of_a_deleted_set_stays(space):
     space.apply(replicas=2)
     space.up(1)
-    assert all(space.get(kind)["items"] for kind in LEFT)
+    assert all(space.all(kind) for kind in LEFT)
     space.kubectl("delete", "leaderworkerset", "big")
-    until(lambda: not space.get(",".join(LEFT))["items"])
+    until(lambda: not space.all(",".join(LEFT)))

@@ -11,7 +11,8 @@ import pytest
 from local.errors import LocalError
 from planning.ground.ports import METRICS_PORT
 from tests.support.cluster.deployments import in_namespace
-from tests.support.cluster.verdicts import edited, ours, servers
+from tests.support.cluster.server import accepts
+from tests.support.cluster.verdicts import edited, ours
 from tests.support.stacks import find, rendered, tree
 from tests.support.traffic.pickers import picker
 
@@ -44,22 +45,18 @@ def test_scraping_is_switched_on_and_off_and_nothing_else_moves(deploy):
     one.up()
     one.write(stack(name))
     made = {"qwen-decode-monitor", "qwen-epp-monitor", *IDENTITY}
-    assert one.changes() == dict.fromkeys(made, "create")
-    one.up()
-    one.assert_unchanged()
+    assert one.operate().done == one.changed() == dict.fromkeys(made, "create")
     one.write(stack(name) | {"defaults": {"metrics": {"interval": "10s"}}})
-    assert one.changes() == dict.fromkeys(("qwen-decode-monitor", "qwen-epp-monitor"), "update")
+    assert one.changes("--refresh") == dict.fromkeys(("qwen-decode-monitor", "qwen-epp-monitor"), "update")
     one.write(stack(name) | {"defaults": {"endpointPicker": {"metricsAuth": False}}})
     changed = one.changes()
     assert {key for key, what in changed.items() if what == "delete"} == {*IDENTITY, "qwen-epp-metrics-auth"}
     assert changed["qwen-epp-monitor"] == "update"
     one.write(stack(name) | {"defaults": {"metrics": {"picker": False}}})
-    assert one.changes() == dict.fromkeys(("qwen-epp-monitor", *IDENTITY), "delete")
-    one.up()
+    assert one.operate().done == one.changed() == dict.fromkeys(("qwen-epp-monitor", *IDENTITY), "delete")
     one.assert_unchanged()
     one.write(stack(name, None))
-    assert one.changes() == {"qwen-decode-monitor": "delete"}
-    one.up()
+    assert one.operate().done == one.changed() == {"qwen-decode-monitor": "delete"}
     for kind in ("podmonitors", "servicemonitors", "secrets", "clusterroles"):
         assert name not in one.plane.kubectl("get", kind, "-A", "-o", "name")
 
@@ -85,9 +82,8 @@ def test_what_is_called_alike_and_not_ours_stays_as_it_is(deploy, plane):
     before = [one.get(*place) for place in places]
     one.write(stack(name, None))
     one.up()
-    one.up("--refresh")
+    assert one.operate("--refresh").done == {}
     assert [one.get(*place) for place in places] == before
-    one.assert_unchanged()
     plane.kubectl("delete", "namespace", theirs)
 
 
@@ -137,13 +133,14 @@ def test_the_token_is_the_readers_and_nobody_but_the_cluster_knows_it(deploy, pl
     one = deploy(stack(name))
     one.up()
     secret = token(plane, name)
-    one.up("--refresh")
-    one.assert_unchanged()
+    assert one.operate("--refresh").done == {}
     claims = json.loads(base64.urlsafe_b64decode(secret.split(".")[1] + "=="))
     assert claims["sub"] == f"system:serviceaccount:{name}:{READER}"
     backend = one.engine.directory / "backend"
     texts = [path.read_text(encoding="utf-8") for path in backend.rglob("*") if path.is_file()]
-    texts += [json.dumps(one.engine.export()), json.dumps(one.engine.outputs()), one.preview("--diff").stdout]
+    text, foreseen = one.foresee("--diff")
+    assert foreseen.done == {}
+    texts += [json.dumps(one.engine.export()), json.dumps(one.engine.outputs()), text]
     assert len(texts) > 4
     told = (secret, secret.rpartition(".")[2][:40], base64.b64encode(secret.encode()).decode()[:200])
     assert not [text for text in texts if any(each in text for each in told)]
@@ -222,4 +219,4 @@ NAMES = {"PodMonitor": "qwen-decode", "ServiceMonitor": "qwen-epp"}
 def test_our_schemas_accept_and_refuse_what_the_server_does(kind, path, value, plane):
     everything = rendered(tree() | {"observability": {"metrics": METRICS}})
     one = edited(find(everything, kind, NAMES[kind]), path, value)
-    assert ours(one) == servers(plane, one)
+    assert ours(one) == accepts(plane, one)

@@ -18,10 +18,16 @@ TIMES = 24
 """How often a pick is made: one of two that is made by chance is the same this often once in eight million times."""
 
 
-def deployed(deploy, namespace):
-    one = deploy(in_namespace(namespace, bert={}) | {"release": "gie-1.3"})
-    one.up()
-    return one
+NAMESPACE = "picks"
+SERVICES = ("whole", "poolless", "no-pods", "no-inferencepools")
+"""A service for every test that takes something away from its picker, or nothing."""
+
+
+@pytest.fixture(scope="module")
+def deployed(deploy_for_all):
+    """Deploy services whose pickers are then started here."""
+    deployment = deploy_for_all(in_namespace(NAMESPACE, **{key: {} for key in SERVICES}) | {"release": "gie-1.3"})
+    deployment.up()
 
 
 def said_forbidden(log, resource, deadline=20):
@@ -34,35 +40,35 @@ def said_forbidden(log, resource, deadline=20):
     return False
 
 
-def without_rule(plane, namespace, rule):
+def without_rule(plane, role, rule):
     patch = json.dumps([{"op": "remove", "path": f"/rules/{rule}"}])
-    plane.kubectl("patch", "role", "bert-epp", "-n", namespace, "--type=json", "-p", patch)
+    plane.kubectl("patch", "role", role, "-n", NAMESPACE, "--type=json", "-p", patch)
 
 
-def test_the_picker_serves_as_deployed_and_is_refused_nothing(deploy, plane, tools, tmp_path):
-    deployed(deploy, "picks")
-    with picker(plane, tools, "picks", "bert-epp", tmp_path) as one:
+def test_the_picker_serves_as_deployed_and_is_refused_nothing(deployed, plane, tools, tmp_path):
+    with picker(plane, tools, NAMESPACE, "whole-epp", tmp_path) as one:
         assert one.serves("readiness"), one.said()[-3000:]
         assert one.serves("liveness")
         assert "forbidden" not in one.said()
-    me, group = "system:serviceaccount:picks:bert-epp", "inference.networking.x-k8s.io"
+    me, group = f"system:serviceaccount:{NAMESPACE}:whole-epp", "inference.networking.x-k8s.io"
     for kind in ("inferenceobjectives", "inferencemodelrewrites"):
-        assert plane.kubectl("auth", "can-i", "watch", f"{kind}.{group}", "-n", "picks", f"--as={me}").strip() == "yes"
+        granted = plane.kubectl("auth", "can-i", "watch", f"{kind}.{group}", "-n", NAMESPACE, f"--as={me}")
+        assert granted.strip() == "yes"
 
 
-def test_without_its_pool_the_picker_does_not_serve(deploy, plane, tools, tmp_path):
-    deployed(deploy, "picks-no-pool")
-    plane.kubectl("delete", "inferencepool", "bert", "-n", "picks-no-pool")
-    with picker(plane, tools, "picks-no-pool", "bert-epp", tmp_path) as one:
+def test_without_its_pool_the_picker_does_not_serve(deployed, plane, tools, tmp_path):
+    plane.kubectl("delete", "inferencepool", "poolless", "-n", NAMESPACE)
+    with picker(plane, tools, NAMESPACE, "poolless-epp", tmp_path) as one:
         assert not one.serves("readiness", deadline=8)
 
 
 @pytest.mark.parametrize(("rule", "resource"), [(0, "pods"), (1, "inferencepools")])
-def test_without_pods_or_its_pool_in_its_role_the_picker_does_not_serve(rule, resource, deploy, plane, tools, tmp_path):
-    namespace = f"picks-no-{resource}"
-    deployed(deploy, namespace)
-    without_rule(plane, namespace, rule)
-    with picker(plane, tools, namespace, "bert-epp", tmp_path) as one:
+def test_without_pods_or_its_pool_in_its_role_the_picker_does_not_serve(
+    rule, resource, deployed, plane, tools, tmp_path
+):
+    name = f"no-{resource}-epp"
+    without_rule(plane, name, rule)
+    with picker(plane, tools, NAMESPACE, name, tmp_path) as one:
         assert not one.serves("readiness", deadline=8)
         assert said_forbidden(one.log, resource)
 

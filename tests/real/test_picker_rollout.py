@@ -92,8 +92,7 @@ def test_a_changed_weight_restarts_its_own_picker_and_nothing_else(deploy, plane
     weights = {"endpointPicker": {"scorerWeights": {"queue-scorer": 5}}}
     one.write(in_namespace(name, **services | {"qwen": weights}))
     changed = dict.fromkeys(("qwen-epp-config", PICKER), "update")
-    assert one.changes() == changed
-    assert one.operate().done == changed
+    assert one.operate().done == one.changed() == changed
     settled(plane, name, "qwen", ready=[True])
     (new,) = pods(plane, name, "qwen")
     assert new["metadata"]["uid"] != old["metadata"]["uid"]

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.support.cluster.deployments import in_namespace
+from tests.support.cluster.server import read
 
 pytestmark = pytest.mark.real
 
@@ -56,8 +57,8 @@ class Controller:
         self._say("gateway", "gateway", f"{self.namespace}-gateways", {"conditions": conditions})
 
     def route(self):
-        found = self.plane.kubectl("get", "httproutes", "-n", self.namespace, "-o", "json")
-        return next((one for one in json.loads(found)["items"] if one["metadata"]["name"] == "qwen"), None)
+        found = read(self.plane, "httproutes", self.namespace)
+        return next((one for one in found if one["metadata"]["name"] == "qwen"), None)
 
     def seen(self, generation):
         """Wait until the route is there in a generation."""
@@ -108,10 +109,6 @@ def controller(plane, request):
     return Controller(plane, f"{called[:20]}-{called[-16:]}".strip("-"))
 
 
-def outputs(one):
-    return json.loads(one.engine.run("stack", "output", "--json").stdout)
-
-
 def test_a_route_is_done_when_this_generation_of_it_is_accepted(deploy, controller):
     controller.accept_gateway()
     one = deploy(stack(controller.namespace))
@@ -123,8 +120,7 @@ def test_a_route_is_done_when_this_generation_of_it_is_accepted(deploy, controll
     controller.accept(1)
     status, text, _ = running.ended()
     assert status == 0, text
-    assert outputs(one)["services"]["qwen"]["awaited"] == ["endpointPicker", "route", "workload"]
-    one.assert_unchanged()
+    assert one.outputs()["services"]["qwen"]["awaited"] == ["endpointPicker", "route", "workload"]
     one.write(stack(controller.namespace, hostnames=["llm.example.com"]))
     running = Running(one)
     controller.seen(2)
@@ -152,20 +148,21 @@ def test_a_refusal_fails_with_its_reason(deploy, controller, refused):
     assert operations.of("routing-qwen-route").ended is None
     controller.accept(1)
     assert one.operate().done == {"routing-qwen-route": "update"}
-    one.assert_unchanged()
+    one.assert_in_step()
 
 
 @pytest.mark.parametrize(("status", "reason"), [("Unknown", "Pending"), ("False", "InvalidParameters")])
 def test_nothing_waits_for_a_gateway_that_no_controller_has_accepted(deploy, controller, status, reason):
     controller.accept_gateway(status, reason)
     one = deploy(stack(controller.namespace))
-    preview = one.preview()
+    done, operations = one.attempt()
     gateway = f"{controller.namespace}-gateways/gateway"
-    assert f"{gateway}: no controller has accepted this Gateway" in preview.stdout + preview.stderr
-    assert one.operate().of("routing-qwen-route").ended is not None
+    assert f"{gateway}: no controller has accepted this Gateway" in done.stdout + done.stderr
+    assert operations.of("routing-qwen-route").ended is not None
     assert "pulumi.com/waitFor" not in controller.route()["metadata"].get("annotations", {})
-    assert outputs(one)["services"]["qwen"]["awaited"] == ["endpointPicker", "workload"]
-    one.assert_unchanged()
+    assert done.returncode == 0
+    assert one.outputs()["services"]["qwen"]["awaited"] == ["endpointPicker", "workload"]
+    one.assert_in_step()
 
 
 def test_a_route_of_somebody_else_in_the_way_stops_the_run_before_it_changes_anything(deploy, controller):
@@ -184,11 +181,9 @@ def test_a_route_of_somebody_else_in_the_way_stops_the_run_before_it_changes_any
     said = (
         f"services.qwen.route.matches[0].path: is taken on {name}-gateways/gateway by HTTPRoute {name}-gateways/theirs"
     )
-    preview = one.preview()
-    assert preview.returncode != 0
-    assert said in " ".join((preview.stdout + preview.stderr).split())
     done, operations = one.attempt()
     assert done.returncode != 0
+    assert said in " ".join((done.stdout + done.stderr).split())
     assert operations == ()
     assert f"namespace/{name}\n" not in controller.plane.kubectl("get", "namespaces", "-o", "name")
     controller.plane.kubectl("delete", "httproute", "theirs", "-n", f"{name}-gateways")

@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.cluster.deployments import volume
 from tests.support.cluster.plane import serve_moved_kinds
-from tests.support.stacks import shipped
+from tests.support.cluster.server import read
+from tests.support.stacks import rendered, shipped
 
 pytestmark = pytest.mark.real
 
@@ -105,17 +106,30 @@ def changed(stack, key, **fields):
     return copied
 
 
-def operations(one, stack):
-    """Preview a stack and return what would happen, without the components, whose inputs are the headline of a diff."""
+def foreseen(one, stack):
+    """Preview a stack and return what would be done; what has changed in the cluster by itself would be, too."""
     one.write(stack)
-    components = {f"{key}-{part}" for key in stack["services"] for part in ("epp", "canary-epp")}
-    parts = {*stack["services"], *components, "routing", "inference-stacks-dev"}
-    return {name: op for name, op in one.changes().items() if name not in parts}
+    _, operations = one.foresee("--refresh")
+    return operations.done
+
+
+def done(one, stack):
+    """Deploy a stack and return what was done."""
+    one.write(stack)
+    return one.operate().done
+
+
+def altered(before, after):
+    """Return the names of the workloads that two stacks do not have alike; all else is alike."""
+    objects = [{(one["kind"], one["metadata"]["name"]): one for one in rendered(stack)} for stack in (before, after)]
+    assert objects[0].keys() == objects[1].keys()
+    kinds_and_names = {place for place, manifest in objects[0].items() if objects[1][place] != manifest}
+    assert {kind for kind, _ in kinds_and_names} <= {"Deployment", "LeaderWorkerSet"}
+    return {name for _, name in kinds_and_names}
 
 
 def pods(one, namespace):
-    found = json.loads(one.plane.kubectl("get", "pods", "-n", namespace, "-o", "json"))["items"]
-    return {pod["metadata"]["name"]: pod for pod in found}
+    return one.named("pods", namespace)
 
 
 def left(plane, namespace):
@@ -124,8 +138,7 @@ def left(plane, namespace):
         "deployments,leaderworkersets,statefulsets,services,inferencepools,httproutes,configmaps,roles,rolebindings,"
     )
     kinds += "serviceaccounts,poddisruptionbudgets,resourceclaimtemplates,resourceclaims,pods,destinationrules"
-    found = json.loads(plane.kubectl("get", kinds, "-n", namespace, "-o", "json"))["items"]
-    found += json.loads(plane.kubectl("get", "clusterrolebindings", "-o", "json"))["items"]
+    found = [*read(plane, kinds, namespace), *read(plane, "clusterrolebindings")]
     ours = [item for item in found if f"{namespace}" in json.dumps(item["metadata"])]
     granted = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default"), ("ServiceAccount", "models")}
     return {(item["kind"], item["metadata"]["name"]) for item in ours} - granted
@@ -150,7 +163,7 @@ TOPOLOGIES = {
 
 def marked(one, key):
     """Return what the logical names of a service's pods begin with: its generation, too, where it has one."""
-    return one.engine.outputs()["services"][key]["primary"]["pool"]["name"]
+    return one.outputs()["services"][key]["primary"]["pool"]["name"]
 
 
 def beside(changes, key):
@@ -161,10 +174,16 @@ def beside(changes, key):
     return len(made) == len(gone) > 0 and rest == {f"routing-{key}-route": "update"}
 
 
+SEEDED, PINGED, DRAINED = {"engine": {"args": ["--seed=7"]}}, {"health": {"path": "/ping"}}, {"drainTimeout": "20s"}
+NEUTRAL = SEEDED | PINGED | DRAINED
+"""What does not depend on the cache, and rolls through the pods that are there."""
+OTHER_ENGINE = {"engine": {"image": "registry.example/engine:v9"}}
+
+
 @pytest.fixture(scope="module")
-def wide_plane(new_plane):
-    """Start a control plane of its own: the examples take most of its devices."""
-    return new_plane()
+def wide_plane(lws_plane):
+    """Return another control plane than most tests have: the examples take most of its devices."""
+    return lws_plane
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
@@ -175,23 +194,19 @@ def test_an_example_comes_up_changes_as_said_and_is_gone(name, deploy, wide_plan
     one = deploy(stack, wide_plane)
     one.up()
     assert {pod["status"]["phase"] for pod in pods(one, name).values()} == {"Running"}
-    assert all(service["ready"] for service in one.engine.outputs()["services"].values())
-    one.assert_unchanged()
-    told = one.engine.outputs()["services"][key]
+    assert all(service["ready"] for service in one.outputs()["services"].values())
+    told = one.outputs()["services"][key]
     roles = told["primary"]["roles"]
     variants = [told["primary"], *([told["canary"]] if told["canary"] else [])]
     updates = {f"{variant['pool']['name']}-{role}": "update" for variant in variants for role in roles}
-    other_engine = operations(one, changed(stack, key, engine={"image": "registry.example/engine:v9"}))
+    other_engine = foreseen(one, changed(stack, key, **OTHER_ENGINE))
     assert other_engine == updates if len(roles) == 1 else beside(other_engine, key)
-    assert operations(one, changed(stack, key, engine={"args": ["--seed=7"]})) == updates
-    assert operations(one, changed(stack, key, health={"path": "/ping"})) == updates
-    assert operations(one, changed(stack, key, drainTimeout="20s")) == updates
-    fewer = operations(one, changed(stack, key, replicas=0))
+    for neutral in (SEEDED, PINGED, DRAINED):
+        assert altered(stack, changed(stack, key, **neutral)) == updates.keys()
+    assert done(one, changed(stack, key, **NEUTRAL)) == updates
+    fewer = foreseen(one, changed(stack, key, **NEUTRAL, replicas=0))
     assert fewer.pop(f"{marked(one, key)}-decode") == "update"
     assert fewer in ({}, {f"{marked(one, key)}-decode-budget": "delete"})
-    one.write(changed(stack, key, drainTimeout="20s", health={"path": "/ping"}))
-    one.up()
-    one.assert_unchanged()
     one.destroy()
     assert_gone(wide_plane, name)
 
@@ -211,22 +226,19 @@ def test_a_replica_over_two_nodes_comes_up_changes_as_said_and_is_gone(deploy, l
     selector = one.get("inferencepool", "deepseek", name)["spec"]["selector"]["matchLabels"]
     served = [pod for pod in running.values() if selector.items() <= pod["metadata"]["labels"].items()]
     assert [pod["metadata"]["name"] for pod in served] == ["deepseek-decode-0"]
-    assert one.engine.outputs()["services"][key]["primary"]["roles"]["decode"]["gpus"]["perReplica"] == 16
-    one.assert_unchanged()
+    assert one.outputs()["services"][key]["primary"]["roles"]["decode"]["gpus"]["perReplica"] == 16
     updates = {"deepseek-decode": "update"}
-    assert operations(one, changed(stack, key, engine={"image": "registry.example/engine:v9"})) == updates
-    assert operations(one, changed(stack, key, engine={"args": ["--seed=7"]})) == updates
-    assert operations(one, changed(stack, key, health={"path": "/ping"})) == updates
-    assert operations(one, changed(stack, key, drainTimeout="20s")) == updates
-    assert operations(one, changed(stack, key, replicas=0)) == updates
-    one.write(changed(stack, key, engine={"image": "registry.example/engine:v9"}))
-    one.up()
+    for neutral in (SEEDED, PINGED, DRAINED):
+        assert altered(stack, changed(stack, key, **neutral)) == updates.keys()
+    assert foreseen(one, changed(stack, key, **NEUTRAL)) == updates
+    assert foreseen(one, changed(stack, key, replicas=0)) == updates
+    assert done(one, changed(stack, key, **OTHER_ENGINE)) == updates
     images = {
         container["image"] for pod in pods(one, name).values() for container in pod["spec"]["containers"]
         if container["name"] == "vllm"
     }  # fmt: skip
     assert images == {"registry.example/engine:v9"}
-    one.assert_unchanged()
+    one.assert_in_step()
     one.destroy()
     assert_gone(lws_plane, name)
 
@@ -235,8 +247,8 @@ def test_two_teams_come_up_in_namespaces_of_their_own(deploy, wide_plane):
     stack = {**shipped(Path("examples/two-teams.yaml")), "namespaceOptions": {"create": True}}
     one = deploy(stack, wide_plane)
     one.up()
-    assert all(service["ready"] for service in one.engine.outputs()["services"].values())
-    one.assert_unchanged()
+    assert all(service["ready"] for service in one.outputs()["services"].values())
+    one.assert_in_step()
     one.destroy()
 
 
@@ -245,15 +257,14 @@ def test_many_models_on_one_gateway_come_up_and_are_gone(deploy, wide_plane, too
     stack = {**shipped(Path("examples/routes.yaml")), "namespaceOptions": {"create": True}}
     stack["defaults"]["accelerator"] = "nvidia"
     one = deploy(stack, wide_plane)
-    done = one.operate()
+    made = one.operate()
     objectives = {"routing-qwen-objective.batch", "routing-qwen-objective.chat"}
-    done.assert_order({"qwen-decode", "qwen-epp-deployment"}, objectives, {"routing-qwen-route"})
-    done.assert_order({"llama-decode"}, {"routing-llama-model-rewrite"}, {"routing-llama-route"})
-    done.assert_order({"routing-qwen-next-mirror-grant"}, {"routing-qwen-route"})
-    assert all(service["ready"] for service in one.engine.outputs()["services"].values())
-    one.assert_unchanged()
+    made.assert_order({"qwen-decode", "qwen-epp-deployment"}, objectives, {"routing-qwen-route"})
+    made.assert_order({"llama-decode"}, {"routing-llama-model-rewrite"}, {"routing-llama-route"})
+    made.assert_order({"routing-qwen-next-mirror-grant"}, {"routing-qwen-route"})
+    assert all(service["ready"] for service in one.outputs()["services"].values())
     moved = changed(stack, "qwen", objectives={"batch": {"priority": -2}}, route={"setHeaders": {"x-served-by": "q"}})
-    assert operations(one, moved) == dict.fromkeys(("routing-qwen-objective.batch", "routing-qwen-route"), "update")
+    assert foreseen(one, moved) == dict.fromkeys(("routing-qwen-objective.batch", "routing-qwen-route"), "update")
     one.destroy()
 
 
@@ -262,14 +273,13 @@ def test_policies_come_before_their_pods_and_go_without_touching_them(deploy, wi
     prepare(wide_plane, name)
     stack = example("prefill-decode", name) | {"networkPolicies": {}}
     one = deploy(stack, wide_plane)
-    done = one.operate()
-    policies = {made for made in done.that("create") if "network-policy" in made}
+    made = one.operate()
+    policies = {name for name in made.that("create") if "network-policy" in name}
     assert len(policies) == len(one.named("networkpolicies", name)) == 3
     pool = marked(one, "llama")
-    done.assert_order(policies, {f"{pool}-decode", f"{pool}-prefill"})
-    one.assert_unchanged()
+    made.assert_order(policies, {f"{pool}-decode", f"{pool}-prefill"})
     one.write({key: value for key, value in stack.items() if key != "networkPolicies"})
-    assert one.operate().done == dict.fromkeys(policies, "delete")
+    assert one.operate("--refresh").done == dict.fromkeys(policies, "delete")
     one.destroy()
     assert_gone(wide_plane, name)
 
@@ -289,7 +299,8 @@ def test_a_rollout_completes_on_a_cluster_without_a_spare_device(deploy, wide_pl
     assert len(after) == 2
     assert not before & after.keys()
     assert {item["status"]["phase"] for item in after.values()} == {"Running"}
-    one.destroy()
+    one.discard()
+    assert_gone(wide_plane, name)
 
 
 def test_a_rollout_with_surge_waits_for_a_device_that_a_full_cluster_lacks(deploy, wide_plane):
@@ -312,7 +323,8 @@ def test_a_rollout_with_surge_waits_for_a_device_that_a_full_cluster_lacks(deplo
         time.sleep(0.5)
     reasons = {one["reason"] for pod in pending for one in pod["status"].get("conditions", [])}
     assert "Unschedulable" in reasons
-    one.destroy()
+    one.discard()
+    assert_gone(wide_plane, name)
 
 
 def test_a_changed_claim_replaces_its_template_and_updates_the_pods(deploy, wide_plane):
@@ -322,12 +334,12 @@ def test_a_changed_claim_replaces_its_template_and_updates_the_pods(deploy, wide
     stack["services"].pop("sliced")
     one = deploy(stack, wide_plane)
     one.up()
-    (claim,) = json.loads(wide_plane.kubectl("get", "resourceclaims", "-n", name, "-o", "json"))["items"]
+    (claim,) = read(wide_plane, "resourceclaims", name)
     assert len(claim["status"]["allocation"]["devices"]["results"]) == 2
     fewer = changed(stack, "claimed", acceleratorMemory="60Gi")
-    operated = operations(one, fewer)
-    assert operated["claimed-decode"] == "update"
-    assert "replace" in operated["claimed-decode-claim"]
-    one.up()
-    one.assert_unchanged()
-    one.destroy()
+    replaced = done(one, fewer)
+    assert replaced["claimed-decode"] == "update"
+    assert "replace" in replaced["claimed-decode-claim"]
+    one.assert_in_step()
+    one.discard()
+    assert_gone(wide_plane, name)

@@ -8,8 +8,7 @@ import json
 
 import pytest
 
-from tests.real.test_canary import V1
-from tests.support.cluster.deployments import provide, weights
+from tests.support.cluster.deployments import model, provide, weights
 from tests.support.cluster.theirs import Theirs
 from tests.support.stacks import GATEWAY, tree
 
@@ -43,7 +42,7 @@ def beside_theirs(deploy):
 
     yield new
     for theirs in made:
-        theirs.deployed.destroy()
+        theirs.deployed.discard()
         theirs.remove()
 
 
@@ -59,11 +58,11 @@ def test_roles_numbers_budgets_and_weights_take_away_what_is_their_own(beside_th
     """See otterscale 5.5, N6."""
     name = "off-serving"
     provide(plane, name)
-    both = {"model": V1, "rollout": {"type": "Recreate"}}
+    both = {"model": model(1), "rollout": {"type": "Recreate"}}
     stored = {**both, "storage": {"type": "dedicated", "storageClassName": name}}
     full = {"autoscaling": SCALING, "prefill": {"replicas": 2}}
     one, theirs = beside_theirs(stack(name, qwen={**stored, **full}))
-    kept = weights([urn.rpartition("::")[2] for urn in urns(one)])
+    kept = weights(one.names())
     fixed = {"replicas": 2, "prefill": {"replicas": 2}, "disruptionBudget": {"enabled": False}}
     smaller = turned(one, theirs, stack(name, qwen={**stored, **fixed}))
     assert smaller.done == {
@@ -76,10 +75,6 @@ def test_roles_numbers_budgets_and_weights_take_away_what_is_their_own(beside_th
     gone = {*READER, "qwen-prefill", "qwen-prefill-monitor", *kept}
     assert alone.done == {**dict.fromkeys(changed, "update"), **dict.fromkeys(gone, "delete")}
     alone.assert_order({"qwen-decode"}, {*READER, *kept})
-
-
-def urns(one):
-    return [resource["urn"] for resource in one.engine.export()["deployment"]["resources"]]
 
 
 def serve_googles_kinds(plane):
@@ -108,7 +103,7 @@ def test_another_gateways_policies_go_with_it(beside_theirs, plane):
     assert done == {**dict.fromkeys(policies, "delete"), "qwen-epp-destination-rule": "create"}
     done = turned(one, theirs, stack(name, google, {}, qwen={})).done
     assert done == {**dict.fromkeys(policies, "create"), "qwen-epp-destination-rule": "delete"}
-    one.assert_unchanged()
+    one.assert_in_step()
 
 
 def test_gateway_route_transport_interceptor_and_service_take_away_what_is_their_own(beside_theirs):
@@ -141,7 +136,7 @@ def test_gateway_route_transport_interceptor_and_service_take_away_what_is_their
     done = turned(one, theirs, stack(name, None, {}, bert=asked["bert"])).done
     grant = {f"routing-{name}-interceptor-{part}" for part in ("role", "binding")}
     assert done == {"bert-service": "update", **dict.fromkeys({"routing-bert-route", *grant}, "delete")}
-    one.assert_unchanged()
+    one.assert_in_step()
     # The negative control: a touch of what is not ours shows.
     one.plane.kubectl("label", "configmap", "qwen-epp", "-n", f"{name}-theirs", "touched=yes")
     with pytest.raises(AssertionError):

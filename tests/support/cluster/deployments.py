@@ -1,9 +1,13 @@
 """Real deployments for tests: a project of its own for each, on the shared control plane."""
 
+import contextlib
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,10 +20,14 @@ import yaml
 from local.cluster import ControlPlane
 from local.engine import Engine
 from local.report import Report
+from tests.support.cluster.server import read, read_one
 from tests.support.stacks import tree
 
 PROGRAM = ("__main__.py", "models", "planning", "manifests", "components", "facts", "Pulumi.yaml", ".venv")
 ROOT = Path(__file__).parents[3]
+QUIET = {"same", "read", "refresh"}
+"""Operations that change nothing in the cluster."""
+LISTING = ("-m", "pip", "list", "-v", "--format", "json")
 WEIGHTS = ("weights", "fill")
 """What the logical names of a claim of weights and of its Job have before the hash of what they hold."""
 
@@ -73,7 +81,8 @@ class Operations(tuple[Operation, ...]):
 class Deployed:
     """One stack of a project of its own, with the engine that deploys it."""
 
-    def __init__(self, directory: Path, tools: Any, plane: ControlPlane) -> None:
+    def __init__(self, directory: Path, tools: Any, plane: ControlPlane, packages: Path | None = None) -> None:
+        """Make the project; with `packages`, that program answers in the place of `pip list`."""
         self.project = directory / "project"
         self.project.mkdir(parents=True)
         for name in PROGRAM:
@@ -81,9 +90,17 @@ class Deployed:
         self.plane = plane
         # The engine's log of events, from which the order of operations is read, is among its commands for debugging.
         more = {"PULUMI_DEBUG_COMMANDS": "true"}
+        if packages is not None:
+            # The language host looks for the command among those of the virtual environment.
+            commands = directory / "engine" / "project" / ".venv" / "bin"
+            more["PULUMI_PYTHON_CMD"] = os.path.relpath(packages, commands)
         self.engine = Engine(
             directory / "engine", tools, plane.kubeconfig, self.project, "dev", report=Report(), environment=more
         )
+
+    @property
+    def _log(self) -> Path:
+        return self.engine.directory / "events.json"
 
     def write(self, stack: dict[str, Any]) -> None:
         """Write the stack file as a user would."""
@@ -114,15 +131,54 @@ class Deployed:
 
     def attempt(self, *more: str) -> tuple[subprocess.CompletedProcess[str], Operations]:
         """Deploy and return what was done, whether that fails or not."""
-        log = self.engine.directory / "events.json"
-        log.unlink(missing_ok=True)
-        done = self.engine.run("up", "--yes", "--skip-preview", f"--event-log={log}", *more, check=False)
-        assert log.exists(), done.stdout + done.stderr
-        return done, _operations(log)
+        return self._logged("up", "--yes", "--skip-preview", *more)
+
+    def foresee(self, *more: str) -> tuple[str, Operations]:
+        """Preview and return what it says and would do; raises where it fails."""
+        done, operations = self._logged("preview", *more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout, operations
+
+    def _logged(self, *command: str) -> tuple[subprocess.CompletedProcess[str], Operations]:
+        self._log.unlink(missing_ok=True)
+        done = self.engine.run(*command, f"--event-log={self._log}", check=False)
+        assert self._log.exists(), done.stdout + done.stderr
+        return done, _operations(self._log)
 
     def destroy(self) -> None:
         """Destroy; raises where that fails."""
         self.engine.run("destroy", "--yes", "--skip-preview")
+
+    def discard(self) -> None:
+        """End what runs and delete what the state names, all at once and without waiting, in no order."""
+        self.engine.stop()
+        objects = {json.dumps(identity) for identity in self._identities()}
+        if objects and self.plane.alive():
+            items = {"apiVersion": "v1", "kind": "List", "items": [json.loads(text) for text in sorted(objects)]}
+            self.plane.kubectl("delete", "-f", "-", "--ignore-not-found", "--wait=false", input=json.dumps(items))
+
+    def _identities(self) -> Iterator[dict[str, Any]]:
+        """Yield kind and name of every object of the cluster that the state names, that of a killed run included."""
+        state = self.state()
+        begun = (operation["resource"] for operation in state.get("pending_operations") or ())
+        for resource in (*(state.get("resources") or ()), *begun):
+            known = {**resource.get("inputs", {}), **resource.get("outputs", {})}
+            if resource["type"].startswith("kubernetes:") and "name" in known.get("metadata", {}):
+                place = {key: known["metadata"][key] for key in ("name", "namespace") if key in known["metadata"]}
+                yield {"apiVersion": known["apiVersion"], "kind": known["kind"], "metadata": place}
+
+    def state(self) -> dict[str, Any]:
+        """Return the newest deployment that the engine has written down; empty where there is none."""
+        return self.engine._latest()
+
+    def outputs(self) -> dict[str, Any]:
+        """Return the stack's outputs, as the engine has written them down."""
+        (stack,) = (each for each in self.state()["resources"] if each["type"] == "pulumi:pulumi:Stack")
+        return stack["outputs"]
+
+    def names(self) -> list[str]:
+        """Return the logical name of everything that the state holds."""
+        return [each["urn"].rpartition("::")[2] for each in self.state()["resources"]]
 
     def preview(self, *more: str) -> subprocess.CompletedProcess[str]:
         """Preview; the caller looks at the exit code."""
@@ -130,20 +186,38 @@ class Deployed:
 
     def assert_unchanged(self) -> None:
         """Assert that a further preview is empty, plain and refreshed."""
-        for more in ((), ("--refresh",)):
-            done = self.preview("--expect-no-changes", "--diff", *more)
-            assert done.returncode == 0, done.stdout + done.stderr
+        self.assert_plainly_unchanged()
+        self.assert_in_step()
 
-    def changes(self) -> dict[str, str]:
-        """Preview and return the operation of each resource that would change, by its logical name."""
-        done = self.preview("--json")
+    def assert_plainly_unchanged(self) -> None:
+        """Assert that a further preview is empty that does not look at the cluster first."""
+        done = self.preview("--expect-no-changes", "--diff")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def assert_in_step(self) -> None:
+        """Assert that a further preview is empty that looks at the cluster first: program, state and cluster agree."""
+        done = self.preview("--expect-no-changes", "--diff", "--refresh")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def changes(self, *more: str) -> dict[str, str]:
+        """Preview and return the operation of each resource that would change, components too, by its logical name."""
+        done = self.preview("--json", *more)
         assert done.returncode == 0, done.stdout + done.stderr
         steps = json.loads(done.stdout)["steps"]
-        return {step["urn"].rpartition("::")[2]: step["op"] for step in steps if step["op"] != "same"}
+        return {step["urn"].rpartition("::")[2]: step["op"] for step in steps if step["op"] not in QUIET}
+
+    def changed(self) -> dict[str, str]:
+        """Return what the last operation did to each resource, components too, by its logical name."""
+        return {name: op for name, op in self._changed() if op not in QUIET}
+
+    def _changed(self) -> Iterator[tuple[str, str]]:
+        for line in self._log.read_text(encoding="utf-8").splitlines():
+            if (step := json.loads(line).get("resourcePreEvent")) is not None:
+                yield step["metadata"]["urn"].rpartition("::")[2], step["metadata"]["op"]
 
     def get(self, kind: str, name: str, namespace: str) -> Any:
         """Return an object of the cluster."""
-        return json.loads(self.plane.kubectl("get", kind, name, "-n", namespace, "-o", "json"))
+        return read_one(self.plane, kind, name, namespace)
 
     def named(self, kind: str, namespace: str) -> dict[str, Any]:
         """Return the objects of a kind in a namespace, by name."""
@@ -166,25 +240,55 @@ def _operations(log: Path) -> Operations:
 
 
 def _is_of_an_object(step: Any) -> bool:
-    return step["op"] not in {"same", "read", "refresh"} and bool((step["new"] or step["old"]).get("custom"))
+    return step["op"] not in QUIET and bool((step["new"] or step["old"]).get("custom"))
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a program that answers what `pip list` does, which is asked once: of each run it would take a second.
+
+    The language host asks it, as `python -m pip`, for the packages that come with a provider.
+    """
+    directory = tmp_path_factory.mktemp("packages")
+    listed = [sys.executable, *LISTING]
+    (directory / "listed").write_bytes(subprocess.run(listed, capture_output=True, check=True).stdout)
+    program = directory / "python"
+    program.write_text(f"""#!/bin/sh
+[ "$*" = "{" ".join(LISTING)}" ] && exec cat "{directory / "listed"}"
+exec "{sys.executable}" "$@"
+""")
+    program.chmod(0o755)
+    return program
+
+
+@contextlib.contextmanager
+def deploying(tools: Any, plane: ControlPlane, packages: Path, directory: Path) -> Iterator[Deploy]:
+    """Hand out a function that makes deployments; what they leave is discarded at the end."""
+    with contextlib.ExitStack() as ends:
+
+        def new(stack: dict[str, Any], on: ControlPlane = plane) -> Deployed:
+            deployed = Deployed(Path(tempfile.mkdtemp(dir=directory)), tools, on, packages)
+            deployed.write(stack)
+            ends.callback(deployed.discard)
+            return deployed
+
+        yield new
 
 
 @pytest.fixture
-def deploy(tools: Any, plane: ControlPlane, tmp_path: Path) -> Iterator[Deploy]:
-    """Make deployments of a test; what a test leaves is destroyed after it."""
-    made = list[Deployed]()
+def deploy(tools: Any, plane: ControlPlane, packages: Path, tmp_path: Path) -> Iterator[Deploy]:
+    """Make deployments of a test."""
+    with deploying(tools, plane, packages, tmp_path) as new:
+        yield new
 
-    def new(stack: dict[str, Any], on: ControlPlane = plane) -> Deployed:
-        one = Deployed(tmp_path / f"deployment-{len(made)}", tools, on)
-        one.write(stack)
-        made.append(one)
-        return one
 
-    yield new
-    for one in made:
-        if one.plane.alive():
-            one.destroy()
-        one.engine.stop()
+@pytest.fixture(scope="module")
+def deploy_for_all(
+    tools: Any, plane: ControlPlane, packages: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Deploy]:
+    """Make deployments that all tests of a module look at."""
+    with deploying(tools, plane, packages, tmp_path_factory.mktemp("deployments")) as new:
+        yield new
 
 
 def in_namespace(name: str, **services: Any) -> dict[str, Any]:
@@ -193,9 +297,14 @@ def in_namespace(name: str, **services: Any) -> dict[str, Any]:
     return stack | {"interceptor": {"mode": "label", "namespace": "metering"}}
 
 
+def model(number: int) -> dict[str, str]:
+    """Return a version of a small model."""
+    return {"name": "org/model", "source": f"hf://org/model@v{number}", "size": "64Mi"}
+
+
 def found(plane: ControlPlane, kind: str, namespace: str) -> list[Any]:
     """Return the objects of a kind in a namespace."""
-    return json.loads(plane.kubectl("get", kind, "-n", namespace, "-o", "json"))["items"]
+    return read(plane, kind, namespace)
 
 
 def provide(plane: ControlPlane, namespace: str, class_name: str | None = None, *, volumes: int = 2) -> None:

@@ -11,6 +11,7 @@ from local.cluster import ControlPlane
 from local.errors import LocalError
 from planning.ground import labels
 from planning.ground.names import PRIMARY
+from tests.support.cluster.server import read
 
 WAITING = {f"pod-ready.stage.kwok.x-k8s.io/{delay}": "24h" for delay in ("delay", "jitter-delay")}
 """Annotations of pods that a fake node leaves unready: they wait for the lease, or for an image that never comes."""
@@ -23,8 +24,7 @@ READY = {
 def pods(plane: ControlPlane, namespace: str, service: str) -> list[dict[str, Any]]:
     """Return the pods of a service's picker that are not being deleted, the oldest first."""
     chosen = f"{labels.PICKER}={service},{labels.VARIANT}={PRIMARY}"
-    found = json.loads(plane.kubectl("get", "pods", "-n", namespace, "-l", chosen, "-o", "json"))["items"]
-    live = [one for one in found if "deletionTimestamp" not in one["metadata"]]
+    live = [one for one in read(plane, "pods", namespace, chosen) if "deletionTimestamp" not in one["metadata"]]
     return sorted(live, key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]))
 
 

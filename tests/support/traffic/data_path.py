@@ -18,7 +18,8 @@ import pytest
 import yaml
 
 from local.cluster import NODES, ControlPlane
-from tests.support.cluster.deployments import Deployed
+from tests.support.cluster.deployments import Deploy, Deployed
+from tests.support.cluster.server import read, read_one
 from tests.support.stacks import GATEWAY
 from tests.support.traffic.envoy import Envoy
 from tests.support.traffic.gateway import KINDS, Translation, Tree, is_ready
@@ -108,8 +109,10 @@ class DataPath:
 
     def listed(self, kinds: str) -> list[Tree]:
         """Return the objects of kinds, separated by commas, or the one of kind/name."""
-        told = json.loads(self.plane.kubectl("get", kinds, "-n", self.namespace, "-o", "json"))
-        return told.get("items", [told])
+        kind, _, name = kinds.partition("/")
+        if name:
+            return [read_one(self.plane, kind, name, self.namespace)]
+        return read(self.plane, kinds, self.namespace)
 
     def pods(self, component: str) -> list[Tree]:
         """Return the ready pods of a component."""
@@ -212,28 +215,31 @@ def loopback_plane(new_plane: Callable[..., ControlPlane], tmp_path_factory: pyt
 
 
 @contextlib.contextmanager
-def data_path(plane: ControlPlane, tools: Mapping[str, Any], directory: Path, stack: Tree) -> Iterator[DataPath]:
-    """Deploy a stack and run its data path; what is deployed goes with the control plane."""
-    one = Deployed(directory / "deployment", tools, plane)
-    one.write(stack)
-    path = DataPath(plane, tools, stack["namespace"], directory / "path")
+def data_path(one: Deployed, tools: Mapping[str, Any], directory: Path, namespace: str) -> Iterator[DataPath]:
+    """Deploy and run the data path of a namespace."""
+    path = DataPath(one.plane, tools, namespace, directory)
     try:
         one.up()
         path.start()
         yield path
     finally:
         path.end()
-        one.engine.stop()
 
 
 @pytest.fixture(scope="module")
-def new_path(loopback_plane: ControlPlane, tools: Mapping[str, Any], tmp_path_factory: pytest.TempPathFactory):
+def new_path(
+    deploy_for_all: Deploy,
+    loopback_plane: ControlPlane,
+    tools: Mapping[str, Any],
+    tmp_path_factory: pytest.TempPathFactory,
+):
     """Return a function that deploys a stack with its data path, which ends with the module."""
     with contextlib.ExitStack() as ends:
 
         def start(stack: Tree) -> DataPath:
             folder = tmp_path_factory.mktemp(stack["namespace"])
-            return ends.enter_context(data_path(loopback_plane, tools, folder, stack))
+            one = deploy_for_all(stack, loopback_plane)
+            return ends.enter_context(data_path(one, tools, folder / "path", stack["namespace"]))
 
         yield start
 

@@ -17,6 +17,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from local import processes
 from local.cluster import ControlPlane
+from tests.support.cluster.server import read_one
 
 PORTS = ("--grpc-port", "--grpc-health-port", "--metrics-port")
 
@@ -73,7 +74,7 @@ class Picker:
 def picker(plane: ControlPlane, tools: Mapping[str, Any], namespace: str, name: str, directory: Path):
     """Run the picker of a deployed stack; only ports and the folder of its configuration are this machine's."""
     directory.mkdir(parents=True, exist_ok=True)
-    template = _get(plane, "deployment", name, namespace)["spec"]["template"]
+    template = read_one(plane, "deployment", name, namespace)["spec"]["template"]
     pod = template["spec"]
     arguments = _arguments(plane, pod, namespace, directory)
     ports = dict(zip((int(arguments[flag]) for flag in PORTS), free_ports(len(PORTS)), strict=True))
@@ -96,7 +97,7 @@ def _arguments(plane: ControlPlane, pod: Any, namespace: str, directory: Path) -
     """Return the picker's arguments with its configuration in the folder, as it is now."""
     (container,) = pod["containers"]
     arguments = dict(argument.split("=", 1) for argument in container["args"])
-    data = _get(plane, "configmap", pod["volumes"][0]["configMap"]["name"], namespace)["data"]
+    data = read_one(plane, "configmap", pod["volumes"][0]["configMap"]["name"], namespace)["data"]
     for key, text in data.items():
         (directory / key).write_text(text, encoding="utf-8")
     folder = container["volumeMounts"][0]["mountPath"]
@@ -110,10 +111,6 @@ def free_ports(count: int) -> Iterator[int]:
         for listener in listeners:
             listener.bind(("127.0.0.1", 0))
         return iter([listener.getsockname()[1] for listener in listeners])
-
-
-def _get(plane: ControlPlane, kind: str, name: str, namespace: str) -> Any:
-    return json.loads(plane.kubectl("get", kind, name, "-n", namespace, "-o", "json"))
 
 
 def _kubeconfig(plane: ControlPlane, namespace: str, account: str, directory: Path) -> Path:
