@@ -5,20 +5,20 @@ here what it is there, so that both see one tree. Where text is meant, what a re
 else is refused.
 """
 
+import pathlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import yaml
 
 from models.load import ROOT
-from models.problems import ConfigError, Problem, dotted, echo
+from models.paths import Path
+from models.problems import ConfigError, Problem, echo
 
-_At = tuple[str | int, ...]
 _Result = TypeVar("_Result")
-_TREE: _At = ("config", ROOT)
+_TREE = Path("config", ROOT)
 _PLAIN = "plain"
 """Tag of a scalar whose type follows from how it looks."""
 _TEXT, _MAP, _LIST = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
@@ -60,7 +60,7 @@ class StackFile:
     """What stands below `inference-stacks:stack`, as plain values."""
     doubts: tuple[Problem, ...]
     """Text that is something else to another reader; a mistake unless something worse is said about it."""
-    texts: dict[str, tuple[str, str]]
+    texts: dict[Path, tuple[str, str]]
     """Numbers and booleans by their paths: as messages show them, and as they were written."""
 
     def judged(self, work: Callable[[object], _Result]) -> _Result:
@@ -85,18 +85,18 @@ class StackFile:
         return replace(problem, what=what, remedy=f'write it quoted: "{text}"')
 
 
-def locate(file_or_stack: str) -> Path:
+def locate(file_or_stack: str) -> pathlib.Path:
     """Return the path of a stack file, given itself or the stack's name."""
-    path = Path(file_or_stack)
-    return path if path.suffix in {".yaml", ".yml"} else Path(f"Pulumi.{file_or_stack}.yaml")
+    path = pathlib.Path(file_or_stack)
+    return path if path.suffix in {".yaml", ".yml"} else pathlib.Path(f"Pulumi.{file_or_stack}.yaml")
 
 
-def read(path: Path) -> object:
+def read(path: pathlib.Path) -> object:
     """Return the tree of a stack file. Raises `ConfigError` as `parse` does, and for what is other than it looks."""
     return parse(path).judged(lambda tree: tree)
 
 
-def parse(path: Path) -> StackFile:
+def parse(path: pathlib.Path) -> StackFile:
     """Read a stack file.
 
     Raises `ConfigError` where the file cannot be read, is no YAML, has a key twice, or holds a secret in the tree.
@@ -118,7 +118,7 @@ def parse(path: Path) -> StackFile:
 
 
 def _mistake(path: str, what: str, remedy: str) -> ConfigError:
-    return ConfigError([Problem(path, what, remedy)])
+    return ConfigError([Problem(Path(path), what, remedy)])
 
 
 def _broken(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
@@ -130,13 +130,13 @@ class _Reading:
 
     def __init__(self) -> None:
         self._doubts = list[Problem]()
-        self._texts = dict[str, tuple[str, str]]()
+        self._texts = dict[Path, tuple[str, str]]()
         self._around = set[yaml.Node]()
         """Nodes around the current one; an alias to one of them would have no end."""
 
     def file(self, root: yaml.Node | None) -> StackFile:
         """Return the file."""
-        tree: object = None if root is None else self._value(root, ())
+        tree: object = None if root is None else self._value(root, Path())
         for key in _TREE:
             tree = cast("dict[Any, object]", tree).get(key) if isinstance(tree, dict) else None
         if _holds_secret(tree):
@@ -145,7 +145,7 @@ class _Reading:
             raise _mistake(ROOT, what, remedy)
         return StackFile(tree, tuple(self._doubts), self._texts)
 
-    def _value(self, node: yaml.Node, at: _At) -> object:
+    def _value(self, node: yaml.Node, at: Path) -> object:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, at)
         if node in self._around:
@@ -157,11 +157,11 @@ class _Reading:
         self._around.remove(node)
         return value
 
-    def _list(self, node: yaml.Node, at: _At) -> list[object]:
+    def _list(self, node: yaml.Node, at: Path) -> list[object]:
         items = cast("Sequence[yaml.Node]", node.value)
-        return [self._value(item, (*at, index)) for index, item in enumerate(items)]
+        return [self._value(item, at / index) for index, item in enumerate(items)]
 
-    def _mapping(self, node: yaml.MappingNode, at: _At) -> dict[str, object]:
+    def _mapping(self, node: yaml.MappingNode, at: Path) -> dict[str, object]:
         own, beneath = dict[str, object](), dict[str, object]()
         for key, inner in cast("Sequence[tuple[yaml.Node, yaml.Node]]", node.value):
             if not isinstance(key, yaml.ScalarNode):
@@ -172,11 +172,11 @@ class _Reading:
             if key.tag == _PLAIN and name == "<<":
                 beneath = self._merged(inner, at)
                 continue
-            self._key(key, (*at, name))
-            own[name] = self._value(inner, (*at, name))
+            self._key(key, at / name)
+            own[name] = self._value(inner, at / name)
         return {**beneath, **own}
 
-    def _merged(self, node: yaml.Node, at: _At) -> dict[str, object]:
+    def _merged(self, node: yaml.Node, at: Path) -> dict[str, object]:
         """Return what a merge key (`<<`) brings; of several mappings the first one's wins."""
         sources = cast("Sequence[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
         merged = dict[str, object]()
@@ -186,13 +186,13 @@ class _Reading:
             merged = {**cast("dict[str, object]", self._value(source, at)), **merged}
         return merged
 
-    def _key(self, node: yaml.ScalarNode, at: _At) -> None:
+    def _key(self, node: yaml.ScalarNode, at: Path) -> None:
         """Doubt a key that is read as anything but text."""
         text = cast("str", node.value)
         if node.tag == _PLAIN and (noun := _noun(text)) is not None:
             self._doubt(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
 
-    def _scalar(self, node: yaml.ScalarNode, at: _At) -> object:
+    def _scalar(self, node: yaml.ScalarNode, at: Path) -> object:
         text = cast("str", node.value)
         if node.tag == _TEXT:
             return text
@@ -205,12 +205,12 @@ class _Reading:
             what = f"is {noun} ({text})" if shown else f"is {noun}"
             self._doubt(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")
         elif isinstance(value, bool | int | float):
-            self._texts[dotted(at[len(_TREE) :])] = str(value).lower(), text
+            self._texts[at.below(_TREE)] = str(value).lower(), text
         return value
 
-    def _doubt(self, at: _At, what: str, remedy: str) -> None:
-        if at[: len(_TREE)] == _TREE and at != _TREE:
-            self._doubts.append(Problem(dotted(at[len(_TREE) :]), what, remedy))
+    def _doubt(self, at: Path, what: str, remedy: str) -> None:
+        if at.is_within(_TREE) and at != _TREE:
+            self._doubts.append(Problem(at.below(_TREE), what, remedy))
 
 
 def _holds_secret(value: object) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Manifest, compact
+from models.paths import Path
 from planning.plans import VariantPlan
 from planning.serving.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Passed
 from planning.serving.workload import Workload
@@ -38,15 +39,16 @@ def manifest(variant: VariantPlan, workload: Workload, autoscaler: Autoscaler) -
     }
 
 
-def origins(autoscaler: Autoscaler) -> dict[tuple[str | int, ...], str]:
+def origins(autoscaler: Autoscaler) -> dict[Path, Path]:
     """Say which parts of the autoscaler a user passed through, so that a mistake in them is told where it is."""
     passed = [metric.at for metric in autoscaler.metrics if isinstance(metric, Passed)]
-    behavior = f"{autoscaler.path}.behavior"
+    behavior = autoscaler.path / "behavior"
     if autoscaler.keda is None:
-        metrics, behaves = ("spec", "metrics"), ("spec", "behavior")
+        metrics, behaves = Path("spec", "metrics"), Path("spec", "behavior")
     else:
-        metrics, behaves = ("spec", "triggers"), ("spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
-    return {behaves: behavior, **{(*metrics, at): f"{autoscaler.path}.metrics[{at}].spec" for at in passed}}
+        metrics = Path("spec", "triggers")
+        behaves = Path("spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
+    return {behaves: behavior, **{metrics / at: autoscaler.path / "metrics" / at / "spec" for at in passed}}
 
 
 def _hpa(target: Mapping[str, str], autoscaler: Autoscaler) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from models.paths import Path
 from planning.ground.order import Id
 
 Manifest = Mapping[str, Any]
@@ -28,7 +29,7 @@ class Rendered:
     """Whether it stays in the cluster when it is no longer wanted."""
     protect: bool = False
     """Whether a run that would delete it is refused."""
-    origins: Mapping[tuple[str | int, ...], str] = field(default_factory=dict[tuple[str | int, ...], str])
+    origins: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
     """Paths in the manifest below which a user wrote everything, each with its path in the configuration."""
 
     @property

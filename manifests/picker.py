@@ -8,6 +8,7 @@ from manifests import about, rbac
 from manifests.objects import Manifest, Rendered, compact
 from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security
 from manifests.routing import SKIP_AWAIT
+from models.paths import Path
 from planning.ground import labels
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.lifecycle import WAIT_MARGIN
@@ -148,9 +149,8 @@ def _deployment(variant: VariantPlan) -> Rendered:
         "metadata": _about(variant, waits),
         "spec": compact(spec),
     }
-    passed: dict[tuple[str | int, ...], str] = {
-        ("spec", "template", "spec", field): f"services.{variant.owner}.endpointPicker.pod.{field}" for field in PASSED
-    }
+    pod, written = Path("spec", "template", "spec"), variant.path / "endpointPicker" / "pod"
+    passed = {pod / field: written / field for field in PASSED}
     identity, wait = Id(variant.owner, Part.PICKER), picker.start + WAIT_MARGIN
     return Rendered(identity, manifest, "deployment", wait=wait, origins=passed)
 

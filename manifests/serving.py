@@ -8,6 +8,7 @@ from typing import Any
 
 from manifests import about, autoscaling, pods, rbac
 from manifests.objects import Manifest, Rendered, compact
+from models.paths import Path
 from planning.ground import labels
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.order import Id, Part
@@ -205,15 +206,15 @@ def _pool_reader(variant: VariantPlan) -> Iterator[Rendered]:
     yield Rendered(Id(key, Part.DECODE_ROLE_BINDING), binding, "decode-role-binding")
 
 
-def _origins(workload: Workload, manifest: Manifest) -> dict[tuple[str | int, ...], str]:
+def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:
     """Say which parts of the object a user passed through, so that a mistake in them is told where it was written."""
     templates = (
-        [("spec", "template")]
+        [Path("spec", "template")]
         if workload.kind == "Deployment"
-        else [("spec", "leaderWorkerTemplate", name) for name in ("leaderTemplate", "workerTemplate")]
+        else [Path("spec", "leaderWorkerTemplate", name) for name in ("leaderTemplate", "workerTemplate")]
     )
     passed = {
-        (*template, "spec", field): f"{workload.path}.pod.{field}" for template in templates for field in pods.PASSED
+        template / "spec" / field: workload.path / "pod" / field for template in templates for field in pods.PASSED
     }
-    patched = patch.origins(f"{workload.path}.patch", workload.patch, manifest) if workload.patch else {}
+    patched = patch.origins(workload.path / "patch", workload.patch, manifest) if workload.patch else {}
     return {**patched, **passed}

@@ -13,19 +13,20 @@ Exception
 
 import difflib
 import json
+import pathlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import yaml
 
 from manifests.objects import Rendered
-from models.problems import ConfigError, Problem, dotted, echo
+from models.paths import Path
+from models.problems import ConfigError, Problem, echo
 
 _KUBERNETES = "v1.36.0"
 _DEFINITIONS = "_definitions.json"
@@ -38,7 +39,6 @@ _NOUNS = {
     "object": "a mapping",
     "string": "a string",
 }
-_At = tuple[str | int, ...]
 
 
 class SchemaError(Exception):
@@ -57,7 +57,7 @@ class _Kind:
 class _Misfit:
     """One thing that does not fit: where in the object, what, and what would."""
 
-    at: _At
+    at: Path
     what: str
     remedy: str
 
@@ -78,7 +78,7 @@ def check(rendered: Iterable[Rendered]) -> None:
         for misfit in _misfits(kind, one):
             written = _as_written(one.origins, misfit.at)
             if written is None:
-                ours.append(f"{name}: {dotted(misfit.at) or 'the object'}: {misfit.what}")
+                ours.append(f"{name}: {misfit.at or 'the object'}: {misfit.what}")
             else:
                 problems.append(Problem(written, f"does not fit Kubernetes' schema ({misfit.what})", misfit.remedy))
     if problems:
@@ -87,11 +87,12 @@ def check(rendered: Iterable[Rendered]) -> None:
         raise SchemaError("\n".join(ours))
 
 
-def _as_written(origins: Mapping[_At, str], at: _At) -> str | None:
+def _as_written(origins: Mapping[Path, Path], at: Path) -> Path | None:
     """Return a place in the user's words, by the longest prefix of it that the user wrote."""
     for length in range(len(at), -1, -1):
-        if at[:length] in origins:
-            return dotted((origins[at[:length]], *at[length:]))
+        top = Path(*at[:length])
+        if top in origins:
+            return Path(*origins[top], *at.below(top))
     return None
 
 
@@ -102,14 +103,14 @@ def _misfits(kind: _Kind, one: Rendered) -> Iterator[_Misfit]:
 
 def _told(kind: _Kind, error: jsonschema_rs.ValidationError) -> Iterator[_Misfit]:
     """Tell one error of the validator, at the key that is unknown or missing rather than at what is around it."""
-    at, details = tuple(error.instance_path), error.kind.as_dict()
+    at, details = Path(*error.instance_path), error.kind.as_dict()
     shown = echo(at, error.instance)
     match error.kind.name:
         case "additionalProperties":
             for key in details["unexpected"]:
-                yield _Misfit((*at, key), f"unknown key {key}", _suggestion(key, _neighbours(kind, error)))
+                yield _Misfit(at / key, f"unknown key {key}", _suggestion(key, _neighbours(kind, error)))
         case "required":
-            yield _Misfit((*at, details["property"]), "is missing", "add it")
+            yield _Misfit(at / details["property"], "is missing", "add it")
         case "enum":
             options = ", ".join(str(option) for option in details["options"])
             yield _Misfit(at, f"is not one of {options}{_colon(shown)}", "choose one of them")
@@ -126,7 +127,7 @@ def _colon(shown: str) -> str:
     return f": {shown[2:-1]}" if shown else ""
 
 
-def _wrong_type(at: _At, value: object, types: Sequence[str]) -> _Misfit:
+def _wrong_type(at: Path, value: object, types: Sequence[str]) -> _Misfit:
     wanted = [one for one in dict.fromkeys(types) if one != "null"]
     nouns = " or ".join(_NOUNS[one] for one in wanted)
     is_bare = wanted == ["string"] and isinstance(value, bool | int | float)
@@ -177,12 +178,12 @@ def _kind(api: str, kind: str) -> _Kind | None:
 
 
 @cache
-def _builtin_schemas() -> Path:
+def _builtin_schemas() -> pathlib.Path:
     """Find the schema files without importing the package, whose own validator costs more than our whole program."""
     spec = find_spec("kubernetes_validate")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("kubernetes-validate is not installed")
-    return Path(spec.submodule_search_locations[0]) / "kubernetes-json-schema" / f"{_KUBERNETES}-local-strict"
+    return pathlib.Path(spec.submodule_search_locations[0]) / "kubernetes-json-schema" / f"{_KUBERNETES}-local-strict"
 
 
 @cache

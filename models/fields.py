@@ -8,9 +8,8 @@ from typing import Union
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from models.paths import Path
 from models.stack import Stack
-
-Path = tuple[str | int, ...]
 
 
 def specs(path: Path) -> list[type[BaseModel]]:
@@ -31,12 +30,12 @@ def every(path: Path) -> dict[str, FieldInfo]:
 
 def one(path: Path) -> FieldInfo | None:
     """Return the field that a path ends at."""
-    return every(path[:-1]).get(str(path[-1])) if path else None
+    return every(path.parent).get(str(path[-1])) if path else None
 
 
 def instead_of_nothing(path: Path, inherited: Collection[str]) -> str:
     """Return what to write where there is no value but what is inherited; below `defaults` stands part of a service."""
-    at = ("services", "", *path[1:]) if path[:1] == ("defaults",) and path[1:] else path
+    at = Path("services", "", *path[1:]) if path[:1] == ("defaults",) and path[1:] else path
     field, found = one(at), specs(at)
     required = [name for name, inner in every(at).items() if inner.is_required() and name not in inherited]
     if any(map(tags, found)):

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from models.paths import Path
 from models.problems import Problem
 
 LOW, HIGH = 0, 1
@@ -110,18 +111,18 @@ def broken(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, Flag]]:
     return found
 
 
-def problems(path: str, tokens: Sequence[str], json_flags: Collection[str]) -> list[Problem]:
+def problems(path: Path, tokens: Sequence[str], json_flags: Collection[str]) -> list[Problem]:
     """Return what is wrong in one list at `path`, such as `services.qwen.engine.args`. No value is ever echoed."""
     found, seen = list[Problem](), list[Flag]()
     for flag in parse(tokens):
         found += [*_stray(path, flag, json_flags), *_beside(path, flag, seen)]
         if flag.name in json_flags:
-            found += not_json(f"{path}[{flag.holder}]", flag)
+            found += not_json(path / flag.holder, flag)
         seen.append(flag)
     return found
 
 
-def not_json(at: str, flag: Flag) -> list[Problem]:
+def not_json(at: Path, flag: Flag) -> list[Problem]:
     """Return the problem of a flag whose value, written at `at`, is not valid JSON: the place, nothing of the value."""
     try:
         json.loads(flag.value or "")
@@ -195,18 +196,18 @@ def _patched(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _stray(path: str, flag: Flag, json_flags: Collection[str]) -> Iterator[Problem]:
+def _stray(path: Path, flag: Flag, json_flags: Collection[str]) -> Iterator[Problem]:
     """Report tokens that belong to no flag; a flag with a JSON value takes one token."""
     remedy = "write --flag=value as one entry, or flag and value as two"
     if not flag.name:
-        yield Problem(f"{path}[{flag.index}]", "is no flag", remedy)
+        yield Problem(path / flag.index, "is no flag", remedy)
     elif flag.name in json_flags and len(flag.tokens) > len(("flag", "value")):
-        yield Problem(f"{path}[{flag.index + 2}]", "is no flag", remedy)
+        yield Problem(path / (flag.index + 2), "is no flag", remedy)
 
 
-def _beside(path: str, flag: Flag, seen: Sequence[Flag]) -> Iterator[Problem]:
+def _beside(path: Path, flag: Flag, seen: Sequence[Flag]) -> Iterator[Problem]:
     """Report a flag that does not go with an earlier one. Pieces of a list, `--flag.key+`, may come several times."""
-    at = f"{path}[{flag.index}]"
+    at = path / flag.index
     twins = [one.name for one in seen if flag.name and one.switch == flag.switch]
     if flag.name in twins and not ("." in flag.name and flag.name.endswith("+")):
         yield Problem(at, f"repeats an earlier flag ({flag.name})", "keep one of them")

@@ -4,15 +4,14 @@ RFC 7386: maps by key, scalars and lists whole, null removes; an explicit false,
 merges by flag name, references are replaced whole, and a group whose `type` changes keeps nothing of the old one.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeGuard, TypeVar, cast
 
 from models import fields, flags
-from models.fields import Path
-from models.problems import Problem, dotted, echo
+from models.paths import Path
+from models.problems import Problem, echo
 from models.service import Variant
 
 Value = TypeVar("Value")
@@ -39,7 +38,6 @@ _WHOLE_PAIRS = frozenset({("endpointPicker", "tls"), ("env", "*")})
 _TYPED = frozenset({"storage", "rollout", "autoscaling"})
 _NAMES_BELOW = frozenset({"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env"})
 """Maps whose keys are the user's own names: a service called `gateway` is no gateway."""
-_PART = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class Origin:
 
     def child(self, part: str | int) -> "Origin":
         """Return the origin of what stands directly below."""
-        return self.below.get(part) or Origin((*self.at, part))
+        return self.below.get(part) or Origin(self.at / part)
 
     def written(self, path: Path) -> Path:
         """Return where the value at a path of the merged tree was written."""
@@ -84,27 +82,25 @@ class Layer:
         """
         written = self.origin.written(path)
         if absent and written[:1] == ("defaults",) and not _is_inside_whole(path):
-            return (*path[:2], *written[1:])
+            return Path(*path[:2], *written[1:])
         return written
 
-    def path_of(self, text: str) -> tuple[Path, bool]:
-        """Return the path in the merged tree that a text such as `services.qwen.engine.args[0]` means.
-
-        Beside it stands whether the tree has a value there.
-        """
-        node, path, rest = self.tree, list[str | int](), f".{text}"
-        while rest and (found := _next(node, rest)) is not None:
-            part, node = found
-            path.append(part)
-            rest = rest.removeprefix(f"[{part}]" if isinstance(part, int) else f".{part}")
-        absent = [int(index) if index else name for name, index in _PART.findall(rest)]
-        return (*path, *absent), not rest
+    def holds(self, path: Path) -> bool:
+        """Say whether the tree has a value at a path."""
+        node: object = self.tree
+        for part in path:
+            items = enumerate(cast("list[object]", node)) if isinstance(node, list) else ()
+            inside = {**_mapping(cast("object", node)), **dict(items)}
+            if part not in inside:
+                return False
+            node = inside[part]
+        return True
 
 
 def merge(low: Layer, high: Layer) -> Layer:
     """Merge a higher layer over a lower one. Neither is changed, and the result shares nothing with them."""
     found = list[Problem]()
-    merged = _over(low, high, (), found)
+    merged = _over(low, high, Path(), found)
     return Layer(merged.tree, merged.origin, (*low.problems, *high.problems, *found))
 
 
@@ -113,7 +109,7 @@ def effective(tree: Mapping[str, Any]) -> Layer:
 
     `defaults` stays as it was written.
     """
-    root = Origin(())
+    root = Origin(Path())
     rest = {key: value for key, value in tree.items() if key not in {"defaults", "services"} or value is None}
     stack = merge(Layer({}, root), Layer(rest, root))
     beneath = _defaults(tree.get("defaults"))
@@ -123,18 +119,18 @@ def effective(tree: Mapping[str, Any]) -> Layer:
     if tree.get("services") is not None:
         stack.tree["services"] = services.tree
     problems = (*stack.problems, *beneath.problems, *services.problems)
-    return Layer(stack.tree, Origin((), {"services": services.origin}), problems)
+    return Layer(stack.tree, Origin(Path(), {"services": services.origin}), problems)
 
 
 def _defaults(written: object) -> Layer:
     """Return `defaults` as a layer. Its prefill is left as it is: a null there may remove what a service has."""
-    origin = Origin(("defaults",))
+    origin = Origin(Path("defaults"))
     nothing = Layer({}, origin)
     if written is None:
         return nothing
     if not isinstance(written, dict):
         what = f"is not a mapping{echo(origin.at, written)}"
-        return Layer({}, origin, (Problem(dotted(origin.at), what, "write keys with values below it"),))
+        return Layer({}, origin, (Problem(origin.at, what, "write keys with values below it"),))
     own = Layer(cast("dict[str, Any]", written), origin)
     apart = {} if own.tree.get("prefill") is None else _only(own.tree, "prefill")
     merged = merge(nothing, own.without("canary", *apart))
@@ -143,11 +139,13 @@ def _defaults(written: object) -> Layer:
 
 
 def _canary_of_all() -> Iterator[Problem]:
-    yield Problem("defaults.canary", "would be a canary of every service", "write it in the service that has one")
+    yield Problem(
+        Path("defaults", "canary"), "would be a canary of every service", "write it in the service that has one"
+    )
 
 
 def _services(defaults: Layer, written: object) -> Layer:
-    origin = Origin(("services",))
+    origin = Origin(Path("services"))
     if not isinstance(written, dict):
         return Layer(_copied(written), origin)
     keys = cast("dict[str, Any]", written)
@@ -170,7 +168,7 @@ def _service(defaults: Layer, own: Layer) -> Layer:
     if "canary" not in own.tree:
         return whole
     if own.tree["canary"] is None:
-        return Layer(whole.tree, whole.origin, (*whole.problems, _nothing_to_remove((*own.origin.at, "canary"))))
+        return Layer(whole.tree, whole.origin, (*whole.problems, _nothing_to_remove(own.origin.at / "canary")))
     return _with(whole, "canary", _canary(whole, prefills, own.child("canary")))
 
 
@@ -267,7 +265,7 @@ def _mappings(low: Layer, high: Layer, path: Path, found: list[Problem]) -> Laye
         if key not in high.tree:
             tree[key], below[key] = _copied(value), low.origin.child(key)
         elif isinstance(high.tree[key], dict | list):
-            merged = _over(low.child(key), high.child(key), (*path, "*" if named else key), found)
+            merged = _over(low.child(key), high.child(key), path / ("*" if named else key), found)
             tree[key], below[key] = merged.tree, merged.origin
         elif high.tree[key] is not None:
             tree[key] = high.tree[key]
@@ -301,7 +299,7 @@ def _arguments(low: Layer, high: Layer, found: list[Problem]) -> Layer:
     """Merge arguments by flag; JSON that should merge and is broken must not silently give way to the other layer's."""
     origins = (low.origin, high.origin)
     for layer, flag in flags.broken(low.tree, high.tree):
-        found += flags.not_json(dotted(origins[layer].child(flag.holder).at), flag)
+        found += flags.not_json(origins[layer].child(flag.holder).at, flag)
     placed = flags.combine(low.tree, high.tree)
     below = {position: origins[one.layer].child(one.index) for position, one in enumerate(placed)}
     return Layer([one.token for one in placed], Origin(high.origin.at, below))
@@ -310,7 +308,7 @@ def _arguments(low: Layer, high: Layer, found: list[Problem]) -> Layer:
 def _nothing_to_remove(path: Path) -> Problem:
     inherited = {"canary": INHERITED_BY_CANARY, "prefill": INHERITED_BY_PREFILL}.get(str(path[-1]), ())
     return Problem(
-        dotted(path),
+        path,
         "has no value (null) and nothing is inherited that it could remove",
         f"{fields.instead_of_nothing(path, inherited)}, or delete the line",
     )
@@ -325,9 +323,9 @@ def _settled(value: Value, at: Path, found: list[Problem]) -> Value:
     settled = dict[str, Any]()
     for key, inner in cast("dict[str, Any]", value).items():
         if inner is None:
-            found.append(_nothing_to_remove((*at, key)))
+            found.append(_nothing_to_remove(at / key))
         else:
-            settled[key] = _settled(inner, (*at, key), found)
+            settled[key] = _settled(inner, at / key, found)
     return cast("Value", settled)
 
 
@@ -338,16 +336,3 @@ def _copied(value: Value) -> Value:
     if isinstance(value, list):
         return cast("Value", [_copied(inner) for inner in cast("list[Any]", value)])
     return value
-
-
-def _next(node: object, rest: str) -> tuple[str | int, Any] | None:
-    """Return the key or index that a path goes on with, and what is there; keys may themselves have dots."""
-    if isinstance(node, list):
-        index = re.match(r"\[(\d+)\]", rest)
-        inside = cast("list[Any]", node)
-        return (int(index[1]), inside[int(index[1])]) if index and int(index[1]) < len(inside) else None
-    if not isinstance(node, dict):
-        return None
-    keys = cast("dict[str, Any]", node)
-    fitting = [key for key in keys if f"{rest}.".startswith((f".{key}.", f".{key}["))]
-    return (longest := max(fitting, key=len), keys[longest]) if fitting else None

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from models import fields
-from models.fields import Path
 from models.layers import Layer, effective
-from models.problems import ConfigError, Problem, dotted, echo
+from models.paths import Path
+from models.problems import ConfigError, Problem, echo
 from models.stack import Stack
 
 ROOT = "inference-stacks:stack"
@@ -41,7 +41,7 @@ class Loaded:
 
     stack: Stack
     problems: tuple[Problem, ...]
-    repaired: tuple[str, ...]
+    repaired: tuple[Path, ...]
     """Paths in the merged tree, and where the user wrote them."""
     merged: Layer
     """The tree of the stack, which knows where each value was written."""
@@ -69,21 +69,19 @@ class Loaded:
         """
         placed = [(one, self._where(one)) for one in problems]
         services = {(at, one.what) for one, (at, canary) in placed if not canary}
-        canaries = dict[tuple[str, str, str], str]()
+        canaries = dict[tuple[Path, Path, str], Path]()
         for one, (at, canary) in placed:
             if one.said and at != one.path:
                 continue
-            is_services = not canary or (at, one.what) in services or _within(at, (canary,))
+            is_services = not canary or (at, one.what) in services or at.is_within(canary)
             first = canaries.setdefault((canary, at, one.what), at if is_services else one.path)
             yield replace(one, path=first)
 
-    def _where(self, problem: Problem) -> tuple[str, str]:
+    def _where(self, problem: Problem) -> tuple[Path, Path]:
         """Return where the value of a problem was written, and the path of the canary whose problem it is, if any."""
-        path, present = self.merged.path_of(problem.path)
-        canary = dotted(path[:3]) if path[:1] == ("services",) and path[2:3] == ("canary",) else ""
-        if dotted(path) != problem.path:
-            return problem.path, canary
-        return dotted(self.merged.written(path, absent=not present)), canary
+        path = problem.path
+        canary = Path(*path[:3]) if path[:1] == ("services",) and path[2:3] == ("canary",) else Path()
+        return self.merged.written(path, absent=not self.merged.holds(path)), canary
 
 
 def load(tree: object) -> Loaded:
@@ -92,7 +90,7 @@ def load(tree: object) -> Loaded:
     Raises `ConfigError` where not even a repaired stack can be had (the tree is no mapping, or has no services).
     """
     if not isinstance(tree, dict) or not tree:
-        raise ConfigError([Problem(ROOT, "is missing or empty", "write at least namespace and services")])
+        raise ConfigError([Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")])
     merged = effective(cast("dict[str, Any]", tree))
     # What defaults say is judged in the services that inherit it.
     defaults = merged.tree.pop("defaults", {})
@@ -109,10 +107,10 @@ def load(tree: object) -> Loaded:
             _meant(merged.tree, details) for details in errors if details["type"] == "extra_forbidden"
         }
         told = [(path, problem) for path, problem in found if path not in misspelt]
-        problems += [problem for path, problem in told if not _rests_on(dotted(path), repaired)]
+        problems += [problem for path, problem in told if not _rests_on(path, repaired)]
         before = copy.deepcopy(merged.tree)
         for path, problem in found:
-            repaired += [problem.path, dotted(path), dotted(_repair(merged.tree, path))]
+            repaired += [problem.path, path, _repair(merged.tree, path)]
         if merged.tree == before or not merged.tree.get("services"):
             raise ConfigError(_once(problems))
 
@@ -122,21 +120,21 @@ def _once(problems: Iterable[Problem]) -> list[Problem]:
     return list({(problem.path, problem.what, problem.remedy): problem for problem in problems}.values())
 
 
-def _within(path: str, repaired: Sequence[str]) -> bool:
+def _within(path: Path, repaired: Sequence[Path]) -> bool:
     """Say whether `path` or something above it was repaired."""
-    return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in repaired)
+    return any(path.is_within(other) for other in repaired)
 
 
-def _rests_on(path: str, repaired: Sequence[str]) -> bool:
+def _rests_on(path: Path, repaired: Sequence[Path]) -> bool:
     """Say whether a verdict on the value at `path` read something that was repaired."""
-    return _within(path, repaired) or any(_within(other, (path,)) for other in repaired)
+    return _within(path, repaired) or any(other.is_within(path) for other in repaired)
 
 
 def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
     """Return the path in the merged tree, and the problem where the user wrote it."""
     path = _path(merged.tree, details)
     written = merged.written(path, absent=details["type"] == "missing")
-    return path, Problem(dotted(written) or ROOT, *_what(path, details))
+    return path, Problem(written or Path(ROOT), *_what(path, details))
 
 
 def _path(tree: object, details: ErrorDetails) -> Path:
@@ -154,7 +152,7 @@ def _path(tree: object, details: ErrorDetails) -> Path:
             at = inside.get(cast("str", part))
         elif isinstance(at, list) and isinstance(part, int) and part < len(cast("list[Any]", at)):
             at = cast("list[Any]", at)[part]
-    return tuple(path)
+    return Path(*path)
 
 
 def _what(path: Path, details: ErrorDetails) -> tuple[str, str]:
@@ -203,7 +201,7 @@ def _wrong_type(kind: str, value: object, shown: str) -> tuple[str, str]:
 def _meant(tree: object, details: ErrorDetails) -> Path:
     """Return where the key that an unknown one means would stand, so that it is not reported missing besides."""
     path = _path(tree, details)
-    return (*path[:-1], *_likest(path, _known(path, details["loc"][-2:-1])))
+    return Path(*path[:-1], *_likest(path, _known(path, details["loc"][-2:-1])))
 
 
 def _likest(path: Path, names: Sequence[str]) -> list[str]:
@@ -212,7 +210,7 @@ def _likest(path: Path, names: Sequence[str]) -> list[str]:
 
 def _known(path: Path, tag: tuple[str | int, ...]) -> list[str]:
     """Return the keys that may stand beside one; of specs that `type` tells apart, only the written one counts."""
-    models = fields.specs(path[:-1])
+    models = fields.specs(path.parent)
     chosen = [model for model in models if set(tag) & set(fields.tags(model))] or models
     return [field.alias or name for model in chosen for name, field in model.model_fields.items()]
 
@@ -245,7 +243,7 @@ def _repair(tree: dict[str, Any], path: Path) -> Path:
 
     A list goes as a whole, so that no other item of it changes its number. Returns the path of what was repaired.
     """
-    path = path[: next((index for index, part in enumerate(path) if isinstance(part, int)), len(path))]
+    path = Path(*path[: next((index for index, part in enumerate(path) if isinstance(part, int)), len(path))])
     at: Any = tree
     for part in path[:-1]:
         if not isinstance(at, dict) or part not in at:

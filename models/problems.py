@@ -6,8 +6,10 @@ Exception
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from models import env
+from models.paths import Path
 
 _LONGEST_ECHO = 80
 _MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
@@ -15,18 +17,21 @@ _MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One mistake: where it is, what is wrong, and what would be right."""
+    """One mistake or warning: where it is, what is wrong, and what would be right."""
 
-    path: str
+    path: Path
+    """A place in the configuration, or in one part the name of what has none there; empty where `what` says it."""
     what: str
-    remedy: str
-    depends_on: tuple[str, ...] = ()
+    remedy: str = ""
+    depends_on: tuple[Path, ...] = ()
     """Paths that the verdict read; it is void where one of them is itself mistaken."""
     said: bool = False
     """Whether only a value that is written right there is a mistake: what is inherited may be without effect."""
+    severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
-        line = f"{self.path}: {self.what}; {self.remedy}"
+        where, instead = f"{self.path}: " if self.path else "", f"; {self.remedy}" if self.remedy else ""
+        line = f"{where}{self.what}{instead}"
         return line if line.isprintable() else "".join(one if one.isprintable() else "?" for one in line)
 
 
@@ -38,15 +43,22 @@ class ConfigError(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-def dotted(path: Iterable[str | int]) -> str:
-    """Write a path as the user would: `services.qwen.engine.args[2]`."""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
+def warning(path: Path, what: str, remedy: str = "") -> Problem:
+    """Return the problem of what works, and what whoever wrote it should know."""
+    return Problem(path, what, remedy, severity="warning")
 
 
-def echo(path: Iterable[str | int], value: object) -> str:
+def errors(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems that stop a run."""
+    return [problem for problem in problems if problem.severity == "error"]
+
+
+def warnings(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems that stop nothing."""
+    return [problem for problem in problems if problem.severity == "warning"]
+
+
+def echo(path: Sequence[str | int], value: object) -> str:
     """Return ` (value)` for a message, or nothing where the value is long, structured or may hold a credential."""
     if isinstance(value, dict | list | tuple) or _may_be_credential([*path], value):
         return ""

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from models.paths import Path
 from models.source import served_name
 from models.stack import Stack
 from planning import network, picker, routes, serving, variant
@@ -32,6 +33,8 @@ class VariantPlan:
 
     owner: str
     """Whose the objects are; the service's key, or one that no service has."""
+    path: Path
+    """Where it stands in the configuration."""
     names: Names
     own_labels: Mapping[str, str]
     """The users' labels, the service's over the stack's."""
@@ -252,6 +255,7 @@ def _variant(of: VariantContext, contexts: Contexts) -> VariantPlan:
     scraped = monitoring.plan(spec, roles, stack.observability.metrics)
     return VariantPlan(
         owner=of.owner,
+        path=of.path,
         names=of.names,
         own_labels={**stack.labels, **spec.labels},
         own_annotations=spec.annotations,

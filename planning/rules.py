@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 
+from models.paths import Path
 from models.problems import Problem
 from models.role import Resources
 from models.service import Service
@@ -28,14 +29,14 @@ def problems(resolved: Resolved) -> list[Problem]:
     found = [*_release(stack), *_interceptor(stack), *accelerators.problems(stack.accelerators)]
     found += [*_labels(stack, subjects), *network.problems(stack), *_moving(stack, subjects)]
     for at, fill in weights.fills(stack, subjects):
-        found += _container(f"{at}.resources", fill.resources, classes, remedy="remove it")
+        found += _container(at / "resources", fill.resources, classes, remedy="remove it")
     for key, service in stack.services.items():
-        path = f"services.{key}"
+        path = Path("services", key)
         found += [*_metering(path, service, stack), *variant.problems(path, service, stack)]
     for subject in subjects:
         found += [*weights.subject_problems(subject), *network.subject_problems(subject), *_beside(subject, classes)]
         for _, at, role in subject.roles:
-            found += _container(f"{at}.resources", role.resources, classes)
+            found += _container(at / "resources", role.resources, classes)
     return found if resolved.release is None else [*found, *_planned(resolved, resolved.release)]
 
 
@@ -54,14 +55,14 @@ def _beside(subject: Subject, classes: Mapping[str, AcceleratorClass]) -> Iterat
     """Check the containers beside the engine, which take no devices."""
     path, spec = subject.path, subject.spec
     yield from _container(
-        f"{path}.endpointPicker.resources", spec.endpoint_picker.resources, classes, remedy="remove it"
+        path / "endpointPicker" / "resources", spec.endpoint_picker.resources, classes, remedy="remove it"
     )
     if spec.sidecar is not None:
-        yield from _container(f"{path}.sidecar.resources", spec.sidecar.resources, classes, remedy="remove it")
+        yield from _container(path / "sidecar" / "resources", spec.sidecar.resources, classes, remedy="remove it")
 
 
 def _container(
-    path: str, given: Resources, classes: Mapping[str, AcceleratorClass], *, remedy: str = ""
+    path: Path, given: Resources, classes: Mapping[str, AcceleratorClass], *, remedy: str = ""
 ) -> Iterator[Problem]:
     """Refuse devices, which parallelism decides, and a request above its own limit."""
     known = accelerators.resource_names(classes)
@@ -69,35 +70,38 @@ def _container(
         for name in sorted(known & values.keys()):
             what = f"sets a device that parallelism decides ({name}: {values[name]})"
             instead = f"remove it and set parallelism.tensor: {values[name]}"
-            yield Problem(f"{path}.{group}", what, remedy or instead)
+            yield Problem(path / group, what, remedy or instead)
     for name in sorted(given.requests.keys() & given.limits.keys()):
         wanted, most = given.requests[name], given.limits[name]
         if amount(wanted) > amount(most):
-            yield Problem(f"{path}.requests.{name}", f"is above its limit ({wanted}, {most})", "raise the limit")
+            yield Problem(path / "requests" / name, f"is above its limit ({wanted}, {most})", "raise the limit")
 
 
 def _release(stack: Stack) -> Iterator[Problem]:
     if stack.release not in channels():
         close = difflib.get_close_matches(stack.release, channels(), n=1)
         remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(channels())}"
-        yield Problem("release", f"unknown channel ({stack.release})", remedy)
+        yield Problem(Path("release"), f"unknown channel ({stack.release})", remedy)
 
 
 def _labels(stack: Stack, subjects: Iterable[Subject]) -> Iterator[Problem]:
     """Refuse labels that are decided here: a user's value could not stand."""
-    written = [("labels", stack.labels), ("observability.metrics.labels", stack.observability.metrics.labels)]
+    written = [
+        (Path("labels"), stack.labels),
+        (Path("observability", "metrics", "labels"), stack.observability.metrics.labels),
+    ]
     for subject in subjects:
-        written.append((f"{subject.path}.labels", subject.spec.labels))
-        written += [(f"{at}.pod.labels", role.pod.labels) for _, at, role in subject.roles]
-        written.append((f"{subject.path}.endpointPicker.pod.labels", subject.spec.endpoint_picker.pod.labels))
+        written.append((subject.path / "labels", subject.spec.labels))
+        written += [(at / "pod" / "labels", role.pod.labels) for _, at, role in subject.roles]
+        written.append((subject.path / "endpointPicker" / "pod" / "labels", subject.spec.endpoint_picker.pod.labels))
     for at, own in written:
         for key in filter(labels.decided, own):
-            yield Problem(f"{at}.{key}", f"is decided by this program ({key})", "remove it, or use another key")
+            yield Problem(at / key, f"is decided by this program ({key})", "remove it, or use another key")
 
 
 def _twins(variants: Iterable[VariantContext]) -> Iterator[Problem]:
     """Two services must not make one and the same object: the later would take it from the earlier."""
-    holders = dict[tuple[str, str], str]()
+    holders = dict[tuple[str, str], Path]()
     for one in sorted(variants, key=lambda one: one.path):
         claimed = [(kind, f"{one.namespace}/{name}", "name or namespace") for kind, name in one.names.claims]
         claimed += [
@@ -120,22 +124,25 @@ def _moving(stack: Stack, subjects: Iterable[Subject]) -> Iterator[Problem]:
             yield Problem(at, f"is another image from one day to the next ({tag})", "write a version or a digest")
 
 
-def _images(stack: Stack, subjects: Iterable[Subject]) -> Iterator[tuple[str, str | None]]:
+def _images(stack: Stack, subjects: Iterable[Subject]) -> Iterator[tuple[Path, str | None]]:
     """Yield every image that is written, with where."""
-    yield from (("images.kit", stack.images.kit), ("images.downloader", stack.images.downloader))
+    yield Path("images", "kit"), stack.images.kit
+    yield Path("images", "downloader"), stack.images.downloader
     for subject in subjects:
         path, spec = subject.path, subject.spec
-        yield f"{path}.endpointPicker.image", spec.endpoint_picker.image
-        yield f"{path}.model.source", spec.model.source if scheme(spec.model.source) == "image" else None
+        yield path / "endpointPicker" / "image", spec.endpoint_picker.image
+        yield path / "model" / "source", spec.model.source if scheme(spec.model.source) == "image" else None
         if spec.sidecar is not None:
-            yield f"{path}.sidecar.image", spec.sidecar.image
-        yield from ((f"{at}.engine.image", role.engine.image) for _, at, role in subject.roles)
+            yield path / "sidecar" / "image", spec.sidecar.image
+        yield from ((at / "engine" / "image", role.engine.image) for _, at, role in subject.roles)
 
 
-def _metering(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
+def _metering(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
     if stack.interceptor is None and service.interceptor.resource_id is not None:
-        at = f"{path}.interceptor.resourceId"
-        yield Problem(at, "has no effect without an interceptor", "add interceptor, or remove it", ("interceptor",))
+        at = path / "interceptor" / "resourceId"
+        yield Problem(
+            at, "has no effect without an interceptor", "add interceptor, or remove it", (Path("interceptor"),)
+        )
 
 
 def _interceptor(stack: Stack) -> Iterator[Problem]:
@@ -150,14 +157,14 @@ def _interceptor(stack: Stack) -> Iterator[Problem]:
         namespaces.add(service.namespace or stack.namespace)
         if billed in holders:
             yield Problem(
-                f"services.{key}.interceptor.resourceId",
+                Path("services", key, "interceptor", "resourceId"),
                 f"is used by services.{holders[billed]} ({billed})",
                 "requests are billed by it, choose another",
             )
         holders.setdefault(billed, key)
     if len(namespaces) > 1:
         yield Problem(
-            "interceptor.mode",
+            Path("interceptor", "mode"),
             f"label finds Services of one namespace (label; services live in {', '.join(sorted(namespaces))})",
             "use one stack per namespace, or set interceptor.enabled: false for the others",
         )

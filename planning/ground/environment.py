@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models import env
+from models.paths import Path
 from models.problems import Problem
 
 EnvValue = str | Mapping[str, Any]
@@ -63,7 +64,7 @@ def ordered(generated: Mapping[str, EnvValue], own: Mapping[str, EnvValue]) -> t
 
 
 def problems(
-    path: str, generated: Mapping[str, EnvValue], own: Mapping[str, EnvValue], reserved: Mapping[str, str]
+    path: Path, generated: Mapping[str, EnvValue], own: Mapping[str, EnvValue], reserved: Mapping[str, str]
 ) -> list[Problem]:
     """Refuse what cannot be resolved, what is decided elsewhere and credentials in clear. No value is echoed.
 
@@ -72,7 +73,7 @@ def problems(
     merged = {**generated, **own}
     found = list(_cycles(path, merged, own))
     for name, value in own.items():
-        at = f"{path}.{name}"
+        at = path / name
         if name in reserved:
             found.append(Problem(at, "is already decided", f"remove it: {reserved[name]}"))
         elif is_credential_in_clear(name, value):
@@ -82,11 +83,11 @@ def problems(
     return found
 
 
-def dangling_in(path: str, arguments: Sequence[str], names: Collection[str]) -> list[Problem]:
+def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) -> list[Problem]:
     """Refuse references in a container's arguments to variables that it does not have."""
     found = list[Problem]()
     for index, argument in enumerate(arguments):
-        found += _dangling(f"{path}[{index}]", argument, names)
+        found += _dangling(path / index, argument, names)
     return found
 
 
@@ -109,7 +110,7 @@ def _references(value: EnvValue) -> Iterator[str]:
             yield match[1]
 
 
-def _dangling(at: str, value: EnvValue, names: Collection[str]) -> Iterator[Problem]:
+def _dangling(at: Path, value: EnvValue, names: Collection[str]) -> Iterator[Problem]:
     for name in dict.fromkeys(_references(value)):
         if name in names or name.startswith(_API_SERVER):
             continue
@@ -121,7 +122,7 @@ def _dangling(at: str, value: EnvValue, names: Collection[str]) -> Iterator[Prob
         yield Problem(at, f"refers to no variable of this container ($({name}))", remedy)
 
 
-def _cycles(path: str, merged: Mapping[str, EnvValue], own: Mapping[str, EnvValue]) -> Iterator[Problem]:
+def _cycles(path: Path, merged: Mapping[str, EnvValue], own: Mapping[str, EnvValue]) -> Iterator[Problem]:
     """Yield each circle of references once, at the first of its members that the user wrote."""
     told = set[str]()
     for name in own:
@@ -129,7 +130,7 @@ def _cycles(path: str, merged: Mapping[str, EnvValue], own: Mapping[str, EnvValu
         told.update(circle)
         if circle:
             remedy = f"remove one of these references, or write $$({circle[-1]}) for the text itself"
-            yield Problem(f"{path}.{name}", f"refers to itself ({' → '.join((*circle, name))})", remedy)
+            yield Problem(path / name, f"refers to itself ({' → '.join((*circle, name))})", remedy)
 
 
 def _circle(merged: Mapping[str, EnvValue], start: str) -> tuple[str, ...]:

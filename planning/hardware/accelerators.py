@@ -14,6 +14,7 @@ from pydantic import Field
 from models.accelerators import Allocation, DevicesPerNode, ExtendedResource, Memory, ResourceClaim, UserClass, Vendor
 from models.base import Spec
 from models.kubernetes import Toleration
+from models.paths import Path
 from models.problems import Problem
 from models.vocabulary import Items, LabelKey, LabelValue, Text, amount
 from planning.ground import tables
@@ -86,15 +87,15 @@ def problems(user: Mapping[str, UserClass]) -> list[Problem]:
     return [problem for name, own in user.items() for problem in _class_problems(name, own)]
 
 
-def known(path: str, name: str, every: Mapping[str, AcceleratorClass]) -> list[Problem]:
+def known(path: Path, name: str, every: Mapping[str, AcceleratorClass]) -> list[Problem]:
     """Refuse a role, at `path`, whose class is none of `every`."""
     if name in every:
         return []
-    at = f"{path}.accelerator"
+    at = path / "accelerator"
     vendors = ", ".join(one for names in _vendor_classes().values() for one in names)
     use = _nearest(name, every) or f"one of {vendors}"
     remedy = f"use {use}, or define {name} under accelerators"
-    return [Problem(at, f"unknown class ({name})", remedy, depends_on=(at, f"accelerators.{name}"))]
+    return [Problem(at, f"unknown class ({name})", remedy, depends_on=(at, Path("accelerators", name)))]
 
 
 def _shipped() -> dict[str, _Shipped]:
@@ -156,30 +157,30 @@ def _resolved(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
 
 
 def _class_problems(name: str, own: UserClass) -> Iterator[Problem]:
-    path, shipped = f"accelerators.{name}", _shipped().get(name)
+    path, shipped = Path("accelerators", name), _shipped().get(name)
     vendor = own.vendor or (shipped.vendor if shipped is not None else None)
     if vendor is None:
         near = _nearest(name, _shipped())
         remedy = f"add it ({', '.join(_vendor_classes())})" + (f", or amend {near}" if near else "")
-        at = f"{path}.vendor"
+        at = path / "vendor"
         yield Problem(at, f"is missing and {name} is no shipped class", remedy, depends_on=(at,))
     elif shipped is not None and vendor != shipped.vendor:
         what = f"is another than the shipped class's ({vendor}, {shipped.vendor})"
-        yield Problem(f"{path}.vendor", what, "remove it, or choose another name")
+        yield Problem(path / "vendor", what, "remove it, or choose another name")
     elif vendor == "cpu":
         yield from _needless(path, own)
     elif shipped is None and own.allocation is None and len(_vendor_classes()[vendor]) > 1:
-        yield _ambiguous(f"{path}.allocation", vendor)
+        yield _ambiguous(path / "allocation", vendor)
 
 
-def _needless(path: str, own: UserClass) -> Iterator[Problem]:
+def _needless(path: Path, own: UserClass) -> Iterator[Problem]:
     said = {"memory": own.memory, "devicesPerNode": own.devices_per_node, "allocation": own.allocation}
     for key, value in said.items():
         if value is not None:
-            yield Problem(f"{path}.{key}", "has no effect (cpu has no devices)", "remove it")
+            yield Problem(path / key, "has no effect (cpu has no devices)", "remove it")
 
 
-def _ambiguous(at: str, vendor: str) -> Problem:
+def _ambiguous(at: Path, vendor: str) -> Problem:
     own = (_shipped()[name].allocation for name in _vendor_classes()[vendor])
     resources = [one.resource_name for one in own if isinstance(one, ExtendedResource)]
     what = f"is missing and {vendor} has more than one resource ({', '.join(resources)})"

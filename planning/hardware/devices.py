@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isqrt
 
+from models.paths import Path
 from models.problems import Problem
 from models.role import Parallelism, Role
 from models.vocabulary import amount
@@ -97,13 +98,13 @@ def layout(parallelism: Parallelism, accelerator_memory: str | None, cls: Accele
     )
 
 
-def problems(path: str, role: Role, cls: AcceleratorClass) -> list[Problem]:
+def problems(path: Path, role: Role, cls: AcceleratorClass) -> list[Problem]:
     """Check that a role's replica can be spread over nodes of its class, and that one copy has memory enough."""
     spread = _spread(role.parallelism, role.accelerator_memory, cls)
     if spread.data % spread.local:
         what = f"does not divide data ({spread.local}, {spread.data})"
         remedy = f"use {_choices(spread.data, spread.local)}"
-        at = f"{path}.parallelism.dataLocal"
+        at = path / "parallelism" / "dataLocal"
         apart = replace(spread, local=1)
         return [Problem(at, what, remedy, _read(path, role)), *_memory(path, role, cls, apart)]
     return [*_memory(path, role, cls, spread), *_placement(path, role, cls, spread)]
@@ -147,8 +148,8 @@ def _reasons(spread: _Spread, parallelism: Parallelism, memory: str | None, cls:
         yield f"{spread.stages} of {spread.pipeline} pipeline stages in a pod: {node}"
 
 
-def _memory(path: str, role: Role, cls: AcceleratorClass, spread: _Spread) -> Iterator[Problem]:
-    memory, at, name = role.accelerator_memory, f"{path}.acceleratorMemory", role.accelerator
+def _memory(path: Path, role: Role, cls: AcceleratorClass, spread: _Spread) -> Iterator[Problem]:
+    memory, at, name = role.accelerator_memory, path / "acceleratorMemory", role.accelerator
     if memory is None:
         return
     if amount(memory) <= 0:
@@ -174,7 +175,7 @@ def _known_memory(name: str, vendor: str) -> str:
     return f"{use}set accelerators.{name}.memory"
 
 
-def _too_large(at: str, path: str, role: Role, per_device: int, spread: _Spread) -> Iterator[Problem]:
+def _too_large(at: Path, path: Path, role: Role, per_device: int, spread: _Spread) -> Iterator[Problem]:
     """Refuse a chosen tensor that no node carries; where a node's devices are unknown, it is taken to have 8."""
     most = spread.most or _COMMON_NODE
     if spread.per_stage <= most:
@@ -207,8 +208,8 @@ def _enlarged(memory: str, per_device: int, spread: _Spread, *, written: bool) -
     return alone if alone == more else f"{alone}, data: 1, dataLocal: 1 and more replicas"
 
 
-def _placement(path: str, role: Role, cls: AcceleratorClass, spread: _Spread) -> Iterator[Problem]:
-    at, most = f"{path}.parallelism", spread.most
+def _placement(path: Path, role: Role, cls: AcceleratorClass, spread: _Spread) -> Iterator[Problem]:
+    at, most = path / "parallelism", spread.most
     if not spread.fits_node:
         if not _chooses(role.parallelism, role.accelerator_memory, cls):
             sizes = f"tensor {spread.tensor} × dataLocal {spread.local}"
@@ -271,14 +272,14 @@ def _size(size: int) -> str:
     return f"{text.removesuffix('.0')}Gi"
 
 
-def _read(path: str, role: Role) -> tuple[str, ...]:
+def _read(path: Path, role: Role) -> tuple[Path, ...]:
     """Return the paths that a verdict reads: the role's own, those it may inherit, and the class's."""
-    parts = path.split(".")
-    owners = [".".join(parts[:length]) for length in range(_SERVICE_PARTS, len(parts) + 1)]
-    parallelism = (f"parallelism.{key}" for key in ("tensor", "pipeline", "data", "dataLocal"))
-    keys = ("accelerator", "acceleratorMemory", *parallelism)
+    owners = [Path(*path[:length]) for length in range(_SERVICE_PARTS, len(path) + 1)]
+    keys = ("accelerator", "acceleratorMemory")
+    spread = ("tensor", "pipeline", "data", "dataLocal")
     facts = ("vendor", "memory", "devicesPerNode", "allocation")
     return (
-        *(f"{owner}.{key}" for owner in owners for key in keys),
-        *(f"accelerators.{role.accelerator}.{fact}" for fact in facts),
+        *(owner / key for owner in owners for key in keys),
+        *(owner / "parallelism" / key for owner in owners for key in spread),
+        *(Path("accelerators", role.accelerator, fact) for fact in facts),
     )

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import yaml
 
+from models.paths import Path
 from models.picker import FlowControl
 from models.service import Variant
 from models.source import served_name
@@ -78,7 +79,7 @@ def flow_control(wanted: FlowControl, facts: PickerFacts) -> dict[str, Any]:
     return cast("dict[str, Any]", _sized(written, facts.config.shape.get(FLOW_CONTROL)))
 
 
-def flow_references(path: str, wanted: FlowControl, facts: PickerFacts) -> Iterator[Reference]:
+def flow_references(path: Path, wanted: FlowControl, facts: PickerFacts) -> Iterator[Reference]:
     """Yield every plugin that the section names."""
     yield from shapes.references(path, flow_control(wanted, facts), facts.config.shape.get(FLOW_CONTROL, {}))
 
@@ -155,7 +156,7 @@ def _flow_controlled(
     rest = {key: value for key, value in own.items() if key not in {"featureGates", FLOW_CONTROL}}
     if declare and wanted is not None:
         present = {one.get("name", one["type"]) for one in rest["plugins"]}
-        named = dict.fromkeys(one.name for one in flow_references("", wanted, facts))
+        named = dict.fromkeys(one.name for one in flow_references(Path(), wanted, facts))
         added = [{"type": name} for name in named if name not in present and not _implicit(name, facts)]
         rest["plugins"] = [*rest["plugins"], *added]
     return {"featureGates": gates, **rest, **({FLOW_CONTROL: section} if section else {})}

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from models.paths import Path
 from models.picker import Certificate, PickerTls
 from models.service import Variant
 from models.vocabulary import seconds
@@ -119,7 +120,7 @@ def plan(of: VariantContext) -> Picker:
 def _warnings(of: VariantContext) -> Iterator[str]:
     """Yield what works, and what whoever wrote it should know."""
     wanted = of.spec.endpoint_picker
-    yield from map(str, picker_lint.warnings("endpointPicker.config", wanted.config or {}, of.release.picker))
+    yield from map(str, picker_lint.warnings(Path("endpointPicker", "config"), wanted.config or {}, of.release.picker))
     if wanted.replicas > 1:
         # The provider's reads ask for all pods to be ready, whatever is waited for (pulumi-kubernetes issue 3129).
         what = "a refresh reports an update of the pickers, because those that wait for the lease are never ready"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from models.paths import Path
 from planning.ground.labels import LLM_D_ROLE
 from planning.picker import shapes
 from planning.picker.shapes import Reference
@@ -18,7 +19,7 @@ FLOW_CONTROL = "flowControl"
 class Declared:
     """One declared plugin."""
 
-    at: str
+    at: Path
     name: str
     type: str
     parameters: Mapping[str, Any]
@@ -31,8 +32,12 @@ class Declared:
         """Return what it can be used as."""
         return () if self.facts is None else tuple(self.facts.groups)
 
+    def place(self, dotted: str) -> Path:
+        """Return where a parameter stands, by the name that the release has for it."""
+        return Path(*self.at, "parameters", *dotted.split("."))
+
     def parameter(self, dotted: str) -> object:
-        """Return a parameter by its path; nothing where it is not written."""
+        """Return a parameter by the name that the release has for it; nothing where it is not written."""
         value: object = self.parameters
         for part in dotted.split("."):
             value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, dict) else None
@@ -43,7 +48,7 @@ class Declared:
 class Entry:
     """One plugin in a profile."""
 
-    at: str
+    at: Path
     plugin: Declared | None
     """Absent: its name means nothing."""
     weight: object
@@ -58,7 +63,7 @@ class Entry:
 class Profile:
     """One scheduling profile."""
 
-    at: str
+    at: Path
     name: str
     entries: tuple[Entry, ...]
 
@@ -77,7 +82,7 @@ class Profile:
 class Graph:
     """What a configuration declares, and what names what."""
 
-    path: str
+    path: Path
     config: Mapping[str, Any]
     plugins: tuple[Declared, ...]
     profiles: tuple[Profile, ...]
@@ -93,34 +98,34 @@ class Graph:
         return tuple(one for one in self.plugins if "profile-handler" in one.groups)
 
 
-def graph(path: str, config: Mapping[str, Any], facts: PickerFacts, elsewhere: Sequence[Reference] = ()) -> Graph:
+def graph(path: Path, config: Mapping[str, Any], facts: PickerFacts, elsewhere: Sequence[Reference] = ()) -> Graph:
     """Read a configuration, and what names its plugins from elsewhere. What has no plugin's form is passed over."""
     declared = tuple(_declared(path, config, facts))
     by_name = {one.name: one for one in reversed(declared)}
     named = [*shapes.references(path, config, facts.config.shape), *elsewhere]
     for one in declared:
         if one.facts is not None and one.facts.parameters is not None:
-            named += shapes.references(f"{one.at}.parameters", one.parameters, one.facts.parameters)
+            named += shapes.references(one.at / "parameters", one.parameters, one.facts.parameters)
     return Graph(path, config, declared, tuple(_profiles(path, config, by_name)), tuple(named))
 
 
 def is_experimental(config: Mapping[str, Any], facts: PickerFacts) -> bool:
     """Say whether the picker has to be told to load alpha plugins."""
-    found = _declared("", config, facts)
+    found = _declared(Path(), config, facts)
     return any(one.facts is not None and one.facts.stability == "alpha" for one in found)
 
 
 def predicts_latency(config: Mapping[str, Any], facts: PickerFacts) -> bool:
     """Say whether a configuration asks a latency predictor."""
-    found = _declared("", config, facts)
+    found = _declared(Path(), config, facts)
     return any(one.facts is not None and one.facts.predicts_latency for one in found)
 
 
 def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
     """Return what the pool's appProtocol has to be for the parsers of a configuration; nothing where any will do."""
-    if not any(one.groups == ("parser",) for one in shapes.references("", config, facts.config.shape)):
+    if not any(one.groups == ("parser",) for one in shapes.references(Path(), config, facts.config.shape)):
         return None
-    used = used_parsers(graph("", config, facts), facts)
+    used = used_parsers(graph(Path(), config, facts), facts)
     return H2C if any(plugin.protocols == [H2C] for _, plugin in used) else None
 
 
@@ -142,12 +147,12 @@ def used_parsers(read: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, P
                 yield one, plugin
 
 
-def _declared(path: str, config: Mapping[str, Any], facts: PickerFacts) -> Iterator[Declared]:
+def _declared(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Iterator[Declared]:
     for index, item in _mappings(config.get("plugins")):
         kind, name, parameters = item.get("type"), item.get("name"), item.get("parameters")
         if isinstance(kind, str):
             yield Declared(
-                at=f"{path}.plugins[{index}]",
+                at=path / "plugins" / index,
                 name=name if isinstance(name, str) and name else kind,
                 type=kind,
                 parameters=cast("dict[str, Any]", parameters) if isinstance(parameters, dict) else {},
@@ -156,11 +161,11 @@ def _declared(path: str, config: Mapping[str, Any], facts: PickerFacts) -> Itera
             )
 
 
-def _profiles(path: str, config: Mapping[str, Any], by_name: Mapping[str, Declared]) -> Iterator[Profile]:
+def _profiles(path: Path, config: Mapping[str, Any], by_name: Mapping[str, Declared]) -> Iterator[Profile]:
     for index, item in _mappings(config.get("schedulingProfiles")):
-        at = f"{path}.schedulingProfiles[{index}]"
+        at = path / "schedulingProfiles" / index
         entries = tuple(
-            Entry(f"{at}.plugins[{place}]", by_name.get(str(entry.get("pluginRef"))), entry.get("weight"))
+            Entry(at / "plugins" / place, by_name.get(str(entry.get("pluginRef"))), entry.get("weight"))
             for place, entry in _mappings(item.get("plugins"))
         )
         yield Profile(at, str(item.get("name", "")), entries)

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, cast
 
+from models.paths import Path
 from models.problems import Problem
 from planning.picker import shapes
 from planning.picker.graph import FLOW_CONTROL, H2C, Declared, Entry, Graph, gate_names, graph, used_parsers
@@ -48,7 +49,7 @@ class Context:
 
 
 def problems(
-    path: str, config: Mapping[str, Any], context: Context, elsewhere: Sequence[Reference] = ()
+    path: Path, config: Mapping[str, Any], context: Context, elsewhere: Sequence[Reference] = ()
 ) -> list[Problem]:
     """Return everything that keeps a configuration from working, or that does nothing in it."""
     shape = {**context.facts.config.shape, **dict.fromkeys(context.facts.config.deprecated, "any")}
@@ -59,13 +60,13 @@ def problems(
     return [*found, *_names(read), *_in_profiles(read)]
 
 
-def warnings(path: str, config: Mapping[str, Any], facts: PickerFacts) -> list[Problem]:
+def warnings(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> list[Problem]:
     """Return what works, and what whoever wrote it should know."""
     read = graph(path, config, facts)
     found = list(chain.from_iterable(map(partial(_warned, facts), read.plugins)))
     for key, instead in facts.config.deprecated.items():
         if key in config:
-            found.append(Problem(f"{path}.{key}", f"is deprecated ({key})", f"use {instead}"))
+            found.append(Problem(path / key, f"is deprecated ({key})", f"use {instead}"))
     for profile in read.profiles:
         for entry in profile.entries[:-1]:
             if entry.plugin is not None and "picker" in entry.plugin.groups:
@@ -74,7 +75,7 @@ def warnings(path: str, config: Mapping[str, Any], facts: PickerFacts) -> list[P
     return found
 
 
-def unknown(at: str, name: str, release: Release) -> Problem:
+def unknown(at: Path, name: str, release: Release) -> Problem:
     """Return the problem of a plugin type that a release has not."""
     others = [one for one in channels() if name in channel(one).picker.plugins.table]
     likely = shapes.suggestion(name, release.picker.plugins.table)
@@ -92,10 +93,10 @@ def misplaced(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin])
     return Problem(reference.path, f"is {_called(plugin.groups[0])} and not {wanted} ({reference.name})", remedy)
 
 
-def _own(path: str, config: Mapping[str, Any]) -> Iterator[Problem]:
+def _own(path: Path, config: Mapping[str, Any]) -> Iterator[Problem]:
     for key in ("apiVersion", "kind"):
         if key in config:
-            yield Problem(f"{path}.{key}", f"follows from the release ({key})", "remove it")
+            yield Problem(path / key, f"follows from the release ({key})", "remove it")
 
 
 def _without_ours(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,18 +106,18 @@ def _without_ours(config: Mapping[str, Any]) -> dict[str, Any]:
 def _types(read: Graph, context: Context) -> Iterator[Problem]:
     for one in read.plugins:
         if one.facts is None:
-            yield unknown(f"{one.at}.type", one.type, context.release)
+            yield unknown(one.at / "type", one.type, context.release)
         elif one.facts.rejected is not None:
-            yield Problem(f"{one.at}.type", f"cannot be used ({one.type})", f"remove it: {one.facts.rejected}")
+            yield Problem(one.at / "type", f"cannot be used ({one.type})", f"remove it: {one.facts.rejected}")
     if not read.plugins and not isinstance(read.config.get("plugins"), list):
-        yield Problem(f"{read.path}.plugins", "is missing", "declare plugins: a list of {type: …}")
+        yield Problem(read.path / "plugins", "is missing", "declare plugins: a list of {type: …}")
 
 
 def _names(read: Graph) -> Iterator[Problem]:
     seen = set[str]()
     for one in read.plugins:
         if one.name in seen:
-            at = f"{one.at}.{'name' if one.named else 'type'}"
+            at = one.at / ("name" if one.named else "type")
             yield Problem(at, f"is the name of an earlier plugin ({one.name})", "give one of them another name")
         seen.add(one.name)
 
@@ -124,11 +125,11 @@ def _names(read: Graph) -> Iterator[Problem]:
 def _parameters(read: Graph, _: Context) -> Iterator[Problem]:
     for one in read.plugins:
         if one.facts is not None and one.facts.parameters is not None:
-            reading = Reading(f"{one.at}.parameters", f"parameter of {one.type}")
+            reading = Reading(one.at / "parameters", f"parameter of {one.type}")
             yield from shapes.problems(reading, one.parameters, one.facts.parameters)
             for key, reason in one.facts.zeros.items():
                 if one.parameter(key):
-                    yield Problem(f"{reading.path}.{key}", f"cannot be used ({key})", f"remove it: {reason}")
+                    yield Problem(one.place(key), f"cannot be used ({key})", f"remove it: {reason}")
 
 
 def _named(read: Graph, context: Context) -> Iterator[Problem]:
@@ -164,7 +165,7 @@ def _such_as(table: Mapping[str, Plugin], groups: Collection[str]) -> str:
 
 def _behind(read: Graph, reference: Reference, target: Declared) -> Iterator[Problem]:
     """Report a plugin that parameters name and that the picker makes later than they are read."""
-    holders = [index for index, one in enumerate(read.plugins) if reference.path.startswith(f"{one.at}.")]
+    holders = [index for index, one in enumerate(read.plugins) if reference.path.is_within(one.at)]
     if holders and read.plugins.index(target) > holders[0]:
         yield Problem(reference.path, f"names a plugin that stands behind it ({target.name})", "put that one first")
 
@@ -191,7 +192,7 @@ def _in_profiles(read: Graph) -> Iterator[Problem]:
     names = set[str]()
     for profile in read.profiles:
         if profile.name in names:
-            yield Problem(f"{profile.at}.name", f"is an earlier profile's ({profile.name})", "give it another name")
+            yield Problem(profile.at / "name", f"is an earlier profile's ({profile.name})", "give it another name")
         names.add(profile.name)
         seen, pickers = set[str](), 0
         for entry in profile.entries:
@@ -212,11 +213,9 @@ def _weight(entry: Entry, plugin: Declared) -> Iterator[Problem]:
         return
     if plugin.groups and "scorer" not in plugin.groups:
         what = f"has an effect on scorers only ({plugin.name} is {_called(plugin.groups[0])})"
-        yield Problem(f"{entry.at}.weight", what, "remove it")
+        yield Problem(entry.at / "weight", what, "remove it")
     elif not 0 < cast("float", weight) < math.inf:
-        yield Problem(
-            f"{entry.at}.weight", f"is not above 0 ({weight})", "write a number above 0, or remove the scorer"
-        )
+        yield Problem(entry.at / "weight", f"is not above 0 ({weight})", "write a number above 0, or remove the scorer")
 
 
 def _handlers(read: Graph, context: Context) -> Iterator[Problem]:
@@ -224,14 +223,14 @@ def _handlers(read: Graph, context: Context) -> Iterator[Problem]:
     several = next((name for name, one in context.facts.plugins.table.items() if _takes_several(one)), None)
     if not handlers and count > 1:
         remedy = f"add one, such as {several}" if several else "keep one profile"
-        yield Problem(f"{read.path}.plugins", f"has no profile handler for {count} profiles", remedy)
+        yield Problem(read.path / "plugins", f"has no profile handler for {count} profiles", remedy)
     for one in handlers[1:]:
         what = f"is a second profile handler beside {handlers[0].name} ({one.name})"
-        yield Problem(f"{one.at}.type", what, "keep one of them")
+        yield Problem(one.at / "type", what, "keep one of them")
     for one in handlers[:1]:
         if one.facts is not None and one.facts.handler is not None and one.facts.handler.single and count > 1:
             remedy = f"keep one of them, or use {several}" if several else "keep one of them"
-            yield Problem(f"{one.at}.type", f"takes one profile of {count} ({one.type})", remedy)
+            yield Problem(one.at / "type", f"takes one profile of {count} ({one.type})", remedy)
 
 
 def _takes_several(plugin: Plugin) -> bool:
@@ -262,22 +261,22 @@ def _decided(read: Graph, one: Declared, facts: PickerFacts) -> Iterator[Problem
     if handler is None:
         return
     if not handler.deciders:
-        yield Problem(f"{one.at}.type", f"never asks prefill pods ({one.type})", "use a preset, or another handler")
+        yield Problem(one.at / "type", f"never asks prefill pods ({one.type})", "use a preset, or another handler")
         return
     undecided = any(one.parameter(key) == value for key, value in handler.undecided.items())
     if not undecided and not any(one.parameter(key) for key in handler.deciders):
         if handler.decider is None:
             what = f"never asks prefill pods (no {handler.deciders[0]})"
             remedy = f"name a decider{_such_as(facts.plugins.table, ['decider'])}"
-            yield Problem(f"{one.at}.parameters", what, remedy)
+            yield Problem(one.at / "parameters", what, remedy)
         elif read.find(handler.decider) is None:
             what = f"names no decider, and its own is not declared ({handler.decider})"
-            yield Problem(f"{one.at}.parameters", what, "declare it under plugins")
+            yield Problem(one.at / "parameters", what, "declare it under plugins")
     for role, keys in handler.profiles.items():
         name = next((value for key in keys if (value := one.parameter(key))), role)
         if name not in {profile.name for profile in read.profiles}:
             what = f"has no profile called {name}, which {one.type} looks for"
-            yield Problem(f"{read.path}.schedulingProfiles", what, "add it, or name another in its parameters")
+            yield Problem(read.path / "schedulingProfiles", what, "add it, or name another in its parameters")
 
 
 def _needed(read: Graph, _: Context) -> Iterator[Problem]:
@@ -291,16 +290,16 @@ def _needed(read: Graph, _: Context) -> Iterator[Problem]:
                 yield from _beside(read, one, kind, need)
         for gate in sorted(set(one.facts.gates) - on):
             what = f"has no {gate}, without which {one.type} does nothing"
-            yield Problem(f"{read.path}.featureGates", what, "add it")
+            yield Problem(read.path / "featureGates", what, "add it")
 
 
 def _beside(read: Graph, one: Declared, kind: str, need: Need) -> Iterator[Problem]:
     found = [other for other in read.plugins if other.type == kind]
     if not found:
-        yield Problem(f"{one.at}.type", f"needs {kind} beside it ({one.type})", "declare it under plugins")
+        yield Problem(one.at / "type", f"needs {kind} beside it ({one.type})", "declare it under plugins")
     for key in need.parameters:
         if found and not any(other.parameter(key) for other in found):
-            yield Problem(f"{found[0].at}.parameters.{key}", f"is missing, and {one.type} needs it", "add it")
+            yield Problem(found[0].place(key), f"is missing, and {one.type} needs it", "add it")
 
 
 def _block_sizes(read: Graph, context: Context) -> Iterator[Problem]:
@@ -312,12 +311,12 @@ def _block_sizes(read: Graph, context: Context) -> Iterator[Problem]:
         written = [(key, value) for key in keys if (value := one.parameter(key)) is not None]
         if keys and not written:
             what = f"is missing, and the engine's is {context.block_size}"
-            yield Problem(f"{one.at}.parameters.{keys[0]}", what, f"write {context.block_size}")
+            yield Problem(one.place(keys[0]), what, f"write {context.block_size}")
         for key, value in written:
             if value != context.block_size and shapes.fits(value, "integer"):
                 what = f"differs from the engine's ({value}, {context.block_size})"
                 remedy = f"write {context.block_size}, or set kvCache.blockSize: {value}"
-                yield Problem(f"{one.at}.parameters.{key}", what, remedy)
+                yield Problem(one.place(key), what, remedy)
 
 
 def _gates(read: Graph, context: Context) -> Iterator[Problem]:
@@ -325,7 +324,7 @@ def _gates(read: Graph, context: Context) -> Iterator[Problem]:
     written = read.config.get("featureGates")
     for index, gate in enumerate(cast("list[object]", written) if isinstance(written, list) else []):
         name, separator, value = str(gate).partition("=") if facts.gate_values else (str(gate), "", "")
-        at = f"{read.path}.featureGates[{index}]"
+        at = read.path / "featureGates" / index
         if isinstance(gate, str) and name not in facts.gates:
             remedy = shapes.suggestion(name, facts.gates) or f"known: {', '.join(facts.gates)}"
             yield Problem(at, f"is no feature gate of {context.release.name} ({name})", remedy)
@@ -333,10 +332,10 @@ def _gates(read: Graph, context: Context) -> Iterator[Problem]:
             yield Problem(at, f"is neither on nor off ({name})", f"write {name} or {name}=false")
     for section, gate in facts.gated.items():
         if section in read.config and not gate_names(read.config).get(gate):
-            yield Problem(f"{read.path}.{section}", f"is refused while {gate} is off", f"add {gate} to featureGates")
+            yield Problem(read.path / section, f"is refused while {gate} is off", f"add {gate} to featureGates")
     if FLOW_CONTROL in read.config and gate_names(read.config).get(FLOW_CONTROL) is False:
         what = "has no effect while its feature gate is off (flowControl=false)"
-        yield Problem(f"{read.path}.{FLOW_CONTROL}", what, "remove one of them; the gate follows from the section")
+        yield Problem(read.path / FLOW_CONTROL, what, "remove one of them; the gate follows from the section")
 
 
 def _parsers(read: Graph, context: Context) -> Iterator[Problem]:
@@ -353,7 +352,7 @@ def _warned(facts: PickerFacts, one: Declared) -> Iterator[Problem]:
         return
     if plugin.stability == "alpha" and facts.flags.experimental is not None:
         what = f"is experimental ({one.type}): the picker is started with {facts.flags.experimental}"
-        yield Problem(f"{one.at}.type", what, "expect it to change or to go without notice")
+        yield Problem(one.at / "type", what, "expect it to change or to go without notice")
     if plugin.deprecated is not None:
         until = f" before {plugin.deprecated.removed}, which removes it" if plugin.deprecated.removed else ""
-        yield Problem(f"{one.at}.type", f"is deprecated ({one.type})", f"use {plugin.deprecated.by}{until}")
+        yield Problem(one.at / "type", f"is deprecated ({one.type})", f"use {plugin.deprecated.by}{until}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from models.paths import Path
 from models.picker import Certificate, EndpointPicker
 from models.problems import Problem
 from models.service import Variant
@@ -41,38 +42,38 @@ _OURS = {
 def problems(of: VariantContext) -> list[Problem]:
     """Return every mistake about the picker of a variant, as far as the release shows it."""
     path, spec, release = of.path, of.spec, of.release
-    wanted, at = spec.endpoint_picker, f"{path}.endpointPicker"
+    wanted, at = spec.endpoint_picker, path / "endpointPicker"
     context = picker_config.context(spec, release, of.kv_cache)
-    found = [*_images(path, spec, release), *_flags(f"{at}.flags", wanted.flags, release)]
+    found = [*_images(path, spec, release), *_flags(at / "flags", wanted.flags, release)]
     found += [*_preset(at, spec, context), *_failing(at, wanted), *_verified(at, of)]
     if wanted.preset == "custom" and wanted.config is not None:
         section = wanted.flow_control
         named = [] if section is None else list(_flow_references(at, spec, context.facts))
-        found += picker_lint.problems(f"{at}.config", wanted.config, context, named)
+        found += picker_lint.problems(at / "config", wanted.config, context, named)
     return [*found, *_flow_control(at, spec, context), *_latency(at, spec, context)]
 
 
-def _failing(at: str, wanted: EndpointPicker) -> Iterator[Problem]:
+def _failing(at: Path, wanted: EndpointPicker) -> Iterator[Problem]:
     """Ask for a reason where requests go past the picker."""
     if wanted.failure_mode == "FailOpen" and wanted.fail_open_reason is None:
         what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
         remedy = "say why that is right here, or remove failureMode"
-        yield Problem(f"{at}.failOpenReason", what, remedy, (f"{at}.failureMode",))
+        yield Problem(at / "failOpenReason", what, remedy, (at / "failureMode",))
     if wanted.failure_mode == "FailClose" and wanted.fail_open_reason is not None:
         what = "has no effect while requests are refused (FailClose)"
-        yield Problem(f"{at}.failOpenReason", what, "remove it, or set failureMode: FailOpen", said=True)
+        yield Problem(at / "failOpenReason", what, "remove it, or set failureMode: FailOpen", said=True)
 
 
-def _verified(at: str, of: VariantContext) -> Iterator[Problem]:
+def _verified(at: Path, of: VariantContext) -> Iterator[Problem]:
     """Refuse an authority that nobody would ask."""
     tls, gateway = of.spec.endpoint_picker.tls, of.gateway
     if isinstance(tls, Certificate) and tls.ca_secret is not None and (gateway is None or gateway.provider != "istio"):
         asked = "without a gateway" if gateway is None else f"with gateway.provider {gateway.provider}"
         what = f"has no effect {asked} ({tls.ca_secret})"
-        yield Problem(f"{at}.tls.caSecret", what, "remove it", ("gateway",), said=True)
+        yield Problem(at / "tls" / "caSecret", what, "remove it", (Path("gateway"),), said=True)
 
 
-def _images(path: str, spec: Variant, release: Release) -> Iterator[Problem]:
+def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
     """Refuse images of another line: they cannot read this line's configuration and flags."""
     sidecar = spec.sidecar.image if spec.sidecar is not None else None
     for at, image in (("endpointPicker", spec.endpoint_picker.image), ("sidecar", sidecar)):
@@ -81,24 +82,24 @@ def _images(path: str, spec: Variant, release: Release) -> Iterator[Problem]:
             short = f"…/{image.partition('@')[0].rpartition('/')[2]}"
             remedy = f"remove it or set release: {' or '.join(lines)}" if lines else "remove it"
             what = f"belongs to another release line ({short}, release {release.name})"
-            yield Problem(f"{path}.{at}.image", what, remedy)
+            yield Problem(path / at / "image", what, remedy)
 
 
-def _flags(path: str, given: dict[str, str], release: Release) -> Iterator[Problem]:
+def _flags(path: Path, given: dict[str, str], release: Release) -> Iterator[Problem]:
     """Check flags by name and, where the release tells, by the shape of the value, which is never echoed."""
     facts = release.picker.flags
     for name, value in given.items():
         if name in _OURS:
             instead = _OURS[name]
             remedy = f"remove it and {instead}" if instead.startswith("set ") else f"remove it: {instead}"
-            yield Problem(f"{path}.{name}", f"is decided by this program ({name})", remedy)
+            yield Problem(path / name, f"is decided by this program ({name})", remedy)
         elif name in facts.rejected:
-            yield Problem(f"{path}.{name}", f"cannot be set ({name})", f"remove it: {facts.rejected[name]}")
+            yield Problem(path / name, f"cannot be set ({name})", f"remove it: {facts.rejected[name]}")
         elif name not in facts.known:
             remedy = shapes.suggestion(name, facts.known) or "remove it"
-            yield Problem(f"{path}.{name}", f"is no flag of {release.name}'s picker ({name})", remedy)
+            yield Problem(path / name, f"is no flag of {release.name}'s picker ({name})", remedy)
         else:
-            yield from shapes.problems(Reading(f"{path}.{name}"), _read(value, facts.known[name]), facts.known[name])
+            yield from shapes.problems(Reading(path / name), _read(value, facts.known[name]), facts.known[name])
 
 
 def _read(value: str, word: str) -> object:
@@ -108,40 +109,40 @@ def _read(value: str, word: str) -> object:
     return int(value) if shapes.kind(word) == "integer" and value.lstrip("-").isdecimal() else value
 
 
-def _preset(at: str, spec: Variant, context: Context) -> Iterator[Problem]:
+def _preset(at: Path, spec: Variant, context: Context) -> Iterator[Problem]:
     wanted, release = spec.endpoint_picker, context.release
     if wanted.preset == "custom":
         if wanted.config is None:
-            yield Problem(f"{at}.config", "is missing (preset custom)", "add it, or choose another preset")
+            yield Problem(at / "config", "is missing (preset custom)", "add it, or choose another preset")
         if wanted.scorer_weights:
-            yield Problem(f"{at}.scorerWeights", "has no effect with preset custom", "write the weights in config")
+            yield Problem(at / "scorerWeights", "has no effect with preset custom", "write the weights in config")
         return
     if wanted.config is not None:
         what = f"has no effect with preset {wanted.preset}"
-        yield Problem(f"{at}.config", what, "set preset: custom, or remove it")
+        yield Problem(at / "config", what, "set preset: custom, or remove it")
     if wanted.preset not in context.facts.presets:
         known = " or ".join(sorted(context.facts.presets))
-        yield Problem(f"{at}.preset", f"is not in {release.name} ({wanted.preset})", f"use {known}")
+        yield Problem(at / "preset", f"is not in {release.name} ({wanted.preset})", f"use {known}")
         return
     if "kv-events" in context.facts.presets[wanted.preset].needs and not context.vllm:
         what = f"needs vllm in every role, which says what it holds ({wanted.preset})"
-        yield Problem(f"{at}.preset", what, "use another preset, or engine.type: vllm")
-    yield from _weights(f"{at}.scorerWeights", wanted.scorer_weights, release)
+        yield Problem(at / "preset", what, "use another preset, or engine.type: vllm")
+    yield from _weights(at / "scorerWeights", wanted.scorer_weights, release)
 
 
-def _weights(path: str, given: dict[str, float], release: Release) -> Iterator[Problem]:
+def _weights(path: Path, given: dict[str, float], release: Release) -> Iterator[Problem]:
     table = release.picker.plugins.table
     scorers = {name: plugin for name, plugin in table.items() if "scorer" in plugin.groups}
     for name in given:
         if name not in table:
-            yield picker_lint.unknown(f"{path}.{name}", name, release)
+            yield picker_lint.unknown(path / name, name, release)
         elif name not in scorers:
-            yield Problem(f"{path}.{name}", f"is no scorer ({name})", shapes.suggestion(name, scorers) or "remove it")
+            yield Problem(path / name, f"is no scorer ({name})", shapes.suggestion(name, scorers) or "remove it")
         else:
-            yield from _needs_more(f"{path}.{name}", name, release.picker)
+            yield from _needs_more(path / name, name, release.picker)
 
 
-def _needs_more(at: str, name: str, facts: PickerFacts) -> Iterator[Problem]:
+def _needs_more(at: Path, name: str, facts: PickerFacts) -> Iterator[Problem]:
     """Refuse a plugin that needs more than its name, which only a configuration can say."""
     plugin = facts.plugins.table[name]
     required = list(shapes.problems(Reading(at), {}, plugin.parameters or {}))
@@ -149,23 +150,23 @@ def _needs_more(at: str, name: str, facts: PickerFacts) -> Iterator[Problem]:
         yield Problem(at, f"needs more than its name ({name})", "use preset: custom, and declare it in config")
 
 
-def _flow_references(at: str, spec: Variant, facts: PickerFacts) -> Iterator[shapes.Reference]:
+def _flow_references(at: Path, spec: Variant, facts: PickerFacts) -> Iterator[shapes.Reference]:
     if spec.endpoint_picker.flow_control is not None:
-        yield from picker_config.flow_references(f"{at}.{FLOW_CONTROL}", spec.endpoint_picker.flow_control, facts)
+        yield from picker_config.flow_references(at / FLOW_CONTROL, spec.endpoint_picker.flow_control, facts)
 
 
-def _flow_control(at: str, spec: Variant, context: Context) -> Iterator[Problem]:
+def _flow_control(at: Path, spec: Variant, context: Context) -> Iterator[Problem]:
     """Check the section: the release has to know its keys, and a preset has no plugins but those of the release."""
     wanted, facts = spec.endpoint_picker, context.facts
     if wanted.flow_control is None:
         return
     if FLOW_CONTROL in (wanted.config or {}) and wanted.preset == "custom":
-        yield Problem(f"{at}.{FLOW_CONTROL}", "is written in config, too", "keep one of them")
+        yield Problem(at / FLOW_CONTROL, "is written in config, too", "keep one of them")
         return
     shape = facts.config.shape.get(FLOW_CONTROL, {})
     noun = f"key in {context.release.name}"
     section = picker_config.flow_control(wanted.flow_control, facts)
-    yield from shapes.problems(Reading(f"{at}.{FLOW_CONTROL}", noun), section, shape)
+    yield from shapes.problems(Reading(at / FLOW_CONTROL, noun), section, shape)
     for one in _flow_references(at, spec, facts) if wanted.preset != "custom" else ():
         plugin = facts.plugins.table.get(one.name)
         if plugin is None:
@@ -176,7 +177,7 @@ def _flow_control(at: str, spec: Variant, context: Context) -> Iterator[Problem]
             yield from _needs_more(one.path, one.name, facts)
 
 
-def _latency(at: str, spec: Variant, context: Context) -> Iterator[Problem]:
+def _latency(at: Path, spec: Variant, context: Context) -> Iterator[Problem]:
     """Ask for the predicting servers, which are no objects of ours: without an address the picker asks its own pod."""
     wanted, facts = spec.endpoint_picker, context.facts
     if wanted.preset == "custom":
@@ -187,6 +188,6 @@ def _latency(at: str, spec: Variant, context: Context) -> Iterator[Problem]:
     if asked and wanted.latency_predictor is None:
         what = "is missing, and latency is predicted by servers that are not deployed here"
         remedy = "add trainingServer and predictionServers, or use another preset"
-        yield Problem(f"{at}.latencyPredictor", what, remedy)
+        yield Problem(at / "latencyPredictor", what, remedy)
     if not asked and wanted.latency_predictor is not None:
-        yield Problem(f"{at}.latencyPredictor", "has no effect where nothing predicts latency", "remove it")
+        yield Problem(at / "latencyPredictor", "has no effect where nothing predicts latency", "remove it")

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from models.paths import Path
 from models.problems import Problem
 
 PLUGIN = "plugin:"
@@ -34,7 +35,7 @@ _LEAVES = {
 class Reference:
     """The name of a plugin, where it stands, and the groups that it may be of."""
 
-    path: str
+    path: Path
     name: str
     groups: tuple[str, ...]
 
@@ -43,12 +44,12 @@ class Reference:
 class Reading:
     """What a value at a path is judged by, and what its keys are called."""
 
-    path: str
+    path: Path
     noun: str = "key"
 
     def at(self, part: str | int) -> "Reading":
         """Return the reading of what stands below."""
-        return Reading(f"{self.path}[{part}]" if isinstance(part, int) else f"{self.path}.{part}", self.noun)
+        return Reading(self.path / part, self.noun)
 
 
 def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem]:
@@ -66,14 +67,14 @@ def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem
         yield Problem(reading.path, f"is not {what}", remedy)
 
 
-def references(path: str, value: object, shape: object) -> Iterator[Reference]:
+def references(path: Path, value: object, shape: object) -> Iterator[Reference]:
     """Yield every plugin that a value names."""
     for at, leaf, word in leaves(path, value, shape):
         if word.startswith(PLUGIN) and isinstance(leaf, str):
             yield Reference(at, leaf, tuple(word.removeprefix(PLUGIN).removesuffix(REQUIRED).split(",")))
 
 
-def leaves(path: str, value: object, shape: object) -> Iterator[tuple[str, object, str]]:
+def leaves(path: Path, value: object, shape: object) -> Iterator[tuple[Path, object, str]]:
     """Yield every leaf that a shape has a word for: where it stands, what it is, and the word."""
     reading = Reading(path)
     if isinstance(shape, str):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, product
 from typing import Literal
 
+from models.paths import Path
 from models.problems import Problem
 from planning.ground import labels
 from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
@@ -24,10 +25,10 @@ _OURS = labels.standard("", "", {})["app.kubernetes.io/part-of"]
 class Claim:
     """Requests of some hosts, on some listeners, that one match of one route asks for."""
 
-    at: str
+    at: Path
     """Where it stands in the configuration, or the route where it stands in none."""
-    holder: str
-    """Whose it is, as a message names it."""
+    holder: Path
+    """Whose it is."""
     parents: tuple[ParentRef, ...]
     hostnames: tuple[str, ...]
     """Without any: every host."""
@@ -70,11 +71,11 @@ class _Index:
 
 def of_route(route: Route) -> Iterator[Claim]:
     """Yield what a planned route claims: what is written, and what its canary's headers make of it."""
-    places = dict[RouteMatch, str]()
+    places = dict[RouteMatch, Path]()
     for one in chain(route.matches, *(rule.matches for rule in route.rules)):
-        places.setdefault(_match(one), f"{one.at}.path")
+        places.setdefault(_match(one), one.at / "path")
     for match, at in places.items():
-        yield Claim(at, f"services.{route.key}", (reference(route),), route.hostnames, match)
+        yield Claim(at, Path("services", route.key), (reference(route),), route.hostnames, match)
 
 
 def reference(route: Route) -> ParentRef:
@@ -137,7 +138,7 @@ def _foreign(planned: tuple[Route, ...], namespaces: Collection[str], live: Rout
 
 
 def _of_cluster(route: LiveRoute) -> Iterator[Claim]:
-    called = f"HTTPRoute {route.namespace}/{route.name}"
+    called = Path(f"HTTPRoute {route.namespace}/{route.name}")
     for match in route.matches:
         yield Claim(called, called, route.parents, route.hostnames, _normal(match))
 
@@ -151,7 +152,7 @@ def _met(planned: Iterable[Route], index: _Index) -> Iterator[str]:
                 yield f"{claim.at}: {_taken(claim, parent, host, holder.holder)}"
 
 
-def _taken(claim: Claim, parent: ParentRef, host: str, holder: str) -> str:
+def _taken(claim: Claim, parent: ParentRef, host: str, holder: Path) -> str:
     """Say what is taken; of headers the names alone, because a value may be a credential."""
     asked = [claim.match.path, "any host" if host == _EVERY_HOST else host]
     asked += [f"header {name}" for _, name, _ in claim.match.headers]

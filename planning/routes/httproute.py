@@ -48,7 +48,7 @@ def matched(own: VariantContext, index: int, match: RouteMatch) -> Match:
     path = CATCH_ALL if match.path is None else templates.path(match.path, record(own, match.path))
     model = {} if match.model is None else {own.release.picker.headers.base_model: match.model}
     headers = dict(sorted({**match.headers, **model}.items()))
-    return Match(path, headers, f"{own.path}.route.matches[{index}]")
+    return Match(path, headers, own.path / "route" / "matches" / index)
 
 
 def record(own: VariantContext, template: str) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from models.paths import Path
+
 
 @dataclass(frozen=True, slots=True)
 class Parent:
@@ -27,7 +29,7 @@ class Match:
     """The prefix, by whole segments; `/` is every path."""
     headers: Mapping[str, str]
     """Exact values by name as it is written; capitals of names make no difference."""
-    at: str
+    at: Path
     """Where it stands in the configuration: `services.qwen.route.matches[0]`."""
 
 

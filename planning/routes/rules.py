@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterator, Sequence
 
+from models.paths import Path
 from models.problems import Problem
 from models.routing import MOST_HEADERS, Gateway, Rewrite, RouteMatch
 from models.routing import Route as RouteSpec
@@ -47,7 +48,7 @@ def warnings(own: VariantContext) -> Iterator[str]:
 
 def _route(contexts: Contexts, own: VariantContext) -> tuple[Route | None, list[Problem]]:
     """Return a service's route, where it has a sound one, and what is wrong with it."""
-    spec, at, gateway = own.service.route, f"{own.path}.route", own.gateway
+    spec, at, gateway = own.service.route, own.path / "route", own.gateway
     if gateway is None:
         return None, list(_without_gateway(spec, at))
     if not spec.enabled:
@@ -63,38 +64,38 @@ def _route(contexts: Contexts, own: VariantContext) -> tuple[Route | None, list[
     return (httproute.route(contexts, own.key, matches, rules) if is_sound else None), found
 
 
-def _without_gateway(spec: RouteSpec, at: str) -> Iterator[Problem]:
+def _without_gateway(spec: RouteSpec, at: Path) -> Iterator[Problem]:
     for name, field in RouteSpec.model_fields.items():
         if getattr(spec, name) != field.get_default():
             what, remedy = "has no effect without a gateway", "add gateway, or remove it"
-            yield Problem(f"{at}.{field.alias or name}", what, remedy, ("gateway",), said=True)
+            yield Problem(at / (field.alias or name), what, remedy, (Path("gateway"),), said=True)
 
 
 def _matches(own: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ...], list[Problem]]:
     """Return the matches of a service's route that can be rendered, and what is wrong with any."""
     matches, found = list[Match](), list[Problem]()
     for index, spec in enumerate(own.service.route.matches):
-        at = f"{own.path}.route.matches[{index}]"
+        at = own.path / "route" / "matches" / index
         if spec.model is not None and not gateway.body_router:
             what = "is matched in a header that nobody sets (gateway.bodyRouter is false)"
             remedy = "put a payload processor in front and set gateway.bodyRouter: true, or match a header"
-            found.append(Problem(f"{at}.model", what, remedy, ("gateway", f"{own.path}.route.gateway")))
+            found.append(Problem(at / "model", what, remedy, (Path("gateway"), own.path / "route" / "gateway")))
         found += _told_apart(own, spec, at)
         try:
             match = httproute.matched(own, index, spec)
         except TemplateError as error:
-            found.append(_unrendered(own, f"{at}.path", error))
+            found.append(_unrendered(own, at / "path", error))
         else:
             matches.append(match)
             found += _catch_all(own, match, gateway)
     return tuple(matches), found
 
 
-def _unrendered(own: VariantContext, at: str, error: TemplateError) -> Problem:
+def _unrendered(own: VariantContext, at: Path, error: TemplateError) -> Problem:
     """Tell a path that cannot be rendered; where the defaults say it of all services, for which of them."""
     whose = f" for {own.path}" if _is_of_the_defaults(own) else ""
     what = f"cannot be rendered{whose} ({error})"
-    return Problem(at, what, error.remedy, (f"{own.path}.labels", f"{own.path}.annotations", "labels"))
+    return Problem(at, what, error.remedy, (own.path / "labels", own.path / "annotations", Path("labels")))
 
 
 def _is_of_the_defaults(own: VariantContext) -> bool:
@@ -109,15 +110,15 @@ def _catch_all(own: VariantContext, match: Match, gateway: Gateway) -> Iterator[
         place = f"{gateway.namespace or own.stack.namespace}/{gateway.name}"
         what = f"would catch all traffic of {place} (/ without header, model or hostname)"
         remedy = "add a hostname, or use another path"
-        yield Problem(match.at, what, remedy, (f"{own.path}.route.hostnames",))
+        yield Problem(match.at, what, remedy, (own.path / "route" / "hostnames",))
 
 
-def _told_apart(own: VariantContext, one: RouteMatch, at: str) -> Iterator[Problem]:
+def _told_apart(own: VariantContext, one: RouteMatch, at: Path) -> Iterator[Problem]:
     """Refuse a header that a match, its model and the canary want in several values, and more than fit."""
-    canary, depends_on = own.service.canary, (f"{own.path}.canary.headers",)
+    canary, depends_on = own.service.canary, (own.path / "canary" / "headers",)
     holders = {} if canary is None else {name.lower(): "canary.headers" for name in canary.headers}
-    places = [(f"{at}.headers.{name}", name) for name in one.headers]
-    places += [] if one.model is None else [(f"{at}.model", own.release.picker.headers.base_model)]
+    places = [(at / "headers" / name, name) for name in one.headers]
+    places += [] if one.model is None else [(at / "model", own.release.picker.headers.base_model)]
     for place, name in places:
         if name.lower() in holders:
             what = f"is matched by {holders[name.lower()]}, too ({name})"
@@ -125,44 +126,42 @@ def _told_apart(own: VariantContext, one: RouteMatch, at: str) -> Iterator[Probl
         holders.setdefault(name.lower(), "headers")
     if len(holders) > MOST_HEADERS:
         what = f"makes {len(holders)} headers of one match, with those of model and canary"
-        yield Problem(f"{at}.headers", what, f"leave at most {MOST_HEADERS}", depends_on)
+        yield Problem(at / "headers", what, f"leave at most {MOST_HEADERS}", depends_on)
 
 
-def _headers(own: VariantContext, at: str) -> Iterator[Problem]:
+def _headers(own: VariantContext, at: Path) -> Iterator[Problem]:
     """Refuse what two modifications would do to one header, or one to a header of the endpoint picker."""
     spec, facts = own.service.route, own.release.picker.headers
     decided = {name.lower() for name in (facts.destination, facts.prefill) if name is not None}
     added, removed = {name.lower() for name in spec.set_headers}, set[str]()
-    places = [(f"{at}.setHeaders.{name}", name) for name in spec.set_headers]
-    places += [(f"{at}.removeHeaders[{index}]", name) for index, name in enumerate(spec.remove_headers)]
+    places = [(at / "setHeaders" / name, name) for name in spec.set_headers]
+    places += [(at / "removeHeaders" / index, name) for index, name in enumerate(spec.remove_headers)]
     for place, name in places:
         if name.lower() in decided:
             yield Problem(place, f"is the endpoint picker's own ({name})", "remove it")
     for index, name in enumerate(spec.remove_headers):
         if name.lower() in added | removed:
             other = "is set, too" if name.lower() in added else "comes twice"
-            yield Problem(
-                f"{at}.removeHeaders[{index}]", f"{other} ({name})", "keep one of them", (f"{at}.setHeaders",)
-            )
+            yield Problem(at / "removeHeaders" / index, f"{other} ({name})", "keep one of them", (at / "setHeaders",))
         removed.add(name.lower())
 
 
-def _timeouts(spec: RouteSpec, at: str, gateway: Gateway) -> Iterator[Problem]:
+def _timeouts(spec: RouteSpec, at: Path, gateway: Gateway) -> Iterator[Problem]:
     wish = spec.timeouts
     if wish is None:
         return
     if gateway.provider == "gke":
         what = "is not for GKE's gateway, whose limit is its backend policy's (provider gke)"
         remedy = "remove it, and set drainTimeout to the longest request"
-        yield Problem(f"{at}.timeouts", what, remedy, ("gateway", f"{at}.gateway"))
+        yield Problem(at / "timeouts", what, remedy, (Path("gateway"), at / "gateway"))
     if wish.request is None or wish.backend_request is None or not milliseconds(wish.request):
         return
     if milliseconds(wish.backend_request) > milliseconds(wish.request):
         what = f"is above timeouts.request ({wish.backend_request}, {wish.request})"
-        yield Problem(f"{at}.timeouts.backendRequest", what, "swap them, or raise timeouts.request")
+        yield Problem(at / "timeouts" / "backendRequest", what, "swap them, or raise timeouts.request")
 
 
-def _mirror(own: VariantContext, at: str) -> Iterator[Problem]:
+def _mirror(own: VariantContext, at: Path) -> Iterator[Problem]:
     wish = own.service.route.mirror
     if wish is None:
         return
@@ -170,39 +169,39 @@ def _mirror(own: VariantContext, at: str) -> Iterator[Problem]:
     if wish.service not in known:
         close = difflib.get_close_matches(wish.service, known, n=1)
         remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(known))}"
-        yield Problem(f"{at}.mirror.service", f"is no service of this stack ({wish.service})", remedy)
+        yield Problem(at / "mirror" / "service", f"is no service of this stack ({wish.service})", remedy)
     if wish.service == own.key:
         what = f"is the service itself ({wish.service})"
-        yield Problem(f"{at}.mirror.service", what, "name another, or remove mirror", said=True)
+        yield Problem(at / "mirror" / "service", what, "name another, or remove mirror", said=True)
 
 
-def _size(own: VariantContext, at: str, rules: Sequence[Rule]) -> Iterator[Problem]:
+def _size(own: VariantContext, at: Path, rules: Sequence[Rule]) -> Iterator[Problem]:
     """Refuse more rules than an HTTPRoute takes. Matches and hostnames are counted where they are read."""
     canary = own.service.canary
     if len(rules) > _MOST_RULES:
         twice = "two rules, one of them for canary.headers" if canary is not None and canary.headers else "a rule"
         what = f"needs {len(rules)} rules, of {_MOST_RULES} in a route ({twice}, for each path that is rewritten)"
-        yield Problem(f"{at}.matches", what, "remove some", (f"{own.path}.canary",))
+        yield Problem(at / "matches", what, "remove some", (own.path / "canary",))
 
 
 def _rewrites(own: VariantContext) -> Iterator[Problem]:
     seen = set[str]()
     for index, one in enumerate(own.service.rewrites):
-        at = f"{own.path}.rewrites[{index}]"
+        at = own.path / "rewrites" / index
         if one.model in seen:
-            yield Problem(f"{at}.model", f"is rewritten before ({one.model})", "write one entry with all targets")
+            yield Problem(at / "model", f"is rewritten before ({one.model})", "write one entry with all targets")
         seen.add(one.model)
         if len({target.weight is None for target in one.targets}) > 1:
-            yield Problem(f"{at}.targets", "gives weights to some", "write a weight for all of them, or for none")
+            yield Problem(at / "targets", "gives weights to some", "write a weight for all of them, or for none")
         yield from _targets(own, one, at)
 
 
-def _targets(own: VariantContext, one: Rewrite, at: str) -> Iterator[Problem]:
+def _targets(own: VariantContext, one: Rewrite, at: Path) -> Iterator[Problem]:
     served, seen = _served(own), set[str]()
     for index, target in enumerate(one.targets):
-        inside, model = f"{at}.targets[{index}].model", target.model
+        inside, model = at / "targets" / index / "model", target.model
         if served and model not in served:
-            depends_on = (f"{own.path}.model", f"{own.path}.engine")
+            depends_on = (own.path / "model", own.path / "engine")
             yield Problem(inside, f"is not served here ({model})", f"write {' or '.join(served)}", depends_on)
         elif model in seen:
             yield Problem(inside, f"is a target twice ({model})", "write it once, with the sum of the weights")

@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any, Literal
 
 from models.autoscaling import CacheMetric, CpuMetric, KedaAutoscaling, Metric, RequestMetric
+from models.paths import Path
 from models.problems import Problem
 from models.role import Role
 from models.vocabulary import seconds
@@ -68,7 +69,7 @@ class Keda:
 class Autoscaler:
     """Who owns the number of a role's replicas."""
 
-    path: str
+    path: Path
     """Where it stands in the configuration."""
     min_replicas: int
     max_replicas: int
@@ -83,13 +84,13 @@ class Autoscaler:
         return "hpa" if self.keda is None else "keda"
 
 
-def plan(path: str, role: Role, of: VariantContext) -> Autoscaler | None:
+def plan(path: Path, role: Role, of: VariantContext) -> Autoscaler | None:
     """Decide who scales the role at a path; nobody where its number is fixed. It is known to be sound (`problems`)."""
     wish = role.autoscaling
     if wish is None:
         return None
     return Autoscaler(
-        path=f"{path}.autoscaling",
+        path=path / "autoscaling",
         min_replicas=wish.min_replicas,
         max_replicas=wish.max_replicas,
         behavior=wish.behavior,
@@ -125,43 +126,43 @@ def _milli(target: float) -> Decimal:
     return Decimal(str(target)).quantize(Decimal("0.001"), ROUND_CEILING)
 
 
-def problems(path: str, role: Role, of: VariantContext) -> Iterator[Problem]:
+def problems(path: Path, role: Role, of: VariantContext) -> Iterator[Problem]:
     """Check the autoscaling of the role at a path."""
     wish = role.autoscaling
     if wish is None:
         return
-    at = f"{path}.autoscaling"
+    at = path / "autoscaling"
     if "replicas" in role.model_fields_set:
         what = f"is set while autoscaling owns the number ({role.replicas})"
         remedy = "delete it, or write replicas: null here to drop the inherited one"
-        yield Problem(f"{path}.replicas", what, remedy, (at,))
+        yield Problem(path / "replicas", what, remedy, (at,))
     if wish.min_replicas > wish.max_replicas:
         what = f"is above maxReplicas ({wish.min_replicas}, {wish.max_replicas})"
         remedy = f"swap them or raise maxReplicas to {wish.min_replicas}"
-        yield Problem(f"{at}.minReplicas", what, remedy, (f"{at}.maxReplicas",))
+        yield Problem(at / "minReplicas", what, remedy, (at / "maxReplicas",))
     if wish.min_replicas == 0:
-        yield from _asleep(f"{at}.minReplicas", wish.type, of)
+        yield from _asleep(at / "minReplicas", wish.type, of)
     if wish.type == "keda" and of.stack.observability.prometheus is None:
         for index, metric in enumerate(wish.metrics):
             if isinstance(metric, RequestMetric | CacheMetric):
-                yield _unasked(f"{at}.metrics[{index}].type", metric.type)
+                yield _unasked(at / "metrics" / index / "type", metric.type)
 
 
-def _asleep(at: str, kind: str, of: VariantContext) -> Iterator[Problem]:
+def _asleep(at: Path, kind: str, of: VariantContext) -> Iterator[Problem]:
     """Refuse a role without replicas that nothing wakes: requests have to wait somewhere, and a metric has to tell."""
     if kind == "hpa":
         what = "zero replicas cannot be woken by type hpa (0)"
         yield Problem(at, what, "use 1, or type: keda with endpointPicker.flowControl")
     elif not picker_config.holds_requests(of.spec):
         what = "zero replicas cannot be woken without a queue in front of them (0)"
-        yield Problem(at, what, "use 1, or set endpointPicker.flowControl", (f"{of.path}.endpointPicker",))
+        yield Problem(at, what, "use 1, or set endpointPicker.flowControl", (of.path / "endpointPicker",))
     elif of.stack.observability.prometheus is None:
         yield _unasked(at, "0")
 
 
-def _unasked(at: str, what: str) -> Problem:
+def _unasked(at: Path, what: str) -> Problem:
     remedy = "set observability.prometheus.serverAddress"
-    return Problem(at, f"needs a Prometheus that keda can ask ({what})", remedy, ("observability.prometheus",))
+    return Problem(at, f"needs a Prometheus that keda can ask ({what})", remedy, (Path("observability", "prometheus"),))
 
 
 def warnings(of: VariantContext) -> Iterator[str]:

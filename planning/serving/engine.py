@@ -243,12 +243,12 @@ def problems(context: RoleContext) -> list[Problem]:
 
     Values are not echoed: an argument may hold a credential.
     """
-    role, at = context.role, f"{context.path}.engine.args"
+    role, at = context.role, context.path / "engine" / "args"
     found = list[Problem]()
     if not context.is_custom:
         found += flags.problems(at, role.engine.args, context.of.release.engine.json_flags)
         found += [
-            Problem(f"{at}[{flag.index}]", f"repeats a field ({_called(flag)})", _instead(_FIELD_OF[flag.switch]))
+            Problem(at / flag.index, f"repeats a field ({_called(flag)})", _instead(_FIELD_OF[flag.switch]))
             for flag in flags.parse(role.engine.args)
             if flag.switch in _FIELD_OF
         ]
@@ -256,7 +256,7 @@ def problems(context: RoleContext) -> list[Problem]:
     own = environment.values(role.engine.env)
     given = {**generated, **(_GROUP if context.layout.pods_per_replica > 1 else {})}
     reserved = {name: instead for name, instead in _RESERVED.items() if name in generated}
-    found += environment.problems(f"{context.path}.engine.env", given, own, reserved)
+    found += environment.problems(context.path / "engine" / "env", given, own, reserved)
     found += environment.dangling_in(at, role.engine.args, given.keys() | own.keys())
     return found
 

@@ -8,34 +8,36 @@ a volume keeps only the kind of source that the patch gives it, because both hol
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from models.problems import Problem, dotted
+from models.paths import Path
+from models.problems import Problem
 from planning.ground import environment, labels
 
-_Path = tuple[str | int, ...]
 _Verdict = tuple[str, str] | None
 """What is wrong, and what would be right."""
 _Tree = Mapping[str, Any]
 
 _OURS = labels.SERVICE.partition("/")[0] + "/"
-_TEMPLATES: tuple[_Path, ...] = (
-    ("spec", "template"),
-    ("spec", "leaderWorkerTemplate", "leaderTemplate"),
-    ("spec", "leaderWorkerTemplate", "workerTemplate"),
+_TEMPLATES = (
+    Path("spec", "template"),
+    Path("spec", "leaderWorkerTemplate", "leaderTemplate"),
+    Path("spec", "leaderWorkerTemplate", "workerTemplate"),
 )
-_METADATA: tuple[_Path, ...] = (("metadata",), *((*template, "metadata") for template in _TEMPLATES))
-_LABELLED = frozenset((*at, field) for at in _METADATA for field in ("labels", "annotations"))
-_POD_SPECS = frozenset((*template, "spec") for template in _TEMPLATES)
-_KEPT = frozenset({("spec",), ("spec", "leaderWorkerTemplate"), *_TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS})
+_METADATA = (Path("metadata"), *(template / "metadata" for template in _TEMPLATES))
+_LABELLED = frozenset(at / field for at in _METADATA for field in ("labels", "annotations"))
+_POD_SPECS = frozenset(template / "spec" for template in _TEMPLATES)
+_KEPT = frozenset(
+    {Path("spec"), Path("spec", "leaderWorkerTemplate"), *_TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS}
+)
 _IDENTITY = "is part of the object's identity"
-_DECIDED: Mapping[_Path, tuple[str, str]] = {
-    ("apiVersion",): (_IDENTITY, "remove it"),
-    ("kind",): (_IDENTITY, "remove it"),
-    ("metadata", "name"): (_IDENTITY, "remove it and set name"),
-    ("metadata", "namespace"): (_IDENTITY, "remove it and set namespace"),
-    ("spec", "selector"): (_IDENTITY, "remove it"),
-    ("spec", "replicas"): ("is a field", "set replicas"),
-    ("spec", "leaderWorkerTemplate", "size"): ("follows from parallelism", "remove it and set parallelism"),
-    ("status",): ("is written by Kubernetes", "remove it"),
+_DECIDED: Mapping[Path, tuple[str, str]] = {
+    Path("apiVersion"): (_IDENTITY, "remove it"),
+    Path("kind"): (_IDENTITY, "remove it"),
+    Path("metadata", "name"): (_IDENTITY, "remove it and set name"),
+    Path("metadata", "namespace"): (_IDENTITY, "remove it and set namespace"),
+    Path("spec", "selector"): (_IDENTITY, "remove it"),
+    Path("spec", "replicas"): ("is a field", "set replicas"),
+    Path("spec", "leaderWorkerTemplate", "size"): ("follows from parallelism", "remove it and set parallelism"),
+    Path("status"): ("is written by Kubernetes", "remove it"),
 }
 _NAMED = frozenset({"containers", "initContainers", "volumes", "env", "volumeMounts"})
 """Lists whose every item has a name: one without would replace all of ours."""
@@ -47,18 +49,20 @@ def apply(manifest: _Tree, patch: _Tree) -> dict[str, Any]:
     return _merged_map(manifest, patch)
 
 
-def origins(path: str, patch: _Tree, patched: _Tree) -> dict[_Path, str]:
+def origins(path: Path, patch: _Tree, patched: _Tree) -> dict[Path, Path]:
     """Return where the user wrote what stands in the patched object, for `Rendered.origins`; the rest is `path`."""
-    return {(): path, **dict(_written("", path, patch, (), patched))}
+    return {Path(): path, **dict(_written("", path, patch, Path(), patched))}
 
 
-def problems(path: str, patch: _Tree, grace_seconds_needed: int, drain: str, devices: Collection[str]) -> list[Problem]:
+def problems(
+    path: Path, patch: _Tree, grace_seconds_needed: int, drain: str, devices: Collection[str]
+) -> list[Problem]:
     """Refuse what would break the object's identity, its drain or its devices, and what cannot be understood.
 
     `drain` is the service's drainTimeout as written, `devices` the resource names that parallelism decides.
     """
     found = list[Problem]()
-    for at, value in _nodes(patch, ()):
+    for at, value in _nodes(patch, Path()):
         verdicts = (
             _decided(at),
             _shape(at, value),
@@ -67,7 +71,7 @@ def problems(path: str, patch: _Tree, grace_seconds_needed: int, drain: str, dev
             _item(at, value),
             _credential(at, value),
         )
-        found += [Problem(dotted((path, *at)), *verdict) for verdict in verdicts if verdict is not None]
+        found += [Problem(Path(*path, *at), *verdict) for verdict in verdicts if verdict is not None]
     return found
 
 
@@ -132,43 +136,43 @@ def _kept(field: str, item: _Tree, change: _Tree) -> _Tree:
             return item
 
 
-def _written(field: str, path: str, change: object, at: _Path, patched: object) -> Iterator[tuple[_Path, str]]:
+def _written(field: str, path: Path, change: object, at: Path, patched: object) -> Iterator[tuple[Path, Path]]:
     """Yield the items of lists, whose places in the patch and in the object differ."""
     tree, items, inside = _map(change), _list(change), _list(patched)
     if tree is not None:
         below = _map(patched) or {}
         for key in tree.keys() & below.keys():
-            yield from _written(key, f"{path}.{key}", tree[key], (*at, key), below[key])
+            yield from _written(key, path / key, tree[key], at / key, below[key])
     elif items is not None and inside is not None:
         places = {_name(field, item): place for place, item in enumerate(inside)}
         by_name = _is_by_name(field, items)
         for index, item in enumerate(items):
             place = places.get(_name(field, item), index) if by_name else index
-            yield (*at, place), f"{path}[{index}]"
-            yield from _written("", f"{path}[{index}]", item, (*at, place), inside[place])
+            yield at / place, path / index
+            yield from _written("", path / index, item, at / place, inside[place])
 
 
-def _nodes(value: object, at: _Path) -> Iterator[tuple[_Path, object]]:
+def _nodes(value: object, at: Path) -> Iterator[tuple[Path, object]]:
     tree = _map(value)
     inside: Collection[tuple[str | int, Any]] = tree.items() if tree is not None else [*enumerate(_list(value) or ())]
     for key, part in inside:
-        yield (*at, key), part
-        yield from _nodes(part, (*at, key))
+        yield at / key, part
+        yield from _nodes(part, at / key)
 
 
-def _decided(at: _Path) -> _Verdict:
+def _decided(at: Path) -> _Verdict:
     """Judge a key: what is decided elsewhere, and what is no key."""
     key = at[-1]
     if isinstance(key, str) and key.startswith("$"):
         return f"is no directive here ({key})", "write null to remove a key; an item of a list cannot be removed"
-    if at[:-1] in _LABELLED and isinstance(key, str) and key.startswith(_OURS):
+    if at.parent in _LABELLED and isinstance(key, str) and key.startswith(_OURS):
         return f"is reserved ({_OURS})", "remove it, or use a key of your own"
     return _DECIDED.get(at)
 
 
-def _shape(at: _Path, value: object) -> _Verdict:
+def _shape(at: Path, value: object) -> _Verdict:
     """Judge what holds the object together: it stays, and stays a map or a list."""
-    is_containers = at[:-1] in _POD_SPECS and at[-1] == "containers"
+    is_containers = at.parent in _POD_SPECS and at[-1] == "containers"
     if at not in _KEPT and not is_containers:
         return None
     if value is None:
@@ -180,8 +184,8 @@ def _shape(at: _Path, value: object) -> _Verdict:
     return None
 
 
-def _grace(at: _Path, value: object, needed: int, drain: str) -> _Verdict:
-    if at[:-1] not in _POD_SPECS or at[-1] != "terminationGracePeriodSeconds":
+def _grace(at: Path, value: object, needed: int, drain: str) -> _Verdict:
+    if at.parent not in _POD_SPECS or at[-1] != "terminationGracePeriodSeconds":
         return None
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value >= needed):
         return None
@@ -189,7 +193,7 @@ def _grace(at: _Path, value: object, needed: int, drain: str) -> _Verdict:
     return f"cuts the drain short ({written}; drainTimeout {drain} needs {needed})", "remove it or lower drainTimeout"
 
 
-def _device(at: _Path, value: object, devices: Collection[str]) -> _Verdict:
+def _device(at: Path, value: object, devices: Collection[str]) -> _Verdict:
     """Keep the devices of a container as they are: not set, not removed."""
     match at:
         case (*_, "containers" | "initContainers", int(), "resources"):
@@ -210,7 +214,7 @@ def _device(at: _Path, value: object, devices: Collection[str]) -> _Verdict:
     return None
 
 
-def _item(at: _Path, value: object) -> _Verdict:
+def _item(at: Path, value: object) -> _Verdict:
     """Judge a list by the names of its items."""
     field, items = at[-1], _list(value)
     if not isinstance(field, str) or items is None:
@@ -224,7 +228,7 @@ def _item(at: _Path, value: object) -> _Verdict:
     return None
 
 
-def _credential(at: _Path, value: object) -> _Verdict:
+def _credential(at: Path, value: object) -> _Verdict:
     variable = _map(value)
     if len(at) < len(("env", 0)) or at[-2] != "env" or variable is None:
         return None

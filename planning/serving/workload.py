@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.accelerators import ResourceClaim
+from models.paths import Path
 from models.role import Recreate, Role, RollingUpdate
 from planning.ground import labels, lifecycle, resources
 from planning.ground.lifecycle import Drain
@@ -41,7 +42,7 @@ class Workload:
 
     role: str
     name: str
-    path: str
+    path: Path
     """Where the role stands in the configuration."""
     replicas: int | None
     """Absent: the autoscaler owns the number."""

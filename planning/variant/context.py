@@ -6,6 +6,7 @@ Contexts are made once for a stack, by `resolve`; rules and plans read the same 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from models.paths import Path
 from models.problems import Problem
 from models.role import Role
 from models.routing import Gateway
@@ -31,17 +32,17 @@ class Subject:
     key: str
     """Of the service."""
     variant: str
-    path: str
+    path: Path
     """Where it stands in the configuration."""
     spec: Variant
     stack: Stack
 
     @property
-    def roles(self) -> Iterator[tuple[str, str, Role]]:
+    def roles(self) -> Iterator[tuple[str, Path, Role]]:
         """Yield name, place in the configuration and settings of every role."""
         yield labels.DECODE, self.path, self.spec
         if self.spec.prefill is not None:
-            yield labels.PREFILL, f"{self.path}.prefill", self.spec.prefill
+            yield labels.PREFILL, self.path / "prefill", self.spec.prefill
 
     @property
     def service(self) -> Service:
@@ -90,7 +91,7 @@ class RoleContext:
 
     of: VariantContext
     name: str
-    path: str
+    path: Path
     """Where it stands in the configuration."""
     role: Role
     accelerator: AcceleratorClass
@@ -163,9 +164,9 @@ def owner(key: str, variant: str) -> str:
 def subjects(stack: Stack) -> Iterator[Subject]:
     """Yield every service as they are written, each followed by its canary."""
     for key, service in stack.services.items():
-        yield Subject(key, PRIMARY, f"services.{key}", service, stack)
+        yield Subject(key, PRIMARY, Path("services", key), service, stack)
         if service.canary is not None:
-            yield Subject(key, CANARY, f"services.{key}.canary", service.canary, stack)
+            yield Subject(key, CANARY, Path("services", key, "canary"), service.canary, stack)
 
 
 def max_replicas(role: Role) -> int:
@@ -214,7 +215,7 @@ def _variant(subject: Subject, release: Release, classes: Mapping[str, Accelerat
     )
 
 
-def _role(context: VariantContext, name: str, path: str, role: Role) -> RoleContext:
+def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleContext:
     """Return the context of a role whose class is known and whose layout is sound."""
     accelerator, spec = context.classes[role.accelerator], context.spec
     layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from models.paths import Path
 from models.problems import Problem
 from models.service import Canary, Service, Variant
 from models.source import served_name
@@ -11,23 +12,23 @@ from planning.variant.canary import ALL
 from planning.variant.context import max_replicas
 
 
-def problems(path: str, service: Service, stack: Stack) -> Iterator[Problem]:
+def problems(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
     """Check a service's canary against how the service is reached."""
-    canary, at = service.canary, f"{path}.canary"
+    canary, at = service.canary, path / "canary"
     if canary is None:
         return
     yield from _unreached(path, service, canary, stack)
     if stack.interceptor is not None and service.interceptor.enabled:
         what = "would get no requests (the interceptor in mode label asks the Service, past route and weights)"
         remedy = f"remove it, or set {path}.interceptor.enabled: false"
-        yield Problem(at, what, remedy, ("interceptor", f"{path}.interceptor"))
+        yield Problem(at, what, remedy, (Path("interceptor"), path / "interceptor"))
     name, canary_name = (served_name(variant.model.name, variant.model.source) for variant in (service, canary))
     if canary.weight and name is not None and canary_name != name:
         what = f"is not the service's, so that requests for one would fail at the other ({canary_name}, {name})"
-        yield Problem(f"{at}.model.name", what, "remove it", (f"{path}.model",))
+        yield Problem(at / "model" / "name", what, "remove it", (path / "model",))
 
 
-def _unreached(path: str, service: Service, canary: Canary, stack: Stack) -> Iterator[Problem]:
+def _unreached(path: Path, service: Service, canary: Canary, stack: Stack) -> Iterator[Problem]:
     """Refuse shares of requests that no route divides."""
     gateway = context.gateway(service, stack)
     if gateway is not None and service.route.enabled:
@@ -35,10 +36,13 @@ def _unreached(path: str, service: Service, canary: Canary, stack: Stack) -> Ite
     reason, remedy = ("a route", "set route.enabled: true") if gateway else ("a gateway", "add gateway")
     if canary.weight:
         what = f"has no effect without {reason} ({canary.weight})"
-        yield Problem(f"{path}.canary.weight", what, f"{remedy}, or write 0", ("gateway", f"{path}.route"))
+        yield Problem(path / "canary" / "weight", what, f"{remedy}, or write 0", (Path("gateway"), path / "route"))
     if canary.headers:
         yield Problem(
-            f"{path}.canary.headers", f"has no effect without {reason}", f"{remedy}, or remove it", ("gateway",)
+            path / "canary" / "headers",
+            f"has no effect without {reason}",
+            f"{remedy}, or remove it",
+            (Path("gateway"),),
         )
 
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from models.paths import Path
 from models.service import Model, Variant
 from models.source import scheme
 from models.stack import Stack
@@ -59,7 +60,7 @@ class FillPlan:
     """
 
     name: str
-    path: str
+    path: Path
     """Where it stands in the configuration."""
     claim: str
     fetch: Fetch
@@ -100,7 +101,7 @@ class StoragePlan:
 class Job:
     """What is known of a fill before it is decided."""
 
-    path: str
+    path: Path
     name: str
     claim: str
     folder: str
@@ -180,7 +181,7 @@ def variant_job(context: VariantContext, storage: Dedicated | Existing) -> Job:
     model = model.model_copy(update=both)
     name = f"{context.names.weights}-{_folder(model)}"
     return Job(
-        path=f"{context.path}.storage",
+        path=context.path / "storage",
         name=name,
         claim=storage.claim_name if isinstance(storage, Existing) else name,
         folder=_folder(model),
@@ -198,7 +199,7 @@ def cache_job(key: str, cache: Cache) -> Job:
     """Return what is known of the fill of a cache."""
     model = _cached(cache)
     name, account = f"{names.cache(key)}-{_folder(model)}", cache.fill.service_account_name
-    return Job(f"caches.{key}", name, name, _folder(model), model, cache.fill, account)
+    return Job(Path("caches", key), name, name, _folder(model), model, cache.fill, account)
 
 
 def _cached(cache: Cache) -> Model:

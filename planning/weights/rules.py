@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
+from models.paths import Path
 from models.problems import Problem
 from models.role import RollingUpdate
 from models.service import Model
@@ -31,9 +32,9 @@ def problems(stack: Stack, contexts: Contexts, release: Release) -> Iterator[Pro
     variants = tuple(contexts.variants.values())
     yield from _twins(stack, variants)
     for key, cache in stack.caches.items():
-        yield from _cache(f"caches.{key}", key, cache, stack, release)
+        yield from _cache(Path("caches", key), key, cache, stack, release)
         users = [one for one in variants if storage.cache_of(one.spec) == key]
-        yield from _reach(f"caches.{key}.accessMode", cache.access_mode, users, contexts)
+        yield from _reach(Path("caches", key, "accessMode"), cache.access_mode, users, contexts)
     for one in variants:
         yield from _variant(one)
         if not storage.stays(one.spec.model.source):
@@ -41,23 +42,23 @@ def problems(stack: Stack, contexts: Contexts, release: Release) -> Iterator[Pro
     yield from _claims(variants, contexts)
 
 
-def fills(stack: Stack, subjects: Iterable[Subject]) -> Iterator[tuple[str, Fill]]:
+def fills(stack: Stack, subjects: Iterable[Subject]) -> Iterator[tuple[Path, Fill]]:
     """Yield what every Job gets, with where it is written."""
     for key, cache in stack.caches.items():
-        yield f"caches.{key}.fill", cache.fill
+        yield Path("caches", key, "fill"), cache.fill
     for subject in subjects:
         if isinstance(subject.spec.storage, Dedicated | Existing):
-            yield f"{subject.path}.storage.fill", subject.spec.storage.fill
+            yield subject.path / "storage" / "fill", subject.spec.storage.fill
 
 
 def subject_problems(subject: Subject) -> list[Problem]:
     """Refuse what the source cannot use, and a model without a name."""
     model, found = subject.spec.model, list[Problem]()
-    at, kind = f"{subject.path}.model", scheme(model.source)
+    at, kind = subject.path / "model", scheme(model.source)
     if subject.variant == PRIMARY and served_name(model.name, model.source) is None:
         what = f"is missing and this source carries none ({model.source})"
         remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
-        found.append(Problem(f"{at}.name", what, remedy, (f"{at}.name", f"{at}.source")))
+        found.append(Problem(at / "name", what, remedy, (at / "name", at / "source")))
     adapters = {} if model.lora is None else model.lora.adapters
     kinds = {kind, *(scheme(adapter.source) for adapter in adapters.values())}
     for field, given, useful in (
@@ -72,23 +73,23 @@ def subject_problems(subject: Subject) -> list[Problem]:
             wanted = " or ".join(f"{name}://" for name in sorted(useful))
             remedy = f"remove it, or use a source of {wanted}"
             what = f"has no effect with this source ({kind}://)"
-            found.append(Problem(f"{at}.{field}", what, remedy, said=True))
+            found.append(Problem(at / field, what, remedy, said=True))
     if model.insecure and model.verify is not None:
         what = "cannot be asked of a registry that speaks plain HTTP"
-        found.append(Problem(f"{at}.verify", what, "remove it, or insecure"))
+        found.append(Problem(at / "verify", what, "remove it, or insecure"))
     for name, adapter in adapters.items():
         if scheme(adapter.source) == "image":
             what = "cannot be taken out of an image (image://)"
             remedy = "use kit://, hf://, s3:// or pvc://"
-            found.append(Problem(f"{at}.lora.adapters.{name}.source", what, remedy))
+            found.append(Problem(at / "lora" / "adapters" / name / "source", what, remedy))
     if model.lora is not None and (kind == "image" or subject.spec.engine.type == "custom"):
-        found.append(Problem(f"{at}.lora", "needs vllm (a custom engine)", "remove it"))
+        found.append(Problem(at / "lora", "needs vllm (a custom engine)", "remove it"))
     return found
 
 
 def _twins(stack: Stack, variants: Sequence[VariantContext]) -> Iterator[Problem]:
     """Two services must not fill one folder, nor make the claim of a cache."""
-    makers = {(stack.namespace, names.cache(key)): f"caches.{key}" for key in stack.caches}
+    makers = {(stack.namespace, names.cache(key)): Path("caches", key) for key in stack.caches}
     filled = dict[object, VariantContext]()
     for one in variants:
         kept, own = one.spec.storage, one.names
@@ -103,7 +104,7 @@ def _twins(stack: Stack, variants: Sequence[VariantContext]) -> Iterator[Problem
         if other.key != one.key and isinstance(kept, Existing):
             what = f"is filled by {other.path}, too, with the same source ({kept.claim_name})"
             remedy = "use storage.type: shared with an entry under caches, or another subPath"
-            yield Problem(f"{one.path}.storage.claimName", what, remedy, (f"{other.path}.storage",))
+            yield Problem(one.path / "storage" / "claimName", what, remedy, (other.path / "storage",))
 
 
 def _claims(variants: Sequence[VariantContext], contexts: Contexts) -> Iterator[Problem]:
@@ -114,13 +115,13 @@ def _claims(variants: Sequence[VariantContext], contexts: Contexts) -> Iterator[
             job = storage.variant_job(one, one.spec.storage)
             users.setdefault((one.namespace, job.name), []).append(one)
     for first, *others in users.values():
-        at, kept = f"{first.path}.storage", first.spec.storage
+        at, kept = first.path / "storage", first.spec.storage
         if isinstance(kept, Dedicated):
-            yield from _reach(f"{at}.accessMode", kept.access_mode, [first, *others], contexts)
+            yield from _reach(at / "accessMode", kept.access_mode, [first, *others], contexts)
         for other in others:
             if other.spec.storage != kept:
                 what = f"differs from {at}, whose claim it is (the same source)"
-                yield Problem(f"{other.path}.storage", what, "remove it, or use another source")
+                yield Problem(other.path / "storage", what, "remove it, or use another source")
             yield from _opened_by_another(first, other)
 
 
@@ -130,26 +131,26 @@ def _opened_by_another(first: VariantContext, other: VariantContext) -> Iterator
     for field in ("secrets", "region") if own.lora is None else ():
         if getattr(own, field) != getattr(filled, field):
             what = f"has no effect, because the weights are those of {first.path} (the same source)"
-            yield Problem(f"{other.path}.model.{field}", what, "remove it, or use another source", said=True)
+            yield Problem(other.path / "model" / field, what, "remove it, or use another source", said=True)
 
 
-def _cache(path: str, key: str, cache: Cache, stack: Stack, release: Release) -> Iterator[Problem]:
+def _cache(path: Path, key: str, cache: Cache, stack: Stack, release: Release) -> Iterator[Problem]:
     if storage.stays(cache.source):
         what = f"is not a source that is fetched ({cache.source})"
-        yield Problem(f"{path}.source", what, "use kit://, hf:// or s3://")
+        yield Problem(path / "source", what, "use kit://, hf:// or s3://")
         return
     if cache.size is None:
         yield _without_size(path, cache.source, "a claim is made")
-    yield from _job(f"{path}.fill", storage.cache_job(key, cache), stack, release)
+    yield from _job(path / "fill", storage.cache_job(key, cache), stack, release)
 
 
-def _without_size(path: str, source: str, why: str) -> Problem:
+def _without_size(path: Path, source: str, why: str) -> Problem:
     verb = "was not told by" if scheme(source) in {"s3", "kit"} else "cannot be asked of"
-    at, what = f"{path}.size", f"is missing and {verb} {scheme(source)}:// ({why})"
-    return Problem(at, what, "add the bytes of the weights, such as 16Gi", (at, f"{path}.source"))
+    at, what = path / "size", f"is missing and {verb} {scheme(source)}:// ({why})"
+    return Problem(at, what, "add the bytes of the weights, such as 16Gi", (at, path / "source"))
 
 
-def _job(path: str, job: Job, stack: Stack, release: Release) -> Iterator[Problem]:
+def _job(path: Path, job: Job, stack: Stack, release: Release) -> Iterator[Problem]:
     """Check what a Job is given."""
     kind = scheme(job.model.source)
     for field, given, useful in (
@@ -159,18 +160,18 @@ def _job(path: str, job: Job, stack: Stack, release: Release) -> Iterator[Proble
         if given is not None and kind not in useful:
             wanted = " or ".join(f"{name}://" for name in useful)
             what = f"has no effect with this source ({kind}://)"
-            yield Problem(f"{path}.{field}", what, f"remove it, or use a source of {wanted}", said=True)
+            yield Problem(path / field, what, f"remove it, or use a source of {wanted}", said=True)
     plain = storage.fetch(job, stack, release, {}).env
     generated = {one.name: one.source if one.value is None else one.value for one in plain}
     reserved = {name: "it follows from the source" for name in generated if kind == "kit"}
     reserved |= dict.fromkeys(("HOME", "TMPDIR"), f"{FETCH_HOME} is what the Job may write")
     own = environment.values(job.fill.env)
-    yield from environment.problems(f"{path}.env", cast("dict[str, environment.EnvValue]", generated), own, reserved)
+    yield from environment.problems(path / "env", cast("dict[str, environment.EnvValue]", generated), own, reserved)
 
 
 def _variant(of: VariantContext) -> Iterator[Problem]:
     """Check what storage says against the source, and where the engine finds the weights."""
-    kept, source, at = of.spec.storage, of.spec.model.source, f"{of.path}.storage"
+    kept, source, at = of.spec.storage, of.spec.model.source, of.path / "storage"
     if storage.stays(source) and "storage" in of.spec.model_fields_set:
         reason = "is mounted as it is" if scheme(source) == "pvc" else "holds them itself"
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", said=True)
@@ -178,7 +179,7 @@ def _variant(of: VariantContext) -> Iterator[Problem]:
     if taken is not None:
         both = ", ".join(dict.fromkeys((kept.mount_path, taken)))
         what = f"is where the pod has something else ({both})"
-        yield Problem(f"{at}.mountPath", what, f"choose another, such as {MODEL_MOUNT}")
+        yield Problem(at / "mountPath", what, f"choose another, such as {MODEL_MOUNT}")
 
 
 def _overlap(one: str, other: str) -> bool:
@@ -186,7 +187,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _kept(of: VariantContext) -> Iterator[Problem]:
-    kept, model, at = of.spec.storage, of.spec.model, f"{of.path}.storage"
+    kept, model, at = of.spec.storage, of.spec.model, of.path / "storage"
     if isinstance(kept, Shared):
         yield from _shared(of, kept)
         return
@@ -194,16 +195,16 @@ def _kept(of: VariantContext) -> Iterator[Problem]:
     if isinstance(kept, Dedicated):
         own = kept.size
         if own is None and model.size is None:
-            yield _without_size(f"{of.path}.model", model.source, f"storage.type {kept.type}")
+            yield _without_size(of.path / "model", model.source, f"storage.type {kept.type}")
     if own is not None and model.size is not None and amount(own) < amount(model.size):
         what = f"is below the bytes of the weights ({own}, {model.size})"
-        yield Problem(f"{at}.{field}", what, "raise it, or remove it")
+        yield Problem(at / field, what, "raise it, or remove it")
     if isinstance(kept, Dedicated | Existing):
         yield from _twice(at, model, kept.fill)
-        yield from _job(f"{at}.fill", storage.variant_job(of, kept), of.stack, of.release)
+        yield from _job(at / "fill", storage.variant_job(of, kept), of.stack, of.release)
 
 
-def _twice(path: str, model: Model, fill: Fill) -> Iterator[Problem]:
+def _twice(path: Path, model: Model, fill: Fill) -> Iterator[Problem]:
     """Refuse what the model says already: the Job takes it from there."""
     for field, said, again in (
         ("secrets", model.secrets, fill.secrets),
@@ -211,26 +212,26 @@ def _twice(path: str, model: Model, fill: Fill) -> Iterator[Problem]:
         ("region", model.region, fill.region),
     ):
         if said and again:
-            yield Problem(f"{path}.fill.{field}", f"is said by model.{field}, too", "keep one of them")
+            yield Problem(path / "fill" / field, f"is said by model.{field}, too", "keep one of them")
 
 
 def _shared(of: VariantContext, kept: Shared) -> Iterator[Problem]:
     """Check a variant against the cache that it names."""
-    at, stack, cache = f"{of.path}.storage.cache", of.stack, of.stack.caches.get(kept.cache)
+    at, stack, cache = of.path / "storage" / "cache", of.stack, of.stack.caches.get(kept.cache)
     if cache is None:
         close = difflib.get_close_matches(kept.cache, stack.caches, n=1)
         remedy = f"did you mean {close[0]}?" if close else f"add {kept.cache} under caches, with its source"
-        yield Problem(at, f"names no cache ({kept.cache})", remedy, (at, f"caches.{kept.cache}"))
+        yield Problem(at, f"names no cache ({kept.cache})", remedy, (at, Path("caches", kept.cache)))
         return
     if of.namespace != stack.namespace:
         what = f"is in another namespace ({kept.cache} in {stack.namespace}, the service in {of.namespace})"
         yield Problem(at, what, "use storage.type: dedicated, or one namespace")
-    model, own = of.spec.model, f"caches.{kept.cache}"
+    model, own = of.spec.model, Path("caches", kept.cache)
     if model.source != cache.source:
         what = f"is not the source of {own} ({model.source})"
-        yield Problem(f"{of.path}.model.source", what, _another(of), (f"{own}.source",))
+        yield Problem(of.path / "model" / "source", what, _another(of), (own / "source",))
     if model.lora is None:
-        yield from _idle(f"{of.path}.model", model, own)
+        yield from _idle(of.path / "model", model, own)
 
 
 def _another(of: VariantContext) -> str:
@@ -240,19 +241,19 @@ def _another(of: VariantContext) -> str:
     return "remove it, or make another cache"
 
 
-def _idle(path: str, model: Model, cache: str) -> Iterator[Problem]:
+def _idle(path: Path, model: Model, cache: Path) -> Iterator[Problem]:
     """Refuse what opens a source that the service does not open itself."""
     for field in ("secrets", "endpoint", "region"):
         if getattr(model, field):
             what = f"has no effect with storage.type shared ({cache} is filled once)"
-            yield Problem(f"{path}.{field}", what, f"move it to {cache}.fill", said=True)
+            yield Problem(path / field, what, f"move it to {cache / 'fill'}", said=True)
     for field in ("insecure", "filter", "verify"):
         if getattr(model, field) != Model.model_fields[field].default:
             what = f"has no effect with storage.type shared ({cache} is filled once)"
-            yield Problem(f"{path}.{field}", what, "remove it, or use storage.type: dedicated", said=True)
+            yield Problem(path / field, what, "remove it, or use storage.type: dedicated", said=True)
 
 
-def _reach(path: str, mode: str, users: Sequence[VariantContext], contexts: Contexts) -> Iterator[Problem]:
+def _reach(path: Path, mode: str, users: Sequence[VariantContext], contexts: Contexts) -> Iterator[Problem]:
     """Refuse a claim of one node or one pod that more pods may want at a time."""
     if mode == "ReadWriteMany":
         return
@@ -261,7 +262,7 @@ def _reach(path: str, mode: str, users: Sequence[VariantContext], contexts: Cont
     if pods > 1:
         noun = f"{replicas} replicas" if replicas == pods else f"{pods} pods"
         owner = "one node" if mode == "ReadWriteOnce" else "one pod"
-        asking = ", ".join(one.path for one in users)
+        asking = ", ".join(str(one.path) for one in users)
         what = f"{owner} can mount it, but up to {noun} of {asking} want it ({mode})"
         yield Problem(path, what, "use ReadWriteMany, or storage.type: ephemeral")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from models.load import Loaded
+from models.paths import Path
 from models.problems import Problem
 from models.service import Canary, Model, Service, Variant
 from models.source import scheme
@@ -67,21 +68,21 @@ AnyVariant = TypeVar("AnyVariant", Service, Canary)
 Sized = TypeVar("Sized", Model, Cache)
 
 
-def questions(stack: Stack) -> dict[str, Wanted]:
+def questions(stack: Stack) -> dict[Path, Wanted]:
     """Return what has to be asked, by the path of the source in the configuration."""
     return dict(_questions(stack))
 
 
-def _questions(stack: Stack) -> Iterator[tuple[str, Wanted]]:
+def _questions(stack: Stack) -> Iterator[tuple[Path, Wanted]]:
     for key, cache in stack.caches.items():
         wanted = _of_cache(cache)
         if wanted is not None:
-            yield f"caches.{key}", wanted
+            yield Path("caches", key), wanted
     for subject in subjects(stack):
         wanted = _of_variant(subject.spec)
         same = subject.variant == CANARY and wanted == _of_variant(stack.services[subject.key])
         if wanted is not None and not same:
-            yield f"{subject.path}.model", wanted
+            yield subject.path / "model", wanted
 
 
 def _of_cache(cache: Cache) -> Wanted | None:
@@ -119,7 +120,7 @@ def answered(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, 
             case Size(bytes=size):
                 warnings.append(f"{path}: holds {size} compressed bytes, which says too little for the size of a claim")
             case Unusable(field=field, what=what, remedy=remedy):
-                found.append(Problem(f"{path}.{field}", what, remedy))
+                found.append(Problem(path / field, what, remedy))
             case Unknown(reason=reason):
                 warnings.append(f"{path}: {reason}")
             case None:

@@ -1,11 +1,11 @@
 """A stack file is read as the engine reads it, and what looks like one thing and is another is told."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from cli import stackfile
+from models.paths import Path
 from models.problems import ConfigError, Problem, echo
 from tests.support.stacks.yaml_values import VALUES
 
@@ -14,7 +14,7 @@ from tests.support.stacks.yaml_values import VALUES
 def file(tmp_path):
     """Make a stack file whose tree has the one given line."""
 
-    def make(line: str) -> Path:
+    def make(line):
         path = tmp_path / "stack.yaml"
         path.write_text(f"config:\n  inference-stacks:stack:\n    {line}\n", encoding="utf-8")
         return path
@@ -95,8 +95,8 @@ def test_what_is_wrong_with_a_value_comes_before_how_it_is_read(file):
     def refuse(_tree):
         raise ConfigError(
             [
-                Problem("a", "is no bird (yes)", "write wren"),
-                Problem("b", "is a number (1.5)", 'write it quoted: "1.5"'),
+                Problem(Path("a"), "is no bird (yes)", "write wren"),
+                Problem(Path("b"), "is a number (1.5)", 'write it quoted: "1.5"'),
             ]
         )
 
@@ -137,4 +137,4 @@ def test_a_value_is_shown_only_where_it_is_no_credential(path, value, shown):
 
 
 def test_a_message_is_one_line_of_printable_characters():
-    assert str(Problem("a\nb", "is \x1b[31mred", "stop")) == "a?b: is ?[31mred; stop"
+    assert str(Problem(Path("a\nb"), "is \x1b[31mred", "stop")) == "a?b: is ?[31mred; stop"

@@ -107,7 +107,7 @@ def test_an_empty_prefix_is_a_mistake_of_each_that_claims_it(moto, bucket):
     loaded, _ = known(claiming(moto, bucket, "hollow"))
     with pytest.raises(ConfigError) as error:
         planning.plan(loaded)
-    told = [problem.path for problem in error.value.problems]
+    told = [str(problem.path) for problem in error.value.problems]
     assert "caches.weights.source" in told
     assert "services.own.model.source" in told
     assert "0" not in str(error.value).replace("127.0.0.1", "")

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.flags import Flag, merge, parse, problems
+from models.paths import Path
 from models.problems import Problem
 
-PATH = "services.qwen.engine.args"
+PATH = Path("services", "qwen", "engine", "args")
 KEEP = "keep one of them"
 ONE_ENTRY = "write --flag=value as one entry, or flag and value as two"
 NAMES = st.sampled_from(["--seed", "--max_num_seqs", "-tp", "--enforce-eager", "--no-enforce-eager", "--kv.a", "--x"])
@@ -115,7 +116,7 @@ def test_what_is_no_pair_of_json_objects_is_replaced_whole(low, high):
 def test_invalid_json_is_an_error_where_aim_engine_lets_it_silently_replace_the_other_layer(value):
     """See aim-engine 7.3, B61."""
     (found,) = problems(PATH, merge(['--c={"a":1}'], [f"--c={value}"]), {"--c"})
-    assert found.path == f"{PATH}[0]"
+    assert found.path == PATH / 0
     assert found.what.startswith("is not valid JSON (--c: line 1 column ")
 
 
@@ -173,13 +174,13 @@ def test_nothing_changes_nothing(tokens):
     ],
 )
 def test_what_is_wrong_in_one_list(tokens, expected):
-    assert problems(PATH, tokens, {"--json"}) == [Problem(f"{PATH}[{at}]", *rest) for at, *rest in expected]
+    assert problems(PATH, tokens, {"--json"}) == [Problem(PATH / at, *rest) for at, *rest in expected]
 
 
 @pytest.mark.parametrize("tokens", [["--c.a=1", "--c={}"], ["--c={}", "--c.a", "1"]])
 def test_json_in_pieces_beside_the_whole_is_refused_because_vllm_drops_the_whole(tokens):
     (found,) = problems(PATH, tokens, set())
-    assert found.path == f"{PATH}[1]"
+    assert found.path == PATH / 1
     assert "written whole and in pieces" in found.what
 
 
@@ -195,6 +196,6 @@ def test_json_in_pieces_beside_the_whole_is_refused_because_vllm_drops_the_whole
 )
 def test_invalid_json_is_reported_by_its_place_and_never_echoed(tokens, at, where):
     (found,) = problems(PATH, tokens, {"--json"})
-    assert found.path == f"{PATH}[{at}]"
+    assert found.path == PATH / at
     assert found.what == f"is not valid JSON (--json: {where})"
     assert "hunter2" not in str(found)

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.layers import Layer, Origin, merge
-from models.problems import dotted
+from models.paths import Path
+from tests.support.stacks import place
 from tests.support.stacks.layers import NULL
 
-LOW, HIGH = ("low",), ("high",)
+LOW, HIGH = Path("low"), Path("high")
 KEYS = st.sampled_from(["a", "b", "c", "env", "tls", "type", "services"])
 LEAVES = st.integers(0, 3) | st.booleans() | st.sampled_from(["", "x"]) | st.lists(st.integers(0, 3), max_size=2)
 TREES = st.dictionaries(
@@ -63,7 +64,7 @@ def test_the_order_is_the_lower_layers_with_new_keys_behind():
 def test_null_where_nothing_is_inherited_is_reported_where_it_stands_and_taken_away():
     result = layers({"a": {"x": 1}}, {"a": {"y": None}, "b": {"c": {"d": None}}, "e": None})
     assert result.tree == {"a": {"x": 1}, "b": {"c": {}}}
-    assert [(one.path, one.what) for one in result.problems] == [
+    assert [(str(one.path), one.what) for one in result.problems] == [
         (path, NULL) for path in ("high.a.y", "high.b.c.d", "high.e")
     ]
 
@@ -176,18 +177,18 @@ def test_every_leaf_knows_where_it_was_written(low, high):
 
 
 def test_a_merged_value_remembers_its_layer_through_several_merges():
-    lowest = Layer({"a": {"x": 1, "y": 2, "z": 3}, "b": {"l": [{"m": 1}]}}, Origin(("one",)))
-    middle = merge(lowest, Layer({"a": {"y": 4}, "c": {"d": 1}}, Origin(("two",))))
-    top = merge(middle, Layer({"a": {"z": 5}, "e": {}}, Origin(("three",))))
+    lowest = Layer({"a": {"x": 1, "y": 2, "z": 3}, "b": {"l": [{"m": 1}]}}, Origin(Path("one")))
+    middle = merge(lowest, Layer({"a": {"y": 4}, "c": {"d": 1}}, Origin(Path("two"))))
+    top = merge(middle, Layer({"a": {"z": 5}, "e": {}}, Origin(Path("three"))))
     paths = ["a.x", "a.y", "a.z", "b.l[0].m", "c.d", "a", "e.missing"]
-    written = [dotted(top.origin.written(top.path_of(path)[0])) for path in paths]
+    written = [str(top.origin.written(place(path))) for path in paths]
     assert written == ["one.a.x", "two.a.y", "three.a.z", "one.b.l[0].m", "two.c.d", "three.a", "three.e.missing"]
 
 
 def test_a_merged_argument_remembers_its_place_in_its_own_list():
     low, high = ["--a", "1", "--b=2", "--c=3"], ["--d", "--b", "5"]
     result = layers({"engine": {"args": low}}, {"engine": {"args": high}})
-    written = [result.origin.written(("engine", "args", index)) for index in range(6)]
+    written = [result.origin.written(Path("engine", "args", index)) for index in range(6)]
     assert result.tree["engine"]["args"] == ["--a", "1", "--b", "5", "--c=3", "--d"]
     assert [(layer, index) for layer, _, _, index in written] == [
         ("low", 0), ("low", 1), ("high", 1), ("high", 2), ("low", 3), ("high", 0),
@@ -197,15 +198,17 @@ def test_a_merged_argument_remembers_its_place_in_its_own_list():
 def test_broken_json_that_should_merge_is_an_error_instead_of_a_silent_replacement():
     result = layers({"engine": {"args": ["--a", "--c", "{broken"]}}, {"engine": {"args": ['--c={"a":1}']}})
     (problem,) = result.problems
-    assert problem.path == "low.engine.args[2]"
+    assert problem.path == Path("low", "engine", "args", 2)
     assert problem.what == "is not valid JSON (--c: line 1 column 2)"
     assert layers({"engine": {"args": ["--c={broken"]}}, {"engine": {"args": ["--c=plain"]}}).problems == ()
 
 
 def test_a_path_is_found_again_among_keys_with_dots():
     tree = {"requests": {"nvidia.com/gpu": "1", "nvidia": {"com/gpu": "2"}}, "list": [{"a.b": [1]}]}
-    layer = Layer(tree, Origin(()))
-    assert layer.path_of("requests.nvidia.com/gpu") == (("requests", "nvidia.com/gpu"), True)
-    assert layer.path_of("list[0].a.b[0]") == (("list", 0, "a.b", 0), True)
-    assert layer.path_of("list[1].a") == (("list", 1, "a"), False)
-    assert layer.path_of("requests.cpu") == (("requests", "cpu"), False)
+    layer = Layer(tree, Origin(Path()))
+    assert layer.holds(Path("requests", "nvidia.com/gpu"))
+    assert layer.holds(Path("requests", "nvidia", "com/gpu"))
+    assert layer.holds(Path("list", 0, "a.b", 0))
+    assert not layer.holds(Path("list", 0, "a", "b", 0))
+    assert not layer.holds(Path("list", 1, "a"))
+    assert not layer.holds(Path("requests", "cpu"))

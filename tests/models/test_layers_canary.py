@@ -5,7 +5,7 @@ import pytest
 from models.layers import INHERITED_BY_CANARY, INHERITED_BY_PREFILL, effective
 from models.load import load
 from models.problems import Problem
-from tests.support.stacks import SERVICE
+from tests.support.stacks import SERVICE, place
 from tests.support.stacks.layers import NULL, messages, service, stack
 
 HUB = {"source": "hf://org/model", "size": "10Gi", "secrets": ["hf"]}
@@ -94,7 +94,7 @@ def test_a_canarys_prefill_is_the_services_layers_over_the_canarys_role():
 def test_a_canarys_prefill_goes_with_null_and_comes_with_its_group(defaults, own, tried, expected, problems):
     found, layer = canary({**own, "canary": {"weight": 1, **tried}}, defaults)
     assert found.get("prefill") == expected
-    assert [one.path for one in layer.problems] == problems
+    assert [str(one.path) for one in layer.problems] == problems
 
 
 def test_a_sidecar_goes_with_the_inherited_prefill_and_a_canarys_own_stays_to_be_refused():
@@ -143,13 +143,13 @@ def test_a_canary_that_is_no_mapping_is_left_for_the_specs_to_refuse(tried, expe
 def test_a_canary_cannot_be_taken_away_because_none_is_inherited():
     found, layer = canary({"canary": None})
     assert found is None
-    assert [(one.path, one.what) for one in layer.problems] == [("services.a.canary", NULL)]
+    assert [(str(one.path), one.what) for one in layer.problems] == [("services.a.canary", NULL)]
 
 
 def test_defaults_have_no_canary_and_no_service_gets_it():
     found, layer = canary({}, {"canary": {"weight": 1}})
     assert found is None
-    assert [one.path for one in layer.problems] == ["defaults.canary"]
+    assert [str(one.path) for one in layer.problems] == ["defaults.canary"]
 
 
 def test_what_a_canary_inherits_is_told_once_and_its_own_beside_it():
@@ -185,7 +185,7 @@ def test_a_verdict_on_what_a_canary_inherits_is_the_services_where_the_service_m
         "services.a.canary.weight": "services.a.canary.weight",
         "services.a.canary": "services.a.canary",
     }
-    found = messages(tree, *[Problem(path, "is wrong", "write it right") for path in paths])
+    found = messages(tree, *[Problem(place(path), "is wrong", "write it right") for path in paths])
     assert found == [f"{path}: is wrong; write it right" for path in dict.fromkeys(paths.values())]
 
 
@@ -193,13 +193,13 @@ def test_a_verdict_that_only_a_canary_earns_is_told_at_the_canary_once():
     both = {key: {"prefill": {}, "canary": {"weight": 1}} for key in "ab"}
     tree = stack(defaults={"engine": {"port": 1}}, **both)
     at = [f"services.{key}.canary{role}.engine.port" for key in "ab" for role in ("", ".prefill")]
-    found = messages(tree, *[Problem(path, "is taken", "choose another") for path in at])
+    found = messages(tree, *[Problem(place(path), "is taken", "choose another") for path in at])
     assert found == [f"services.{key}.canary.engine.port: is taken; choose another" for key in "ab"]
 
 
 def test_what_has_no_effect_is_a_mistake_only_where_it_is_said():
     def problem(path):
-        return Problem(path, "has no effect", "remove it", said=True)
+        return Problem(place(path), "has no effect", "remove it", said=True)
 
     tree = stack(defaults={"pod": {"fsGroup": 5}}, a={"engine": {"port": 1}, "canary": {"weight": 1}})
     inherited = ["services.a.pod.fsGroup", "services.a.canary.pod.fsGroup", "services.a.canary.engine.port"]

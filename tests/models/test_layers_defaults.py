@@ -9,7 +9,7 @@ from cli.schema import schema
 from models.layers import effective
 from models.load import ROOT, load
 from models.problems import Problem
-from tests.support.stacks import SERVICE
+from tests.support.stacks import SERVICE, place
 from tests.support.stacks.layers import messages, service, stack
 
 
@@ -135,15 +135,15 @@ def test_further_problems_are_reported_where_their_values_were_written_and_once(
         "services.a": "services.a",
         "release": "release",
     }
-    found = messages(tree, *[Problem(path, "is wrong", "write it right") for path in expected])
+    found = messages(tree, *[Problem(place(path), "is wrong", "write it right") for path in expected])
     assert found == [f"{path}: is wrong; write it right" for path in dict.fromkeys(expected.values())]
 
 
 def test_a_further_problem_that_rests_on_a_mistaken_default_is_not_reported():
     tree = stack(defaults={"parallelism": {"tensor": "4"}}, a={}, b={"prefill": {}})
     rests = ["services.a.parallelism.tensor", "services.b.prefill.parallelism.tensor", "defaults.parallelism.tensor"]
-    further = [Problem("services.a", "is wrong", "", (path,)) for path in rests]
-    assert messages(tree, *further, Problem("services.b.parallelism.tensor", "is wrong", "")) == [
+    further = [Problem(place("services.a"), "is wrong", "", (place(path),)) for path in rests]
+    assert messages(tree, *further, Problem(place("services.b.parallelism.tensor"), "is wrong", "")) == [
         "defaults.parallelism.tensor: is text (4); write the number without quotes",
     ]
 
@@ -171,4 +171,4 @@ def test_a_patch_keeps_its_nulls_and_is_replaced_whole():
     merged = effective({"defaults": beneath, "services": {"a": own, "b": {}, "patch": {"engine": None}}})
     assert merged.tree["services"]["a"] == own
     assert merged.tree["services"]["b"] == beneath
-    assert [problem.path for problem in merged.problems] == ["services.patch.engine"]
+    assert [str(problem.path) for problem in merged.problems] == ["services.patch.engine"]

@@ -38,7 +38,7 @@ def test_null_removes_what_prefill_inherits_from_defaults_or_service_and_never_f
     }
     found = effective(tree)
     assert [found.tree["services"][key]["prefill"] for key in "abc"] == [{}, {"replicas": 2}, {"replicas": 2}]
-    assert [one.path for one in found.problems] == ["services.c.prefill.health"]
+    assert [str(one.path) for one in found.problems] == ["services.c.prefill.health"]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_null_removes_what_prefill_inherits_from_defaults_or_service_and_never_f
 def test_prefill_is_switched_on_by_its_group_and_off_by_null(defaults, own, expected, problems):
     found = effective({"defaults": defaults, "services": {"a": own}})
     assert found.tree["services"]["a"].get("prefill") == expected
-    assert [one.path for one in found.problems] == problems
+    assert [str(one.path) for one in found.problems] == problems
 
 
 def test_a_mistake_that_prefill_inherits_is_reported_once_where_it_was_written():

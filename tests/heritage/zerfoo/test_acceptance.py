@@ -103,7 +103,7 @@ def test_1_what_they_refuse_is_refused_with_its_path(wanted, at):
     """See zerfoo 5.2."""
     with pytest.raises(ConfigError) as error:
         rendered(wanted)
-    assert [problem.path for problem in error.value.problems] == [f"{BASE}.{at}"]
+    assert [str(problem.path) for problem in error.value.problems] == [f"{BASE}.{at}"]
 
 
 def test_1_replicas_0_is_the_one_vector_that_we_accept_and_they_refuse():

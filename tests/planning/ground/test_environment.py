@@ -9,9 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from models.base import Spec
 from models.env import EnvName, EnvValue
+from models.paths import Path
 from planning.ground import environment
 
-AT = "services.qwen.engine.env"
+AT = Path("services", "qwen", "engine", "env")
 FROM_SECRET = {"secretKeyRef": {"name": "hf", "key": "token"}}
 NAMES = st.sampled_from("ABCDEFGH")
 TEXTS = st.lists(st.one_of(st.sampled_from(["x", "$$", "$", "$$(A)", "$("]), NAMES.map("$({})".format)), max_size=3)
@@ -165,7 +166,7 @@ def test_a_name_that_only_resembles_a_credential_is_accepted(name):
 
 
 def test_a_dangling_reference_in_an_argument_is_told_by_its_place():
-    found = environment.dangling_in("services.qwen.engine.args", ["--a=$(HOME)", "--b=$(HOEM)", "$$(X)"], ["HOME"])
+    found = environment.dangling_in(AT.parent / "args", ["--a=$(HOME)", "--b=$(HOEM)", "$$(X)"], ["HOME"])
     assert [str(problem) for problem in found] == [
         "services.qwen.engine.args[1]: refers to no variable of this container ($(HOEM)); did you mean $(HOME)?"
     ]

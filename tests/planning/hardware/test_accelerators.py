@@ -4,6 +4,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from models.load import load
+from models.paths import Path
 from models.problems import ConfigError
 from models.vocabulary import LabelKey
 from planning.hardware import accelerators
@@ -257,20 +258,20 @@ def test_what_kubernetes_takes_for_no_extended_resource_is_refused(name):
     ],
 )
 def test_an_unknown_class_is_told_what_it_most_likely_means(name, meant):
-    (problem,) = known("services.qwen", name, SHIPPED)
+    (problem,) = known(Path("services", "qwen"), name, SHIPPED)
     assert str(problem) == (
         f"services.qwen.accelerator: unknown class ({name}); use {meant}, or define {name} under accelerators"
     )
 
 
 def test_a_class_that_resembles_none_is_told_the_vendors():
-    (problem,) = known("services.qwen", "zzzz", SHIPPED)
+    (problem,) = known(Path("services", "qwen"), "zzzz", SHIPPED)
     assert "use one of nvidia, amd, intel-gaudi, intel-i915, intel-xe, google, cpu, or define" in str(problem)
-    assert known("services.qwen", "zzzz", classes(user(zzzz={"vendor": "amd"}))) == []
+    assert known(Path("services", "qwen"), "zzzz", classes(user(zzzz={"vendor": "amd"}))) == []
 
 
 def test_a_mistaken_class_is_reported_where_it_stands_alone():
     every = classes(user(h100={"memory": "80Gi"}, b60={"vendor": "intel", "memory": "24Gi"}))
     for name in ("h100", "b60"):
-        assert known("services.qwen", name, every) == []
+        assert known(Path("services", "qwen"), name, every) == []
         assert refused(every[name], name, memory="30Gi") == []

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from models.paths import Path
 from models.vocabulary import amount
 from planning.hardware import devices
 from tests.support.stacks.accelerators import SHIPPED, a_class, a_role, layout, refused
@@ -272,12 +273,14 @@ def test_mistakes_of_memory_and_of_parallelism_are_reported_together():
 
 
 def test_a_verdict_is_void_where_what_it_read_is_itself_mistaken():
-    (problem,) = devices.problems("services.qwen.prefill", a_role("nvidia", memory="80Gi"), SHIPPED["nvidia"])
+    (problem,) = devices.problems(
+        Path("services", "qwen", "prefill"), a_role("nvidia", memory="80Gi"), SHIPPED["nvidia"]
+    )
     assert {
         "services.qwen.accelerator",
         "services.qwen.prefill.parallelism.tensor",
         "accelerators.nvidia.memory",
-    } <= set(problem.depends_on)
+    } <= set(map(str, problem.depends_on))
 
 
 def test_memory_that_no_number_of_stages_holds_is_refused_in_one_sentence():

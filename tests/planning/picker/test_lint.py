@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.paths import Path
 from planning.picker import lint as picker_lint
 from planning.picker import shapes
 from planning.picker.lint import Context
@@ -285,15 +286,15 @@ JSON = st.recursive(
 )
 def test_whatever_is_written_is_judged_without_a_crash(written, release, is_apart):
     context = Context(channel(release), is_apart, 64, vllm=True)
-    found = picker_lint.problems("config", written, context)
-    assert all(one.path.startswith("config") and one.what and one.remedy for one in found)
-    assert picker_lint.warnings("config", written, channel(release).picker) is not None
+    found = picker_lint.problems(Path("config"), written, context)
+    assert all(one.path.is_within(Path("config")) and one.what and one.remedy for one in found)
+    assert picker_lint.warnings(Path("config"), written, channel(release).picker) is not None
 
 
 @settings(deadline=None)
 @given(word=st.sampled_from(["boolean", "duration", "integer", "number", "quantity", "text"]), value=JSON)
 def test_a_value_that_does_not_fit_is_reported_without_being_shown(word, value):
-    found = list(shapes.problems(shapes.Reading("here"), value, word))
+    found = list(shapes.problems(shapes.Reading(Path("here")), value, word))
     assert bool(found) == (not shapes.fits(value, word))
     assert all(repr(value) not in one.what for one in found if len(repr(value)) > 8)
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.paths import Path
 from models.service import Service
 from planning.ground.names import names
 from planning.picker import config as picker_config
@@ -72,7 +73,7 @@ def test_every_preset_of_every_channel_passes_the_check_of_own_configurations(
     one = service(**keys)
     cache = kv_cache.plan(one, channel(release))
     made = picker_config.config(one, names("models", "qwen"), channel(release), cache)
-    assert picker_lint.problems("config", made, picker_config.context(one, channel(release), cache)) == []
+    assert picker_lint.problems(Path("config"), made, picker_config.context(one, channel(release), cache)) == []
     assert said(release, **keys) == []
     assert ("flowControl" in made.get("featureGates", [])) == (flow is not None)
 
@@ -157,5 +158,5 @@ def test_the_latency_predictor_is_told_by_the_environment():
 @pytest.mark.parametrize(("release", "preset", "is_apart"), list(presets()))
 def test_presets_have_no_warnings_but_that_of_the_seed_operators_order(release, preset, is_apart):
     found = channel(release).picker.presets[preset]
-    warned = picker_lint.warnings("config", found.apart if is_apart else found.together, channel(release).picker)
+    warned = picker_lint.warnings(Path("config"), found.apart if is_apart else found.together, channel(release).picker)
     assert bool(warned) == (release == "llm-d-0.6" and is_apart)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.paths import Path
 from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
 from planning.preflight import Verdict
 from planning.routes import collisions
@@ -20,7 +21,7 @@ def route(key, path="/models/qwen", headers=None, hostnames=(), *, more=(), cana
     """Return a planned route of a service, on one gateway unless the parent says otherwise."""
     whole = {"name": "gateway", "namespace": gateways, "section_name": None, "port": None} | parent
     pairs = [(path, headers or {}), *more]
-    matches = tuple(Match(one, own, f"services.{key}.route.matches[{n}]") for n, (one, own) in enumerate(pairs))
+    matches = tuple(Match(one, own, Path("services", key, "route", "matches", n)) for n, (one, own) in enumerate(pairs))
     rules = [Rule(matches, (), "/")]
     if canary is not None:
         rules.insert(0, Rule(tuple(Match(one.path, {**one.headers, **canary}, one.at) for one in matches), (), "/"))

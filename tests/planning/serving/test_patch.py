@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.paths import Path
 from planning.serving import patch
 
 POD_TEMPLATE = """
@@ -60,6 +61,7 @@ TEMPLATES = {
     "workerTemplate": ("spec", "leaderWorkerTemplate", "workerTemplate"),
 }
 DEVICES = {"nvidia.com/gpu"}
+PATCH = Path("services", "qwen", "patch")
 
 
 def at(path, value):
@@ -83,7 +85,7 @@ def patched(change, manifest=DEPLOYMENT):
 
 
 def told(change):
-    return [str(problem) for problem in patch.problems("services.qwen.patch", change, 75, "45s", DEVICES)]
+    return [str(problem) for problem in patch.problems(PATCH, change, 75, "45s", DEVICES)]
 
 
 def paths(change):
@@ -273,7 +275,8 @@ def test_what_the_user_wrote_is_found_again_in_the_patched_object():
         tolerations=[{"key": "a"}],
     )
     inside, at_pod = ("spec", "template", "spec"), "services.qwen.patch.spec.template.spec"
-    assert patch.origins("services.qwen.patch", change, patch.apply(DEPLOYMENT, change)) == {
+    origins = patch.origins(PATCH, change, patch.apply(DEPLOYMENT, change))
+    assert {place: str(path) for place, path in origins.items()} == {
         (): "services.qwen.patch",
         (*inside, "volumes", 2): f"{at_pod}.volumes[0]",
         (*inside, "volumes", 1): f"{at_pod}.volumes[1]",
@@ -371,11 +374,11 @@ def test_applying_a_patch_twice_is_applying_it_once_and_leaves_its_inputs_alone(
 def test_every_origin_is_a_place_in_the_object_and_in_the_patch(change):
     if told(change):
         return
-    for place, path in patch.origins("p", change, patch.apply(DEPLOYMENT, change)).items():
+    for place, path in patch.origins(PATCH, change, patch.apply(DEPLOYMENT, change)).items():
         inside = patch.apply(DEPLOYMENT, change)
         for part in place:
             inside = inside[part]
-        assert path == "p" or path.startswith("p.")
+        assert path.is_within(PATCH)
 
 
 @pytest.mark.parametrize("manifest", [DEPLOYMENT, GROUP], ids=["Deployment", "LeaderWorkerSet"])

@@ -1,9 +1,9 @@
 """Stack trees for tests: a valid one, and copies with named deviations."""
 
 import copy
+import pathlib
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import planning
@@ -11,10 +11,11 @@ from cli import stackfile
 from manifests.assembly import objects, render
 from manifests.objects import Manifest, Rendered
 from models.load import load
+from models.paths import Path
 from planning.ground.order import Id, Part
 from planning.plans import StackPlan
 
-SHIPPED = [Path("Pulumi.dev.yaml"), *sorted(Path("examples").glob("*.yaml"))]
+SHIPPED = [pathlib.Path("Pulumi.dev.yaml"), *sorted(pathlib.Path("examples").glob("*.yaml"))]
 SERVICE = {
     "model": {"name": "org/model", "source": "kit://registry.example/org/model:v1"},
     "accelerator": "nvidia",
@@ -42,7 +43,7 @@ def rendered(stack: Mapping[str, Any]) -> list[Manifest]:
     return [one.manifest for one in objects(render(plan(stack)))]
 
 
-def shipped(path: Path) -> dict[str, Any]:
+def shipped(path: pathlib.Path) -> dict[str, Any]:
     """Return the tree of a shipped stack file."""
     found = stackfile.read(path)
     assert isinstance(found, dict)
@@ -67,6 +68,12 @@ def plain(name: str) -> str:
     return held[1] if held else re.sub(r"-[0-9a-f]{5}(?=$|-decode$|-prefill$|-epp(-metrics-reader)?$)", "", name)
 
 
+def place(text: str) -> Path:
+    """Return the path that a text means whose keys have no dots."""
+    return Path(*(int(index) if index else key for key, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", text)))
+
+
 def as_rendered(manifest: Manifest, origins: Mapping[tuple[str | int, ...], str] | None = None) -> Rendered:
     """Return an object as the renderer would hand it over, of which the user wrote the parts in `origins`."""
-    return Rendered(Id("qwen", Part.DECODE), manifest, "decode", origins=origins or {})
+    passed = {Path(*at): place(written) for at, written in (origins or {}).items()}
+    return Rendered(Id("qwen", Part.DECODE), manifest, "decode", origins=passed)

@@ -1,6 +1,7 @@
 """Accelerator classes for tests, and what a spread over their devices comes to."""
 
 from models.accelerators import UserClass
+from models.paths import Path
 from models.role import Parallelism, Role
 from planning.hardware import devices
 from planning.hardware.accelerators import classes
@@ -26,4 +27,6 @@ def layout(cls, memory=None, **parallelism):
 
 
 def refused(cls, accelerator="own", memory=None, **parallelism):
-    return [str(one) for one in devices.problems("services.qwen", a_role(accelerator, memory, **parallelism), cls)]
+    return [
+        str(one) for one in devices.problems(Path("services", "qwen"), a_role(accelerator, memory, **parallelism), cls)
+    ]
