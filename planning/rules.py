@@ -10,7 +10,7 @@ from models.service import Service
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount
-from planning import network, picker, serving, variant, weights
+from planning import hardware, network, picker, serving, variant, weights
 from planning.ground import labels
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
@@ -26,7 +26,7 @@ _MOVING = frozenset({"latest", "main"})
 def problems(resolved: Resolved) -> list[Problem]:
     """Return every mistake that spans more than one field."""
     stack, subjects, classes = resolved.stack, resolved.subjects, resolved.classes
-    found = [*_release(stack), *_interceptor(stack), *accelerators.problems(stack.accelerators)]
+    found = [*_release(stack), *_interceptor(stack), *hardware.problems(stack.accelerators)]
     found += [*_labels(stack, subjects), *network.problems(stack), *_moving(stack, subjects)]
     for at, fill in weights.fills(stack, subjects):
         found += _container(at / "resources", fill.resources, classes, remedy="remove it")

@@ -5,7 +5,7 @@ allocation and tolerations comes from the vendor's own class, as the user has it
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +14,6 @@ from pydantic import Field
 from models.accelerators import Allocation, DevicesPerNode, ExtendedResource, Memory, ResourceClaim, UserClass, Vendor
 from models.base import Spec
 from models.kubernetes import Toleration
-from models.paths import Path
-from models.problems import Problem
 from models.vocabulary import Items, LabelKey, LabelValue, Text, amount
 from planning.ground import tables
 
@@ -38,7 +36,7 @@ class AcceleratorClass:
     """How a pod gets its devices; absent: the class has none."""
 
 
-class _Shipped(Spec):
+class ShippedClass(Spec):
     vendor: Vendor
     product: Text | None = None
     memory: Memory | None = None
@@ -50,7 +48,7 @@ class _Shipped(Spec):
 
 
 class _Table(Spec):
-    classes: dict[str, _Shipped]
+    classes: dict[str, ShippedClass]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,51 +65,39 @@ class _Draft:
 
 
 def classes(user: Mapping[str, UserClass]) -> dict[str, AcceleratorClass]:
-    """Return every class by name; what `problems` refuses in a user's class is guessed, so that checks can go on."""
-    drafts = {name: _draft(shipped) for name, shipped in _shipped().items()}
+    """Return every class by name.
+
+    What `planning.hardware.rules` refuses in a user's class is guessed, so that checks can go on.
+    """
+    drafts = {name: _draft(shipped) for name, shipped in shipped_classes().items()}
     for name, own in user.items():
         drafts[name] = _amended(drafts.get(name) or _new(name, own), own)
-    vendors = {vendor: [drafts[name] for name in names] for vendor, names in _vendor_classes().items()}
+    vendors = {vendor: [drafts[name] for name in names] for vendor, names in vendor_classes().items()}
     return {name: _resolved(draft, vendors[draft.vendor]) for name, draft in drafts.items()}
 
 
 def resource_names(known: Mapping[str, AcceleratorClass]) -> frozenset[str]:
     """Return the name of every extended resource that stands for a device: the shipped ones and those of `known`."""
-    shipped = [one.allocation for one in _shipped().values()]
+    shipped = [one.allocation for one in shipped_classes().values()]
     allocations = [*shipped, *(one.allocation for one in known.values())]
     return frozenset(one.resource_name for one in allocations if isinstance(one, ExtendedResource))
 
 
-def problems(user: Mapping[str, UserClass]) -> list[Problem]:
-    """Check what a user adds to the shipped classes, or amends in them."""
-    return [problem for name, own in user.items() for problem in _class_problems(name, own)]
-
-
-def known(path: Path, name: str, every: Mapping[str, AcceleratorClass]) -> list[Problem]:
-    """Refuse a role, at `path`, whose class is none of `every`."""
-    if name in every:
-        return []
-    at = path / "accelerator"
-    vendors = ", ".join(one for names in _vendor_classes().values() for one in names)
-    use = _nearest(name, every) or f"one of {vendors}"
-    remedy = f"use {use}, or define {name} under accelerators"
-    return [Problem(at, f"unknown class ({name})", remedy, depends_on=(at, Path("accelerators", name)))]
-
-
-def _shipped() -> dict[str, _Shipped]:
+def shipped_classes() -> dict[str, ShippedClass]:
+    """Return the shipped classes by name."""
     return tables.read(_Table, "hardware/accelerators.yaml").classes
 
 
-def _vendor_classes() -> dict[str, list[str]]:
+def vendor_classes() -> dict[str, list[str]]:
     """Return the names of the classes that take any product, by vendor; Intel has one for each of its drivers."""
     found = dict[str, list[str]]()
-    for name, shipped in _shipped().items():
+    for name, shipped in shipped_classes().items():
         if shipped.product is None:
             found.setdefault(shipped.vendor, []).append(name)
     return found
 
 
-def _draft(shipped: _Shipped) -> _Draft:
+def _draft(shipped: ShippedClass) -> _Draft:
     return _Draft(
         vendor=shipped.vendor,
         product=shipped.product,
@@ -124,8 +110,8 @@ def _draft(shipped: _Shipped) -> _Draft:
 
 
 def _new(name: str, own: UserClass) -> _Draft:
-    near = _nearest(name, _shipped())
-    vendor = own.vendor or (_shipped()[near].vendor if near is not None else "nvidia")
+    near = nearest(name, shipped_classes())
+    vendor = own.vendor or (shipped_classes()[near].vendor if near is not None else "nvidia")
     return _Draft(vendor, None, None, None, {}, None, None)
 
 
@@ -156,38 +142,7 @@ def _resolved(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
     )
 
 
-def _class_problems(name: str, own: UserClass) -> Iterator[Problem]:
-    path, shipped = Path("accelerators", name), _shipped().get(name)
-    vendor = own.vendor or (shipped.vendor if shipped is not None else None)
-    if vendor is None:
-        near = _nearest(name, _shipped())
-        remedy = f"add it ({', '.join(_vendor_classes())})" + (f", or amend {near}" if near else "")
-        at = path / "vendor"
-        yield Problem(at, f"is missing and {name} is no shipped class", remedy, depends_on=(at,))
-    elif shipped is not None and vendor != shipped.vendor:
-        what = f"is another than the shipped class's ({vendor}, {shipped.vendor})"
-        yield Problem(path / "vendor", what, "remove it, or choose another name")
-    elif vendor == "cpu":
-        yield from _needless(path, own)
-    elif shipped is None and own.allocation is None and len(_vendor_classes()[vendor]) > 1:
-        yield _ambiguous(path / "allocation", vendor)
-
-
-def _needless(path: Path, own: UserClass) -> Iterator[Problem]:
-    said = {"memory": own.memory, "devicesPerNode": own.devices_per_node, "allocation": own.allocation}
-    for key, value in said.items():
-        if value is not None:
-            yield Problem(path / key, "has no effect (cpu has no devices)", "remove it")
-
-
-def _ambiguous(at: Path, vendor: str) -> Problem:
-    own = (_shipped()[name].allocation for name in _vendor_classes()[vendor])
-    resources = [one.resource_name for one in own if isinstance(one, ExtendedResource)]
-    what = f"is missing and {vendor} has more than one resource ({', '.join(resources)})"
-    return Problem(at, what, f"add it: {{type: extended-resource, resourceName: {resources[-1]}}}", depends_on=(at,))
-
-
-def _nearest(name: str, every: Iterable[str]) -> str | None:
+def nearest(name: str, every: Iterable[str]) -> str | None:
     """Return the class that a name most likely means: one that spells it out, one that it spells out, or the likest."""
     lowered, choices = name.lower(), list(every)
     longer = [one for one in choices if lowered in one]

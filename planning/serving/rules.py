@@ -8,6 +8,7 @@ from models.problems import Problem
 from models.role import Recreate, Role
 from models.service import Sidecar
 from models.source import scheme
+from planning import hardware
 from planning.ground import labels
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
@@ -22,7 +23,7 @@ def problems(of: VariantContext, contexts: Contexts) -> Iterator[Problem]:
     sound = contexts.roles_of(of)
     for name, path, role in of.roles:
         accelerator = of.classes.get(role.accelerator)
-        yield from accelerators.known(path, role.accelerator, of.classes)
+        yield from hardware.known(path, role.accelerator, of.classes)
         yield from autoscaling.problems(path, role, of)
         if accelerator is None:
             continue

@@ -12,6 +12,7 @@ from models.role import Role
 from models.routing import Gateway
 from models.service import Service, Sidecar, Variant
 from models.stack import Stack
+from planning import hardware
 from planning.ground import labels, lifecycle
 from planning.ground.environment import EnvValue
 from planning.ground.lifecycle import Drain
@@ -189,7 +190,7 @@ def resolve(subjects: Iterable[Subject], release: Release, classes: Mapping[str,
             accelerator = classes.get(role.accelerator)
             if accelerator is None:
                 continue
-            found = tuple(devices.problems(path, role, accelerator))
+            found = tuple(hardware.layout_problems(path, role, accelerator))
             if found:
                 unsound[key, variant, name] = found
             else:

@@ -8,7 +8,8 @@ from models.paths import Path
 from models.problems import ConfigError
 from models.vocabulary import LabelKey
 from planning.hardware import accelerators
-from planning.hardware.accelerators import classes, known, problems, resource_names
+from planning.hardware.accelerators import classes, resource_names
+from planning.hardware.rules import known, problems
 from tests.support.stacks import tree
 from tests.support.stacks.accelerators import SHIPPED, a_class, layout, refused, user
 
@@ -52,7 +53,7 @@ def matching(node):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_class_is_sound(name):
-    one, shipped = SHIPPED[name], accelerators._shipped()[name]
+    one, shipped = SHIPPED[name], accelerators.shipped_classes()[name]
     assert shipped.source.strip()
     assert (one.allocation is None) == (one.vendor == "cpu")
     assert bool(one.tolerations) == (one.vendor != "cpu")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from models.paths import Path
 from models.vocabulary import amount
-from planning.hardware import devices
+from planning.hardware import rules
 from tests.support.stacks.accelerators import SHIPPED, a_class, a_role, layout, refused
 
 # Devices of a pod
@@ -273,7 +273,7 @@ def test_mistakes_of_memory_and_of_parallelism_are_reported_together():
 
 
 def test_a_verdict_is_void_where_what_it_read_is_itself_mistaken():
-    (problem,) = devices.problems(
+    (problem,) = rules.layout_problems(
         Path("services", "qwen", "prefill"), a_role("nvidia", memory="80Gi"), SHIPPED["nvidia"]
     )
     assert {

@@ -3,7 +3,7 @@
 from models.accelerators import UserClass
 from models.paths import Path
 from models.role import Parallelism, Role
-from planning.hardware import devices
+from planning.hardware import devices, rules
 from planning.hardware.accelerators import classes
 
 SHIPPED = classes({})
@@ -28,5 +28,6 @@ def layout(cls, memory=None, **parallelism):
 
 def refused(cls, accelerator="own", memory=None, **parallelism):
     return [
-        str(one) for one in devices.problems(Path("services", "qwen"), a_role(accelerator, memory, **parallelism), cls)
+        str(one)
+        for one in rules.layout_problems(Path("services", "qwen"), a_role(accelerator, memory, **parallelism), cls)
     ]
