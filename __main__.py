@@ -1,7 +1,7 @@
 """The composition root: reads the configuration, decides, checks, registers, exports."""
 
-from collections.abc import Collection
-from pathlib import Path
+import pathlib
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pulumi
@@ -15,7 +15,8 @@ from facts import source_sizes as sizes
 from manifests import validation
 from manifests.assembly import Component, ComponentType, objects, render
 from models.load import ROOT, Loaded, load
-from models.problems import ConfigError
+from models.paths import Path
+from models.problems import ConfigError, Problem, errors, warnings
 from models.stack import Cluster
 from planning import outputs, preflight, transition
 from planning.ground.cluster_facts import ClusterFacts
@@ -36,7 +37,7 @@ def main() -> None:
         loaded = _asked(_configuration())
         plan = planning.plan(loaded)
         access = cluster.Access(pulumi.Config().get("kubeconfig"), loaded.stack.cluster.context)
-        facts = cluster.read(loaded.stack.cluster, access, Path.cwd(), waits.gateways(plan.routes))
+        facts = cluster.read(loaded.stack.cluster, access, pathlib.Path.cwd(), waits.gateways(plan.routes))
         awaited = waits.decide(plan.routes, facts.gateways)
         components = render(plan, awaited.routes)
         validation.check(objects(components))
@@ -53,16 +54,20 @@ def _configuration() -> Loaded:
     if pulumi.runtime.is_config_secret(ROOT):
         what = "holds a secret value (the key is encrypted as a whole)"
         remedy = "put it into an existing Secret and give its name, or into a config key of its own"
-        raise _stop("The configuration is mistaken", [f"{ROOT}: {what}; {remedy}"])
+        raise _stop("The configuration is mistaken", [str(Problem(Path(ROOT), what, remedy))])
     return load(pulumi.Config().get_object("stack"))
 
 
 def _asked(loaded: Loaded) -> Loaded:
     """Ask sources for the sizes that are needed and not written."""
-    known, warnings = sizes.asked(loaded)
-    for warning in warnings:
-        pulumi.log.warn(warning)
+    known, found = sizes.asked(loaded)
+    _warn(found)
     return known
+
+
+def _warn(problems: Iterable[Problem]) -> None:
+    for problem in warnings(problems):
+        pulumi.log.warn(str(problem))
 
 
 def _stop(headline: str, problems: list[str]) -> pulumi.RunError:
@@ -72,15 +77,14 @@ def _stop(headline: str, problems: list[str]) -> pulumi.RunError:
 def _preflight(loaded: Loaded, plan: StackPlan, facts: ClusterFacts, needed: Collection[str]) -> None:
     """Check the cluster's kinds, and its routes."""
     mode = loaded.stack.checks.preflight
-    verdicts = (
-        preflight.kinds(needed, facts, mode),
-        collisions.with_cluster(plan.routes, _namespaces(plan), facts.routes, mode),
-    )
-    for warning in (warning for verdict in verdicts for warning in verdict.warnings):
-        pulumi.log.warn(warning)
-    errors = [error for verdict in verdicts for error in verdict.errors]
-    if errors:
-        raise _stop("The cluster is not as this stack needs it", errors)
+    found = [
+        *preflight.kinds(needed, facts, mode),
+        *collisions.with_cluster(plan.routes, _namespaces(plan), facts.routes, mode),
+    ]
+    _warn(found)
+    mistakes = errors(found)
+    if mistakes:
+        raise _stop("The cluster is not as this stack needs it", [str(mistake) for mistake in mistakes])
 
 
 def _namespaces(plan: StackPlan) -> frozenset[str]:
@@ -89,13 +93,10 @@ def _namespaces(plan: StackPlan) -> frozenset[str]:
 
 def _announce(plan: StackPlan, awaited: Waits, spec: Cluster, access: cluster.Access) -> None:
     """Say what a change means that the list of operations does not tell."""
-    for line in awaited.warnings:
-        pulumi.log.warn(line)
+    _warn(awaited.warnings)
     if transition.has_generations(plan):
-        for line in transition.announced(plan, cluster.pools(spec, access, _namespaces(plan))):
-            pulumi.log.warn(line)
-    for warning in plan.warnings:
-        pulumi.log.warn(warning)
+        _warn(transition.announced(plan, cluster.pools(spec, access, _namespaces(plan))))
+    _warn(plan.warnings)
 
 
 def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:

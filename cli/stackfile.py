@@ -204,7 +204,7 @@ class _Reading:
             shown = bool(echo(at, 0))
             what = f"is {noun} ({text})" if shown else f"is {noun}"
             self._doubt(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")
-        elif isinstance(value, bool | int | float):
+        elif isinstance(value, bool | int | float) and at.is_within(_TREE):
             self._texts[at.below(_TREE)] = str(value).lower(), text
         return value
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from facts import s3
 from models.load import Loaded
+from models.problems import Problem
 from models.source import scheme
 from planning.weights.sizes import Answer, Wanted, answered, questions
 
@@ -19,7 +20,7 @@ DEADLINE_SECONDS = 15.0
 """For all sources together."""
 
 
-def asked(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, list[str]]:
+def asked(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, list[Problem]]:
     """Ask for the sizes that are needed and not written; return the configuration with them, and warnings.
 
     Never raises for a failed read; a source that no pod could be filled from is a problem of its path.

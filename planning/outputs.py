@@ -1,6 +1,7 @@
 """What a stack gives back to other repositories: contract version 1, plain JSON, arrays sorted."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from planning.ground.ports import ROUTED_PORT
@@ -43,7 +44,7 @@ def _service(service: ServicePlan, *, with_route: bool) -> dict[str, Any]:
         "interceptor": _interceptor(primary),
         "awaited": ["endpointPicker", *(["route"] if with_route else []), "workload"],
         "message": "",
-        "warnings": sorted(service.warnings),
+        "warnings": sorted(str(replace(one, path=one.path.below(primary.path))) for one in service.warnings),
     }
 
 

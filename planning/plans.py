@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models.paths import Path
+from models.problems import Problem, warning
 from models.source import served_name
 from models.stack import Stack
 from planning import network, picker, routes, serving, variant
@@ -66,8 +67,8 @@ class VariantPlan:
     resource_id: str | None
     """The id that the interceptor bills by, on the routed Service alone."""
     domain: str
-    warnings: tuple[str, ...]
-    """What works, and what whoever wrote it should know; each begins with where it is."""
+    warnings: tuple[Problem, ...]
+    """What works, and what whoever wrote it should know."""
 
     @property
     def mark(self) -> str:
@@ -118,13 +119,12 @@ class ServicePlan:
     route: Route | None
     mirrored_from: tuple[str, ...]
     """Other namespaces, whose routes copy requests to it."""
-    own_warnings: tuple[str, ...]
+    own_warnings: tuple[Problem, ...]
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return what works, and what whoever wrote it should know; each begins with where it is."""
-        tried = () if self.canary is None else (f"canary.{warning}" for warning in self.canary.warnings)
-        return (*self.own_warnings, *self.primary.warnings, *tried)
+    def warnings(self) -> tuple[Problem, ...]:
+        """Return what works, and what whoever wrote it should know."""
+        return (*self.own_warnings, *(warning for variant in self.variants for warning in variant.warnings))
 
     @property
     def variants(self) -> tuple[VariantPlan, ...]:
@@ -174,7 +174,7 @@ class StackPlan:
     grants: tuple[InterceptorGrant, ...]
     caches: tuple[StoragePlan, ...]
     """In the order of their keys."""
-    own_warnings: tuple[str, ...]
+    own_warnings: tuple[Problem, ...]
     """What is to be known of the release, and of what is said for all services."""
 
     @property
@@ -183,10 +183,9 @@ class StackPlan:
         return tuple(one.route for one in self.services if one.route is not None)
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return what works, and what whoever wrote it should know; each begins with where it is."""
-        told = (f"services.{service.key}.{warning}" for service in self.services for warning in service.warnings)
-        return (*self.own_warnings, *told)
+    def warnings(self) -> tuple[Problem, ...]:
+        """Return what works, and what whoever wrote it should know."""
+        return (*self.own_warnings, *(warning for service in self.services for warning in service.warnings))
 
     @property
     def relations(self) -> Relations:
@@ -227,9 +226,9 @@ def decide(resolved: Resolved, release: Release) -> StackPlan:
     )
 
 
-def _unproven(release: Release, vendors: Collection[str]) -> Iterator[str]:
+def _unproven(release: Release, vendors: Collection[str]) -> Iterator[Problem]:
     for at, entry in unproven(release, vendors):
-        yield f"release {release.name}: {at} is unproven ({entry.source})"
+        yield warning(Path(f"release {release.name}"), f"{at} is unproven ({entry.source})")
 
 
 def _service(key: str, resolved: Resolved) -> ServicePlan:
@@ -243,7 +242,7 @@ def _service(key: str, resolved: Resolved) -> ServicePlan:
         share=context.share,
         route=resolved.routes.get(key),
         mirrored_from=routes.mirrored_from(resolved.routes, key, context.namespace),
-        own_warnings=(*variant.warnings(spec), *routes.warnings(context), *requests.warnings(context)),
+        own_warnings=(*variant.warnings(context.path, spec), *routes.warnings(context), *requests.warnings(context)),
     )
 
 

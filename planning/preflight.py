@@ -4,12 +4,13 @@ A missing CRD is not seen by a preview, and fails a deployment half-way after a 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
 
 from models.base import Spec
+from models.paths import Path
+from models.problems import Problem, warning
 from planning.ground import tables
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 
@@ -35,32 +36,27 @@ class _Bundles(Spec):
     bundles: list[Bundle] = Field(default=[])
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a check found; errors stop before anything is registered."""
-
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
-def kinds(needed: Iterable[str], facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> Verdict:
+def kinds(needed: Iterable[str], facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
     """Compare the kinds that a stack needs (`apiVersion/Kind`) with those that the cluster serves.
 
     What could not be read is never taken for absent: it is a warning that says what went unchecked.
     """
     wanted = sorted(set(needed))
     if mode == "skip":
-        return Verdict()
+        return []
     if isinstance(facts.apis, Unknown):
         unchecked = f"whether the cluster serves {', '.join(wanted)} went unchecked: {facts.apis.reason}"
-        return Verdict(warnings=(unchecked,))
-    missing = tuple(_missing(kind) for kind in wanted if kind not in facts.apis.kinds)
-    return Verdict(errors=missing) if mode == "strict" else Verdict(warnings=missing)
+        return [warning(Path(), unchecked)]
+    severity = "error" if mode == "strict" else "warning"
+    what = "the cluster does not serve it"
+    missing = (kind for kind in wanted if kind not in facts.apis.kinds)
+    return [Problem(Path(kind), what, _installed(kind), severity=severity) for kind in missing]
 
 
-def _missing(kind: str) -> str:
+def _installed(kind: str) -> str:
+    """Return what makes the cluster serve a kind."""
     for bundle in tables.read(_Bundles, "bundles.yaml").bundles:
         if kind in bundle.kinds:
-            return f"{kind}: the cluster does not serve it; install {bundle.name} {bundle.version}: {bundle.install}"
+            return f"install {bundle.name} {bundle.version}: {bundle.install}"
     minimum = _SINCE.get(kind, _LEAST)
-    return f"{kind}: the cluster does not serve it; Kubernetes {minimum} or newer does"
+    return f"Kubernetes {minimum} or newer does"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from models.problems import Problem, warning
 from planning.ground import labels
 from planning.ground.cluster_facts import Pools, Unknown
 from planning.plans import StackPlan, VariantPlan
@@ -12,19 +13,20 @@ def has_generations(plan: StackPlan) -> bool:
     return any(one.names.generation is not None for service in plan.services for one in service.variants)
 
 
-def announced(plan: StackPlan, pools: Pools | Unknown) -> Iterator[str]:
+def announced(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
     """Say for every variant whose pods cannot share a cache with those that run what will happen."""
     for service in plan.services:
         for variant in service.variants:
             if variant.names.generation is None:
                 continue
             if isinstance(pools, Unknown):
-                yield f"services.{variant.owner}: whether pods of another generation run went unchecked: {pools.reason}"
+                what = f"whether pods of another generation run went unchecked: {pools.reason}"
+                yield warning(variant.path, what)
             else:
                 yield from _beside(variant, pools)
 
 
-def _beside(variant: VariantPlan, pools: Pools) -> Iterator[str]:
+def _beside(variant: VariantPlan, pools: Pools) -> Iterator[Problem]:
     own = variant.names
     mine = {labels.SERVICE: own.service, labels.VARIANT: own.variant}
     found = {
@@ -39,7 +41,8 @@ def _beside(variant: VariantPlan, pools: Pools) -> Iterator[str]:
     )
     count = sum(one.layout.devices_per_pod * one.layout.pods_per_replica * one.max_replicas for one in variant.roles)
     devices = f", with up to {count} more devices in use meanwhile" if count else ""
-    yield (
-        f"services.{variant.owner}: its pods cannot share a KV cache with those of {old}: pool {own.pool} comes up "
-        f"beside it{devices}, then requests move, then the old pods go"
+    what = (
+        f"its pods cannot share a KV cache with those of {old}: pool {own.pool} comes up beside it{devices}, "
+        "then requests move, then the old pods go"
     )
+    yield warning(variant.path, what)

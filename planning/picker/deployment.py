@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.paths import Path
 from models.picker import Certificate, PickerTls
+from models.problems import Problem, warning
 from models.service import Variant
 from models.vocabulary import seconds
 from planning.ground import labels
@@ -72,7 +72,7 @@ class Picker:
     """Seconds from the deletion of a pod to its end."""
     start: int
     """Seconds until a pod is ready at most."""
-    warnings: tuple[str, ...]
+    warnings: tuple[Problem, ...]
     """What works, and what whoever wrote it should know."""
 
     def checksum(self) -> str:
@@ -117,14 +117,14 @@ def plan(of: VariantContext) -> Picker:
     )
 
 
-def _warnings(of: VariantContext) -> Iterator[str]:
+def _warnings(of: VariantContext) -> Iterator[Problem]:
     """Yield what works, and what whoever wrote it should know."""
-    wanted = of.spec.endpoint_picker
-    yield from map(str, picker_lint.warnings(Path("endpointPicker", "config"), wanted.config or {}, of.release.picker))
+    wanted, at = of.spec.endpoint_picker, of.path / "endpointPicker"
+    yield from picker_lint.warnings(at / "config", wanted.config or {}, of.release.picker)
     if wanted.replicas > 1:
         # The provider's reads ask for all pods to be ready, whatever is waited for (pulumi-kubernetes issue 3129).
         what = "a refresh reports an update of the pickers, because those that wait for the lease are never ready"
-        yield f"endpointPicker.replicas: {what} ({wanted.replicas}); it restarts nothing"
+        yield warning(at / "replicas", f"{what} ({wanted.replicas}); it restarts nothing")
 
 
 def _tls(wanted: PickerTls) -> Tls:

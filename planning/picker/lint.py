@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, cast
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from planning.picker import shapes
 from planning.picker.graph import FLOW_CONTROL, H2C, Declared, Entry, Graph, gate_names, graph, used_parsers
 from planning.picker.shapes import Reading, Reference
@@ -66,12 +66,12 @@ def warnings(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> list[
     found = list(chain.from_iterable(map(partial(_warned, facts), read.plugins)))
     for key, instead in facts.config.deprecated.items():
         if key in config:
-            found.append(Problem(path / key, f"is deprecated ({key})", f"use {instead}"))
+            found.append(warning(path / key, f"is deprecated ({key})", f"use {instead}"))
     for profile in read.profiles:
         for entry in profile.entries[:-1]:
             if entry.plugin is not None and "picker" in entry.plugin.groups:
                 what = f"reads as if it came before what follows ({entry.plugin.name})"
-                found.append(Problem(entry.at, what, "put it last; a picker runs last wherever it stands"))
+                found.append(warning(entry.at, what, "put it last; a picker runs last wherever it stands"))
     return found
 
 
@@ -352,7 +352,7 @@ def _warned(facts: PickerFacts, one: Declared) -> Iterator[Problem]:
         return
     if plugin.stability == "alpha" and facts.flags.experimental is not None:
         what = f"is experimental ({one.type}): the picker is started with {facts.flags.experimental}"
-        yield Problem(one.at / "type", what, "expect it to change or to go without notice")
+        yield warning(one.at / "type", what, "expect it to change or to go without notice")
     if plugin.deprecated is not None:
         until = f" before {plugin.deprecated.removed}, which removes it" if plugin.deprecated.removed else ""
-        yield Problem(one.at / "type", f"is deprecated ({one.type})", f"use {plugin.deprecated.by}{until}")
+        yield warning(one.at / "type", f"is deprecated ({one.type})", f"use {plugin.deprecated.by}{until}")

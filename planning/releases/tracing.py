@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
+from models.paths import Path
+from models.problems import Problem, warning
 from models.stack import Tracing
 from planning.releases import Release
 
@@ -24,10 +26,10 @@ def environment(traces: Tracing | None, service: str, untraced: Mapping[str, str
     }
 
 
-def warnings(traces: Tracing | None, release: Release) -> Iterator[str]:
+def warnings(traces: Tracing | None, release: Release) -> Iterator[Problem]:
     """Say where a choice of traces is the engines' alone."""
     known = release.tracing.samplers
     if traces is not None and traces.sampler not in known:
         who = "picker knows" if release.sidecar is None else "picker and sidecar know"
-        what = f"observability.tracing.sampler: {release.name}'s {who} {', '.join(known)} alone ({traces.sampler})"
-        yield f"{what}; {release.tracing.otherwise}"
+        what = f"{release.name}'s {who} {', '.join(known)} alone ({traces.sampler})"
+        yield warning(Path("observability", "tracing", "sampler"), what, release.tracing.otherwise)

@@ -6,6 +6,8 @@ Without a controller a route's status never comes, and a wait for it would only 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from models.paths import Path
+from models.problems import Problem, warning
 from planning.ground.cluster_facts import GatewayRef, Gateways, LiveGateway, Unknown
 from planning.routes.collisions import reference
 from planning.routes.records import Route
@@ -23,7 +25,7 @@ class Waits:
     """By the key of their service."""
     gateways: tuple[GatewayRef, ...]
     """Whose controllers accept them."""
-    warnings: tuple[str, ...]
+    warnings: tuple[Problem, ...]
 
 
 def gateways(routes: Iterable[Route]) -> frozenset[GatewayRef]:
@@ -39,23 +41,26 @@ def decide(routes: Iterable[Route], live: Gateways | Unknown) -> Waits:
     known = {} if isinstance(live, Unknown) else {one.ref: one for one in live.gateways}
     accepting = tuple(sorted(ref for ref in attached if ref in known and known[ref].accepted))
     awaited = frozenset(key for ref in accepting for key in attached[ref])
-    said = (line for ref in sorted(attached) for line in _said(ref, _services(attached[ref]), live, known.get(ref)))
+    said = (one for ref in sorted(attached) for one in _said(ref, _services(attached[ref]), live, known.get(ref)))
     return Waits(awaited, accepting, tuple(said))
 
 
-def _said(ref: GatewayRef, services: str, live: Gateways | Unknown, found: LiveGateway | None) -> Iterator[str]:
+def _said(ref: GatewayRef, services: str, live: Gateways | Unknown, found: LiveGateway | None) -> Iterator[Problem]:
+    at = Path(str(ref))
     if isinstance(live, Unknown):
-        yield f"{ref}: whether anybody accepts the routes of {services} went unchecked: {live.reason}"
+        yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: {live.reason}")
     elif found is None and ref.kind != _KIND:
-        yield f"{ref}: whether anybody accepts the routes of {services} went unchecked: it is of kind {ref.kind}"
+        yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: it is of kind {ref.kind}")
     elif found is None:
-        yield f"{ref}: there is no such Gateway, so nobody will accept the routes of {services}"
+        yield warning(at, f"there is no such Gateway, so nobody will accept the routes of {services}")
     elif not found.accepted:
         why = f" ({found.reason})" if found.reason else ""
-        yield f"{ref}: no controller has accepted this Gateway{why}, so nobody will accept the routes of {services}"
+        yield warning(
+            at, f"no controller has accepted this Gateway{why}, so nobody will accept the routes of {services}"
+        )
     elif not found.programmed:
         why = f" ({found.reason})" if found.reason else ""
-        yield f"{ref}: this Gateway is not in effect yet{why}, nor are the routes of {services}"
+        yield warning(at, f"this Gateway is not in effect yet{why}, nor are the routes of {services}")
 
 
 def _services(keys: list[str]) -> str:

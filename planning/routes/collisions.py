@@ -10,13 +10,13 @@ from itertools import chain, product
 from typing import Literal
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from planning.ground import labels
 from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
-from planning.preflight import Verdict
 from planning.routes.records import Match, Route
 
 _REMEDY = "give one of them another path or hostname"
+_OLDER = "unless this run removes that, the older of the two gets them"
 _EVERY_HOST = "*"
 _OURS = labels.standard("", "", {})["app.kubernetes.io/part-of"]
 
@@ -105,7 +105,7 @@ def with_cluster(
     namespaces: Collection[str],
     live: Routes | Unknown,
     mode: Literal["strict", "warn", "skip"],
-) -> Verdict:
+) -> list[Problem]:
     """Compare the routes of a stack, whose services are in `namespaces`, with those that are on its gateways already.
 
     A route of the same place is the stack's own. One that an earlier run of this program may have made in a namespace
@@ -113,15 +113,15 @@ def with_cluster(
     """
     planned = tuple(routes)
     if mode == "skip" or not planned:
-        return Verdict()
+        return []
     if isinstance(live, Unknown):
         gateways = ", ".join(sorted({str(reference(route).gateway) for route in planned}))
         unchecked = f"whether other routes on {gateways} claim the same requests went unchecked: {live.reason}"
-        return Verdict(warnings=(unchecked,))
+        return [warning(Path(), unchecked)]
     others, left = _foreign(planned, namespaces, live)
-    taken = tuple(f"{one}; {_REMEDY}" for one in _met(planned, others))
-    older = tuple(f"{one}; unless this run removes that, the older of the two gets them" for one in _met(planned, left))
-    return Verdict(errors=taken, warnings=older) if mode == "strict" else Verdict(warnings=(*taken, *older))
+    severity = "error" if mode == "strict" else "warning"
+    taken = (Problem(at, what, _REMEDY, severity=severity) for at, what in _met(planned, others))
+    return [*taken, *(warning(at, what, _OLDER) for at, what in _met(planned, left))]
 
 
 def _foreign(planned: tuple[Route, ...], namespaces: Collection[str], live: Routes) -> tuple[_Index, _Index]:
@@ -143,13 +143,13 @@ def _of_cluster(route: LiveRoute) -> Iterator[Claim]:
         yield Claim(called, called, route.parents, route.hostnames, _normal(match))
 
 
-def _met(planned: Iterable[Route], index: _Index) -> Iterator[str]:
+def _met(planned: Iterable[Route], index: _Index) -> Iterator[tuple[Path, str]]:
     for route in planned:
         for claim in of_route(route):
             found = index.holder(claim)
             if found is not None:
                 holder, parent, host = found
-                yield f"{claim.at}: {_taken(claim, parent, host, holder.holder)}"
+                yield claim.at, _taken(claim, parent, host, holder.holder)
 
 
 def _taken(claim: Claim, parent: ParentRef, host: str, holder: Path) -> str:

@@ -1,5 +1,6 @@
 """What the endpoint picker of a pool makes of requests: priorities by name, and other names of models."""
 
+from models.problems import Problem, warning
 from planning.ground.names import CANARY
 from planning.routes.records import Alias, Objective, PoolRequests
 from planning.variant.context import VariantContext
@@ -16,9 +17,10 @@ def of(own: VariantContext) -> PoolRequests:
     return PoolRequests(own.release.picker.objectives_group, tuple(objectives), tuple(aliases))
 
 
-def warnings(own: VariantContext) -> tuple[str, ...]:
+def warnings(own: VariantContext) -> tuple[Problem, ...]:
     """Say what is allowed and seldom meant."""
     canary = own.service.canary
     if own.variant == CANARY or canary is None or not canary.weight or not own.spec.objectives:
         return ()
-    return ("objectives: a request names that of one pool; where its weight sends it to the canary, it has priority 0",)
+    what = "a request names that of one pool; where its weight sends it to the canary, it has priority 0"
+    return (warning(own.path / "objectives", what),)

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from models.routing import MOST_HEADERS, Gateway, Rewrite, RouteMatch
 from models.routing import Route as RouteSpec
 from models.source import served_name
@@ -35,7 +35,7 @@ def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
     return routes, (*found, *collisions.problems(sound))
 
 
-def warnings(own: VariantContext) -> Iterator[str]:
+def warnings(own: VariantContext) -> Iterator[Problem]:
     """Say what is allowed and seldom meant."""
     mirror = own.service.route.mirror
     if mirror is None or mirror.service == own.key:
@@ -43,7 +43,8 @@ def warnings(own: VariantContext) -> Iterator[str]:
     other = own.stack.services[mirror.service].model
     asked, served = (served_name(one.name, one.source) for one in (own.spec.model, other))
     if asked != served:
-        yield f"route.mirror: services.{mirror.service} refuses requests for {asked}, because it serves {served}"
+        what = f"services.{mirror.service} refuses requests for {asked}, because it serves {served}"
+        yield warning(own.path / "route" / "mirror", what)
 
 
 def _route(contexts: Contexts, own: VariantContext) -> tuple[Route | None, list[Problem]]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from models.autoscaling import CacheMetric, CpuMetric, KedaAutoscaling, Metric, RequestMetric
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from models.role import Role
 from models.vocabulary import seconds
 from planning.ground import lifecycle
@@ -165,17 +165,17 @@ def _unasked(at: Path, what: str) -> Problem:
     return Problem(at, f"needs a Prometheus that keda can ask ({what})", remedy, (Path("observability", "prometheus"),))
 
 
-def warnings(of: VariantContext) -> Iterator[str]:
+def warnings(of: VariantContext) -> Iterator[Problem]:
     """Say where requests that wake a role may not wait as long as it takes, or where nobody tells that they wait."""
-    flow = of.spec.endpoint_picker.flow_control
+    flow, at = of.spec.endpoint_picker.flow_control, of.path / "autoscaling"
     waits = None if flow is None else flow.default_request_ttl
     for name, _, role in of.roles:
         if role.autoscaling is None or role.autoscaling.min_replicas > 0:
             continue
         start = lifecycle.startup(role.health, of.spec.model.size)
         if waits is None:
-            yield f"autoscaling: {name} wakes in up to {start}s, and no defaultRequestTTL lets requests wait as long"
+            yield warning(at, f"{name} wakes in up to {start}s, and no defaultRequestTTL lets requests wait as long")
         elif 0 < seconds(waits) < start:
-            yield f"autoscaling: {name} wakes in up to {start}s, and requests wait {waits} (defaultRequestTTL)"
+            yield warning(at, f"{name} wakes in up to {start}s, and requests wait {waits} (defaultRequestTTL)")
         if of.stack.observability.metrics.type != "none" and not of.spec.metrics.picker:
-            yield f"autoscaling: {name} is woken by the picker's queue, which nobody scrapes (metrics.picker: false)"
+            yield warning(at, f"{name} is woken by the picker's queue, which nobody scrapes (metrics.picker: false)")

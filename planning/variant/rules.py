@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from models.service import Canary, Service, Variant
 from models.source import served_name
 from models.stack import Stack
@@ -38,29 +38,25 @@ def _unreached(path: Path, service: Service, canary: Canary, stack: Stack) -> It
         what = f"has no effect without {reason} ({canary.weight})"
         yield Problem(path / "canary" / "weight", what, f"{remedy}, or write 0", (Path("gateway"), path / "route"))
     if canary.headers:
-        yield Problem(
-            path / "canary" / "headers",
-            f"has no effect without {reason}",
-            f"{remedy}, or remove it",
-            (Path("gateway"),),
-        )
+        at = path / "canary" / "headers"
+        yield Problem(at, f"has no effect without {reason}", f"{remedy}, or remove it", (Path("gateway"),))
 
 
-def warnings(service: Service) -> Iterator[str]:
+def warnings(path: Path, service: Service) -> Iterator[Problem]:
     """Say what is allowed and seldom meant."""
-    canary = service.canary
+    canary, at = service.canary, path / "canary"
     if canary is None:
         return
     if canary.weight == ALL:
-        yield "canary: weight 100 gives it all requests, and the service's own pods idle"
+        yield warning(at, "weight 100 gives it all requests, and the service's own pods idle")
     if canary.weight == 0 and not canary.headers:
-        yield "canary: weight 0 without headers: its pods run, and nobody asks them"
+        yield warning(at, "weight 0 without headers: its pods run, and nobody asks them")
     if _workload(service) == _workload(canary):
-        yield "canary: it differs in nothing that its pods run"
+        yield warning(at, "it differs in nothing that its pods run")
     pods, total = max_replicas(canary), max_replicas(canary) + max_replicas(service)
     if canary.weight < ALL and total and canary.weight * total > 2 * ALL * pods:
-        what = f"canary: weight {canary.weight} is far above its share of the replicas ({pods} of {total})"
-        yield f"{what}; its queue will be the longer one"
+        what = f"weight {canary.weight} is far above its share of the replicas ({pods} of {total})"
+        yield warning(at, f"{what}; its queue will be the longer one")
 
 
 def _workload(variant: Variant) -> dict[str, object]:

@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 from models.load import Loaded
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from models.service import Canary, Model, Service, Variant
 from models.source import scheme
 from models.stack import Stack
@@ -107,22 +107,23 @@ def _of_variant(spec: Variant) -> Wanted | None:
     )
 
 
-def answered(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, list[str]]:
+def answered(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, list[Problem]]:
     """Return the configuration with the sizes that were told, and warnings about what could not be asked.
 
     A source that no pod could be filled from is a problem of its path.
     """
-    told, found, warnings = dict[Wanted, str](), list[Problem](), list[str]()
+    told, found, warnings = dict[Wanted, str](), list[Problem](), list[Problem]()
     for path, wanted in questions(loaded.stack).items():
         match answers.get(wanted):
             case Size(bytes=size, packed=False):
                 told[wanted] = str(size)
             case Size(bytes=size):
-                warnings.append(f"{path}: holds {size} compressed bytes, which says too little for the size of a claim")
+                what = f"holds {size} compressed bytes, which says too little for the size of a claim"
+                warnings.append(warning(path, what))
             case Unusable(field=field, what=what, remedy=remedy):
                 found.append(Problem(path / field, what, remedy))
             case Unknown(reason=reason):
-                warnings.append(f"{path}: {reason}")
+                warnings.append(warning(path, reason))
             case None:
                 pass
     stack = _with_sizes(loaded.stack, told)

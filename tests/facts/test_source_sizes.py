@@ -125,6 +125,6 @@ def test_what_is_packed_or_unknown_warns_and_has_to_be_written(moto, bucket):
     for stack in (claiming(moto, bucket, "packed"), claiming("http://127.0.0.1:9", bucket, "llama")):
         loaded, warnings = known(stack)
         assert len(warnings) == 2
-        assert all(warning.startswith(("caches.weights: ", "services.own.model: ")) for warning in warnings)
+        assert all(str(warning).startswith(("caches.weights: ", "services.own.model: ")) for warning in warnings)
         with pytest.raises(ConfigError, match=r"size: is missing and was not told by s3://"):
             planning.plan(loaded)

@@ -5,7 +5,7 @@ import pytest
 from planning.ground import labels
 from planning.ground.cluster_facts import Pools, Unknown
 from planning.transition import announced, has_generations
-from tests.support.stacks import plan, tree
+from tests.support.stacks import lines, plan, tree
 
 APART = {"prefill": {"replicas": 2}, "accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 2}}
 
@@ -17,7 +17,7 @@ def pools(*planned):
 
 
 def told(stack, live):
-    return list(announced(plan(stack), live))
+    return lines(announced(plan(stack), live), "warning")
 
 
 def test_only_pods_that_exchange_their_cache_have_generations():
@@ -37,7 +37,7 @@ def test_nothing_is_said_of_what_is_new_or_as_it_was():
 def test_another_form_of_the_cache_is_another_pool_beside_the_first(cache):
     before, after = plan(tree(qwen=APART)), plan(tree(qwen={**APART, "kvCache": cache}))
     own, other = (each.services[0].primary.names for each in (before, after))
-    (line,) = announced(after, pools(before))
+    (line,) = lines(announced(after, pools(before)), "warning")
     assert line == (
         f"services.qwen: its pods cannot share a KV cache with those of {own.pool} ({own.generation}): pool "
         f"{other.pool} comes up beside it, with up to 6 more devices in use meanwhile, then requests move, then the "

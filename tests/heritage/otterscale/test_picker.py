@@ -14,7 +14,7 @@ from planning import preflight
 from planning.ground.cluster_facts import ClusterFacts, Served
 from planning.ground.order import Id, Part
 from planning.releases import channel, channels
-from tests.support.stacks import exactly, find, plan, rendered, tree
+from tests.support.stacks import exactly, find, lines, plan, rendered, tree
 from tests.support.stacks.otterscale import kind, picker
 from tests.support.stacks.shapes import engine, every_stack, flag, model_servers, serving, sidecars, told, values
 
@@ -292,9 +292,9 @@ def test_e12_a_kind_that_is_missing_is_told_before_anything_is_made(mode):
     without = {one for one in needed if "DestinationRule" in one or "Monitor" in one}
     assert len(without) == 3
     verdict = preflight.kinds(needed, ClusterFacts(apis=Served(frozenset(needed - without))), mode)
-    assert len(verdict.errors) == (3 if mode == "strict" else 0)
-    assert len(verdict.warnings) == (3 if mode == "warn" else 0)
-    assert all("; install " in one for one in (*verdict.errors, *verdict.warnings))
+    assert len(lines(verdict, "error")) == (3 if mode == "strict" else 0)
+    assert len(lines(verdict, "warning")) == (3 if mode == "warn" else 0)
+    assert all("; install " in one for one in map(str, verdict))
 
 
 def test_e12_nothing_is_needed_that_was_not_asked_for():

@@ -9,7 +9,7 @@ from manifests import validation
 from planning.ground.cluster_facts import ClusterFacts, Served
 from planning.preflight import kinds
 from planning.releases import channel
-from tests.support.stacks import as_rendered, exactly, find, rendered, tree
+from tests.support.stacks import as_rendered, exactly, find, lines, rendered, tree
 from tests.support.stacks.misuses import every_channel, members, picking, pools
 from tests.support.stacks.otterscale import kind
 from tests.support.stacks.shapes import containers, every_stack, label, told
@@ -104,7 +104,7 @@ def test_a_cluster_with_the_old_pool_alone_is_told():
     needed = {f"{one['apiVersion']}/{one['kind']}" for one in rendered(tree())}
     pool, old = "inference.networking.k8s.io/v1/InferencePool", "inference.networking.x-k8s.io/v1alpha2/InferencePool"
     served = ClusterFacts(apis=Served(frozenset(needed - {pool} | {old})))
-    (error,) = kinds(needed, served, "strict").errors
+    (error,) = lines(kinds(needed, served, "strict"), "error")
     assert error.startswith(f"{pool}: the cluster does not serve it; install ")
 
 

@@ -9,7 +9,7 @@ from manifests.assembly import objects, render
 from planning.ground.cluster_facts import ClusterFacts, Served
 from planning.ground.order import AFTER, Id, Part
 from planning.preflight import kinds
-from tests.support.stacks import as_rendered, find, plain, plan, rendered, tree
+from tests.support.stacks import as_rendered, find, lines, plain, plan, rendered, tree
 
 OPERATOR = {"type": "prometheus-operator", "labels": {"release": "kube-prometheus-stack"}}
 GOOGLE = {"type": "gmp"}
@@ -297,7 +297,7 @@ def test_what_is_scraped_makes_no_canary_another_model():
     """Nor does it change the pods: a monitor that comes or goes rolls nothing."""
     alone = {"canary": {"weight": 10, "metrics": {"decode": False}}}
     (service,) = plan(scraped(OPERATOR, qwen=alone)).services
-    assert "canary: it differs in nothing that its pods run" in service.warnings
+    assert "services.qwen.canary: it differs in nothing that its pods run" in lines(service.warnings, "warning")
     without, scraping = rendered(tree(qwen={"prefill": {}})), rendered(scraped(OPERATOR, qwen={"prefill": {}}))
     added = [one for one in scraping if one not in without]
     assert [one for one in without if one not in scraping] == []
@@ -434,6 +434,6 @@ def test_what_google_would_refuse_is_refused_before(stack, path, value):
 def test_a_cluster_without_the_kinds_is_an_error_that_says_how_to_get_them(stack, told):
     needed = {f"{one['apiVersion']}/{one['kind']}" for one in rendered(STACKS[stack])}
     own = {one for one in needed if one.partition("/")[0].startswith(("monitoring.", "networking.gke."))}
-    errors = kinds(needed, ClusterFacts(apis=Served(frozenset(needed - own))), "strict").errors
+    errors = lines(kinds(needed, ClusterFacts(apis=Served(frozenset(needed - own))), "strict"), "error")
     assert len(errors) == len(own) > 0
     assert all(told in error for error in errors)

@@ -9,7 +9,7 @@ from planning import outputs
 from planning.ground import lifecycle
 from planning.ground.order import Part
 from planning.releases import channel, channels
-from tests.support.stacks import SERVICE, find, plan, rendered, tree
+from tests.support.stacks import SERVICE, find, lines, plan, rendered, tree
 from tests.support.stacks.shapes import told
 from tests.support.stacks.varied import POD
 
@@ -390,8 +390,10 @@ def test_a_role_that_sleeps_is_told_when_nobody_scrapes_the_queue_that_wakes_it(
     flow = {"flowControl": {"defaultRequestTTL": "1h"}}
     one = tree(qwen={"endpointPicker": flow, "autoscaling": role, "metrics": metrics})
     one["observability"] = {**PROMETHEUS["observability"], "metrics": {"type": scraper}}
-    what = "autoscaling: decode is woken by the picker's queue, which nobody scrapes (metrics.picker: false)"
-    assert plan(one).services[0].warnings == ((what,) if told else ())
+    what = (
+        "services.qwen.autoscaling: decode is woken by the picker's queue, which nobody scrapes (metrics.picker: false)"
+    )
+    assert lines(plan(one).warnings, "warning") == ([what] if told else [])
 
 
 def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_together():
@@ -443,6 +445,6 @@ def test_an_authority_that_nobody_asks_is_refused_where_it_is_written():
 
 
 def test_several_pickers_are_told_to_look_changed_to_a_refresh():
-    (told,) = plan(tree(qwen={"endpointPicker": {"replicas": 2}})).services[0].warnings
-    assert told.startswith("endpointPicker.replicas: a refresh reports an update of the pickers")
+    (told,) = lines(plan(tree(qwen={"endpointPicker": {"replicas": 2}})).warnings, "warning")
+    assert told.startswith("services.qwen.endpointPicker.replicas: a refresh reports an update of the pickers")
     assert plan(tree(qwen={"endpointPicker": {"replicas": 1}})).services[0].warnings == ()

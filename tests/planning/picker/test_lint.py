@@ -11,6 +11,7 @@ from planning.picker import lint as picker_lint
 from planning.picker import shapes
 from planning.picker.lint import Context
 from planning.releases import channel, channels
+from tests.support.stacks import lines
 from tests.support.stacks.picker_configs import SINGLE, custom, planned, said, single
 
 APART = {
@@ -124,12 +125,12 @@ def test_a_picker_that_stands_in_front_is_a_warning():
     written["schedulingProfiles"][0]["plugins"].reverse()
     spec = {"preset": "custom", "config": written}
     assert said(endpointPicker=spec) == []
-    assert planned(endpointPicker=spec).warnings == (
+    assert lines(planned(endpointPicker=spec).warnings, "warning") == [
         (
-            "endpointPicker.config.schedulingProfiles[0].plugins[0]: reads as if it came before what follows "
-            "(max-score-picker); put it last; a picker runs last wherever it stands"
-        ),
-    )
+            "services.qwen.endpointPicker.config.schedulingProfiles[0].plugins[0]: reads as if it came before what "
+            "follows (max-score-picker); put it last; a picker runs last wherever it stands"
+        )
+    ]
 
 
 def test_a_profile_without_a_picker_uses_a_declared_one():
@@ -288,7 +289,8 @@ def test_whatever_is_written_is_judged_without_a_crash(written, release, is_apar
     context = Context(channel(release), is_apart, 64, vllm=True)
     found = picker_lint.problems(Path("config"), written, context)
     assert all(one.path.is_within(Path("config")) and one.what and one.remedy for one in found)
-    assert picker_lint.warnings(Path("config"), written, channel(release).picker) is not None
+    warned = picker_lint.warnings(Path("config"), written, channel(release).picker)
+    assert all(one.severity == "warning" for one in warned)
 
 
 @settings(deadline=None)

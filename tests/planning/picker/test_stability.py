@@ -1,5 +1,6 @@
 """What a picker's plugins ask for: a protocol, the flag of the experimental, and a word where they go."""
 
+from tests.support.stacks import lines
 from tests.support.stacks.picker_configs import custom, planned, single
 
 
@@ -21,9 +22,9 @@ def test_alpha_plugins_switch_their_flag_on_and_are_told():
     )
     made = planned(endpointPicker={"preset": "custom", "config": written})
     assert "--allow-experimental-plugins=true" in made.arguments
-    assert made.warnings[1] == (
-        "endpointPicker.config.plugins[3].type: is experimental (topology-affinity-filter): the picker is started with "
-        "--allow-experimental-plugins; expect it to change or to go without notice"
+    assert lines(made.warnings, "warning")[1] == (
+        "services.qwen.endpointPicker.config.plugins[3].type: is experimental (topology-affinity-filter): "
+        "the picker is started with --allow-experimental-plugins; expect it to change or to go without notice"
     )
     assert not any("experimental" in one for one in planned().arguments)
 
@@ -42,20 +43,20 @@ def test_a_release_without_stability_has_no_flag():
 def test_a_deprecated_plugin_is_told_with_what_takes_its_place():
     by_label = {"type": "by-label", "parameters": {"label": "tier"}}
     made = planned(endpointPicker={"preset": "custom", "config": single(by_label, profile=[{"pluginRef": "by-label"}])})
-    assert made.warnings == (
+    assert lines(made.warnings, "warning") == [
         (
-            "endpointPicker.config.plugins[2].type: is deprecated (by-label); "
+            "services.qwen.endpointPicker.config.plugins[2].type: is deprecated (by-label); "
             "use label-selector-filter before v0.11, which removes it"
-        ),
-    )
+        )
+    ]
 
 
 def test_a_deprecated_section_is_told():
     written = single(saturationDetector={"pluginRef": "utilization-detector"})
     made = planned(endpointPicker={"preset": "custom", "config": written})
-    assert made.warnings == (
+    assert lines(made.warnings, "warning") == [
         (
-            "endpointPicker.config.saturationDetector: is deprecated (saturationDetector); "
+            "services.qwen.endpointPicker.config.saturationDetector: is deprecated (saturationDetector); "
             "use flowControl.saturationDetector"
-        ),
-    )
+        )
+    ]

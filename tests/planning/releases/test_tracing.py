@@ -3,7 +3,7 @@
 import pytest
 
 from planning.releases import channel, channels
-from tests.support.stacks import plain, plan, rendered, tree
+from tests.support.stacks import lines, plain, plan, rendered, tree
 
 ENDPOINT = "http://otel:4317"
 SAMPLERS = {
@@ -56,7 +56,7 @@ def test_a_sampler_that_only_engines_know_is_told(release):
     known = set(facts.samplers)
     assert known < SAMPLERS
     for sampler in sorted(SAMPLERS):
-        said = [one for one in plan(stack(release, sampler=sampler)).warnings if "sampler" in one]
+        said = [one for one in lines(plan(stack(release, sampler=sampler)).warnings, "warning") if "sampler" in one]
         assert len(said) == (sampler not in known)
         assert all(f"({sampler}); {facts.otherwise}" in one for one in said)
 
@@ -64,7 +64,7 @@ def test_a_sampler_that_only_engines_know_is_told(release):
 def test_the_sampler_is_told_once_with_what_happens_instead():
     stack_of_two = stack(sampler="always_on")
     stack_of_two["services"]["bert"] = stack_of_two["services"]["qwen"]
-    (said,) = plan(stack_of_two).warnings
+    (said,) = lines(plan(stack_of_two).warnings, "warning")
     assert said == (
         "observability.tracing.sampler: llm-d-0.10's picker and sidecar know parentbased_traceidratio alone "
         "(always_on); a tenth of the traces that begin there is kept, whatever samplerArg says"
@@ -72,7 +72,9 @@ def test_the_sampler_is_told_once_with_what_happens_instead():
 
 
 def test_a_line_without_sidecar_speaks_of_its_picker():
-    (said,) = [one for one in plan(stack("gie-1.3", sampler="always_off")).warnings if "sampler" in one]
+    (said,) = [
+        one for one in lines(plan(stack("gie-1.3", sampler="always_off")).warnings, "warning") if "sampler" in one
+    ]
     assert said.startswith("observability.tracing.sampler: gie-1.3's picker knows parentbased_traceidratio alone")
 
 

@@ -20,7 +20,7 @@ from planning.ground.cluster_facts import (
 )
 from planning.ground.order import Part
 from planning.routes import acceptance as waits
-from tests.support.stacks import plan, tree
+from tests.support.stacks import lines, plan, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
 ACCEPTED = LiveGateway(REF, accepted=True, programmed=True)
@@ -57,27 +57,27 @@ def test_the_routes_of_a_gateway_that_a_controller_has_accepted_are_awaited():
 def test_without_a_controller_nothing_is_awaited_and_that_is_said(found, said):
     verdict = decided(*found)
     assert (verdict.routes, verdict.gateways) == (set(), ())
-    assert verdict.warnings == (f"gateways/gateway: {said}",)
+    assert lines(verdict.warnings, "warning") == [f"gateways/gateway: {said}"]
 
 
 def test_a_gateway_that_is_not_in_effect_accepts_routes_all_the_same():
     verdict = decided(LiveGateway(REF, accepted=True, programmed=False, reason="AddressNotAssigned: none"))
     assert verdict.routes == {"qwen"}
-    (line,) = verdict.warnings
+    (line,) = lines(verdict.warnings, "warning")
     assert line.startswith("gateways/gateway: this Gateway is not in effect yet (AddressNotAssigned: none)")
 
 
 def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
     verdict = waits.decide(plan(tree()).routes, Unknown("no answer"))
     assert verdict.routes == set()
-    assert verdict.warnings == (
-        "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: no answer",
-    )
+    assert lines(verdict.warnings, "warning") == [
+        "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: no answer"
+    ]
 
 
 def test_a_parent_of_another_kind_is_not_taken_for_absent():
     stack = tree() | {"gateway": tree()["gateway"] | {"group": "example.com", "kind": "Other"}}
-    (line,) = waits.decide(plan(stack).routes, Gateways((ACCEPTED,))).warnings
+    (line,) = lines(waits.decide(plan(stack).routes, Gateways((ACCEPTED,))).warnings, "warning")
     assert (
         line
         == "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: it is of kind Other"
@@ -85,7 +85,7 @@ def test_a_parent_of_another_kind_is_not_taken_for_absent():
 
 
 def test_of_many_services_three_are_named():
-    (line,) = decided(services="abcde").warnings
+    (line,) = lines(decided(services="abcde").warnings, "warning")
     assert line.endswith("the routes of services.a, services.b, services.c and 2 more")
 
 

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.paths import Path
+from models.problems import errors
 from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
-from planning.preflight import Verdict
 from planning.routes import collisions
 from planning.routes.records import Match, Parent, Route, Rule
+from tests.support.stacks import lines
 
 GROUP, KIND = "gateway.networking.k8s.io", "Gateway"
 REMEDY = "give one of them another path or hostname"
@@ -137,8 +138,8 @@ def test_a_service_is_in_nobodys_way_alone():
 
 def test_a_route_of_somebody_else_is_an_error_that_names_both():
     verdict = beside(live("theirs"))
-    (error,) = verdict.errors
-    assert verdict.warnings == ()
+    (error,) = lines(verdict, "error")
+    assert lines(verdict, "warning") == []
     assert error == (
         "services.b.route.matches[0].path: is taken on gateways/gateway by HTTPRoute elsewhere/theirs "
         f"(/models/qwen, any host); {REMEDY}"
@@ -146,26 +147,26 @@ def test_a_route_of_somebody_else_is_an_error_that_names_both():
 
 
 def test_the_modes_of_the_check():
-    (warning,) = beside(live("theirs"), mode="warn").warnings
+    (warning,) = lines(beside(live("theirs"), mode="warn"), "warning")
     assert "elsewhere/theirs" in warning
-    assert beside(live("theirs"), mode="warn").errors == ()
-    assert beside(live("theirs"), mode="skip") == Verdict()
+    assert errors(beside(live("theirs"), mode="warn")) == []
+    assert beside(live("theirs"), mode="skip") == []
 
 
 def test_a_route_of_the_stacks_own_place_is_its_own():
-    assert beside(live("b", namespace="models")) == Verdict()
-    assert beside(live("b", namespace="elsewhere")).errors
+    assert beside(live("b", namespace="models")) == []
+    assert errors(beside(live("b", namespace="elsewhere")))
 
 
 def test_a_route_that_an_earlier_run_may_have_made_is_a_warning():
     verdict = beside(live("old", namespace="models", part_of="inference-stacks"))
-    assert verdict.errors == ()
-    (warning,) = verdict.warnings
+    assert errors(verdict) == []
+    (warning,) = lines(verdict, "warning")
     assert "HTTPRoute models/old" in warning
     assert "unless this run removes that" in warning
-    assert beside(live("old", namespace="quiet", part_of="inference-stacks")).errors == ()
-    assert beside(live("old", part_of="inference-stacks")).errors
-    assert beside(live("old", namespace="models", part_of="chat")).errors
+    assert errors(beside(live("old", namespace="quiet", part_of="inference-stacks"))) == []
+    assert errors(beside(live("old", part_of="inference-stacks")))
+    assert errors(beside(live("old", namespace="models", part_of="chat")))
 
 
 @pytest.mark.parametrize(
@@ -184,26 +185,28 @@ def test_a_route_that_an_earlier_run_may_have_made_is_a_warning():
     ids=str,
 )
 def test_what_a_route_of_the_cluster_claims(other, meet):
-    assert bool(beside(live("theirs", **other)).errors) is meet
+    assert bool(errors(beside(live("theirs", **other)))) is meet
 
 
 def test_the_types_of_headers_are_told_apart():
     planned = [route("b", headers={"x-team": "a"})]
-    assert beside(live("theirs", headers=[("Exact", "X-Team", "a")]), planned=planned).errors
-    assert not beside(live("theirs", headers=[("RegularExpression", "X-Team", "a")]), planned=planned).errors
+    assert errors(beside(live("theirs", headers=[("Exact", "X-Team", "a")]), planned=planned))
+    assert not errors(beside(live("theirs", headers=[("RegularExpression", "X-Team", "a")]), planned=planned))
 
 
 def test_any_of_several_parents_of_a_route_of_the_cluster_counts():
     elsewhere, here = (ParentRef(GatewayRef(GROUP, KIND, "gateways", name), None, None) for name in ("x", "gateway"))
-    assert beside(live("theirs", parents=(elsewhere, here))).errors
-    assert not beside(live("theirs", parents=(elsewhere,))).errors
+    assert errors(beside(live("theirs", parents=(elsewhere, here))))
+    assert not errors(beside(live("theirs", parents=(elsewhere,))))
 
 
 def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
-    assert collisions.with_cluster([route("b")], {"models"}, Unknown("no answer"), "strict") == Verdict(
-        warnings=("whether other routes on gateways/gateway claim the same requests went unchecked: no answer",)
-    )
-    assert collisions.with_cluster([], {"models"}, Unknown("no answer"), "strict") == Verdict()
+    found = collisions.with_cluster([route("b")], {"models"}, Unknown("no answer"), "strict")
+    assert errors(found) == []
+    assert lines(found, "warning") == [
+        "whether other routes on gateways/gateway claim the same requests went unchecked: no answer"
+    ]
+    assert collisions.with_cluster([], {"models"}, Unknown("no answer"), "strict") == []
 
 
 HOSTS = st.sampled_from(["a", "x.a", "y.x.a", "*.a", "*.x.a", "b", "*.b"])
@@ -268,6 +271,6 @@ def test_the_collisions_with_a_cluster_are_those_that_a_comparison_of_all_pairs_
     ]  # fmt: skip
     pairs = {(one.key, f"o{two.name}") for one in planned for two in others if meet(one, two)}
     verdict = collisions.with_cluster(planned, {"models"}, Routes(tuple(there)), "strict")
-    told = {(line.split(".")[1], line.split("elsewhere/")[1].split(" ")[0]) for line in verdict.errors}
+    told = {(line.split(".")[1], line.split("elsewhere/")[1].split(" ")[0]) for line in lines(verdict, "error")}
     assert told <= pairs
-    assert sorted(line.split(".")[1] for line in verdict.errors) == sorted({own for own, _ in pairs})
+    assert sorted(line.split(".")[1] for line in lines(verdict, "error")) == sorted({own for own, _ in pairs})

@@ -11,7 +11,7 @@ from manifests.assembly import objects, render
 from planning import outputs
 from planning.ground.order import Id, Part
 from planning.routes import templates
-from tests.support.stacks import as_rendered, exactly, find, plan, rendered, tree
+from tests.support.stacks import as_rendered, exactly, find, lines, plan, rendered, tree
 from tests.support.stacks.routed import (
     BASE_MODEL,
     BODY,
@@ -303,10 +303,10 @@ def test_who_gets_the_copies_of_all_others_copies_nothing_to_itself():
 
 def test_copies_that_the_other_would_refuse_are_warned_of():
     warned = plan(mirrored(model={"name": "org/other", "source": "hf://org/other"})).warnings
-    assert [one for one in warned if "mirror" in one] == [
+    assert [one for one in lines(warned, "warning") if "mirror" in one] == [
         "services.qwen.route.mirror: services.next refuses requests for org/m, because it serves org/other"
     ]
-    assert [one for one in plan(mirrored()).warnings if "mirror" in one] == []
+    assert [one for one in lines(plan(mirrored()).warnings, "warning") if "mirror" in one] == []
 
 
 # --- beside a canary

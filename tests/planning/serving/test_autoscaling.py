@@ -17,7 +17,7 @@ from planning.ground.cluster_facts import ClusterFacts, Served
 from planning.ground.order import Id, Part
 from planning.preflight import kinds
 from planning.releases import channel, channels
-from tests.support.stacks import find, plan, rendered, tree
+from tests.support.stacks import find, lines, plan, rendered, tree
 from tests.support.stacks.shapes import SPANNING, told
 
 QUEUE = [{"type": "queue-size", "target": 5}]
@@ -249,7 +249,7 @@ def test_both_autoscalers_follow_the_same_target(target):
 def test_a_cluster_without_keda_is_told_what_to_install():
     needed = [each.api for each in objects(render(plan(stack(autoscaling=KEDA))))]
     served = set(needed) - {"keda.sh/v1alpha1/ScaledObject"}
-    (error,) = kinds(needed, ClusterFacts(apis=Served(frozenset(served))), "strict").errors
+    (error,) = lines(kinds(needed, ClusterFacts(apis=Served(frozenset(served))), "strict"), "error")
     assert error.startswith(
         "keda.sh/v1alpha1/ScaledObject: the cluster does not serve it; install KEDA v2.18.0: kubectl"
     )

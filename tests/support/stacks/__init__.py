@@ -3,7 +3,7 @@
 import copy
 import pathlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import planning
@@ -12,6 +12,7 @@ from manifests.assembly import objects, render
 from manifests.objects import Manifest, Rendered
 from models.load import load
 from models.paths import Path
+from models.problems import Problem
 from planning.ground.order import Id, Part
 from planning.plans import StackPlan
 
@@ -71,6 +72,11 @@ def plain(name: str) -> str:
 def place(text: str) -> Path:
     """Return the path that a text means whose keys have no dots."""
     return Path(*(int(index) if index else key for key, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", text)))
+
+
+def lines(problems: Iterable[Problem], severity: str) -> list[str]:
+    """Return what a user is told of problems of one severity."""
+    return [str(problem) for problem in problems if problem.severity == severity]
 
 
 def as_rendered(manifest: Manifest, origins: Mapping[tuple[str | int, ...], str] | None = None) -> Rendered:
