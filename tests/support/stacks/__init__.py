@@ -12,7 +12,8 @@ from manifests.assembly import objects, render
 from manifests.objects import Manifest, Rendered
 from models.load import load
 from models.paths import Path
-from planning.ground.order import Id, Part
+from planning.ground import parts
+from planning.ground.order import Id
 from planning.plans import StackPlan
 
 SHIPPED = [pathlib.Path("Pulumi.dev.yaml"), *sorted(pathlib.Path("examples").glob("*.yaml"))]
@@ -76,4 +77,4 @@ def place(text: str) -> Path:
 def as_rendered(manifest: Manifest, origins: Mapping[tuple[str | int, ...], str] | None = None) -> Rendered:
     """Return an object as the renderer would hand it over, of which the user wrote the parts in `origins`."""
     passed = {Path(*at): place(written) for at, written in (origins or {}).items()}
-    return Rendered(Id("qwen", Part.DECODE), manifest, "decode", origins=passed)
+    return Rendered(Id("qwen", parts.DECODE.workload), manifest, "decode", origins=passed)
