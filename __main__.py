@@ -19,8 +19,9 @@ from models.paths import Path
 from models.problems import ConfigError, Problem, errors, warnings
 from models.stack import Cluster
 from planning import outputs, preflight, transition
+from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts
-from planning.ground.order import Part
+from planning.ground.parts import Part
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes import acceptance as waits
 from planning.routes import collisions
@@ -28,7 +29,7 @@ from planning.routes.acceptance import Waits
 
 _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
 """Requests a second to the API server: the client's own limit of about 50 is what a large preview waits for."""
-_AWAITED = {Part.DECODE, Part.PREFILL, Part.PICKER}
+_AWAITED = {parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER}
 
 
 def main() -> None:
@@ -134,8 +135,8 @@ def _export(plan: StackPlan, waited: Waits, registry: Registry, digest: str | No
     contract: dict[str, Any] = outputs.stack(plan, digest, waited.routes)
     for service in plan.services:
         owners = {one.owner for one in service.variants}
-        parts = _AWAITED | ({Part.ROUTE} if service.key in waited.routes else set[Part]())
-        awaited = [one for at, one in registry.items() if at.owner in owners and at.part in parts]
+        needed = _AWAITED | ({parts.ROUTE} if service.key in waited.routes else set[Part]())
+        awaited = [one for at, one in registry.items() if at.owner in owners and at.part in needed]
         contract["services"][service.key]["ready"] = pulumi.Output.all(*[one.urn for one in awaited]).apply(bool)
     for name, value in contract.items():
         pulumi.export(name, value)

@@ -3,13 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from manifests.objects import metadata
+from manifests.objects import Manifest, Rendered, metadata
 from planning.ground import labels
+from planning.ground.order import Id
+from planning.ground.parts import Part
 from planning.plans import VariantPlan
 
 MODEL_SERVER, PICKER, ROUTE = "model-server", "endpoint-picker", "route"
 """The components of a variant, as `app.kubernetes.io/component` has them."""
 _NOTHING: Mapping[str, str] = {}
+
+
+def rendered(variant: VariantPlan, part: Part, manifest: Manifest) -> Rendered:
+    """Return an object of the variant that is the only one of its part."""
+    return Rendered(Id(variant.owner, part), manifest, part.suffix)
 
 
 def of(

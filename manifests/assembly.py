@@ -7,8 +7,8 @@ from enum import StrEnum
 from manifests import awaiting as waits
 from manifests import gke, monitoring, network, picker, requests, routing, serving, storage
 from manifests.objects import Rendered, metadata
-from planning.ground import labels, order
-from planning.ground.order import Id, Part
+from planning.ground import labels, order, parts
+from planning.ground.order import Id
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 
 
@@ -89,7 +89,7 @@ def _namespace(plan: StackPlan, name: str) -> Rendered:
         "pod-security.kubernetes.io/enforce": "restricted",
     }
     manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(name, None, own)}
-    return Rendered(Id(name, Part.NAMESPACE), manifest, name)
+    return Rendered(Id(name, parts.NAMESPACE), manifest, name)
 
 
 def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:

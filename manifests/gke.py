@@ -5,8 +5,8 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Rendered
+from planning.ground import parts
 from planning.ground.api_groups import POOL_GROUP
-from planning.ground.order import Id, Part
 from planning.network.gke import LoadBalancing
 from planning.plans import VariantPlan
 
@@ -19,9 +19,9 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
     if told is None:
         return
     health = _policy(variant, "HealthCheckPolicy", _health(told))
-    yield Rendered(Id(variant.owner, Part.HEALTH_CHECK_POLICY), health, "health-check-policy")
+    yield about.rendered(variant, parts.HEALTH_CHECK_POLICY, health)
     backend = _policy(variant, "GCPBackendPolicy", {"timeoutSec": told.timeout, "logging": {"enabled": True}})
-    yield Rendered(Id(variant.owner, Part.BACKEND_POLICY), backend, "backend-policy")
+    yield about.rendered(variant, parts.BACKEND_POLICY, backend)
 
 
 def _health(told: LoadBalancing) -> dict[str, Any]:

@@ -6,13 +6,11 @@ from typing import Any
 
 from manifests import about, rbac
 from manifests.objects import Manifest, Rendered, compact
-from planning.ground import labels
-from planning.ground.order import Id, Part
+from planning.ground import labels, parts
 from planning.network.monitoring import GMP_COLLECTORS, LABEL, PICKER_PATH, Monitoring, Scrape
 from planning.plans import VariantPlan
 
 _OPERATOR = "monitoring.coreos.com/v1"
-_PARTS = {labels.DECODE: Part.DECODE_MONITOR, labels.PREFILL: Part.PREFILL_MONITOR}
 _NAME = "app.kubernetes.io/name"
 _TOKEN_KEY = "token"  # noqa: S105, the key that Kubernetes writes the token under
 
@@ -32,7 +30,7 @@ def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
             manifest = _pod_monitoring(named, selector, scrape, None)
         else:
             manifest = _pod_monitor(named, selector, scrape)
-        yield Rendered(Id(variant.owner, _PARTS[workload.role]), manifest, f"{workload.role}-monitor")
+        yield about.rendered(variant, parts.ROLES[workload.role].monitor, manifest)
 
 
 def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
@@ -45,7 +43,7 @@ def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
         if monitoring.type == "gmp":
             yield from _collector(variant)
     manifest = _picker_monitor(variant, monitoring, monitoring.picker)
-    yield Rendered(Id(variant.owner, Part.PICKER_MONITOR), manifest, "monitor")
+    yield about.rendered(variant, parts.PICKER_MONITOR, manifest)
 
 
 def _found(variant: VariantPlan, monitoring: Monitoring) -> VariantPlan:
@@ -58,17 +56,17 @@ def _reader(variant: VariantPlan) -> Iterator[Rendered]:
 
     A scraper knows tokens from Secrets only, and one lasts as long as its Secret: so it must not be the picker's.
     """
-    owner, own = variant.owner, variant.names
+    own = variant.names
     named = about.of(variant, about.PICKER, own.metrics_reader)
     account = {**rbac.service_account(named), "automountServiceAccountToken": False}
-    yield Rendered(Id(owner, Part.METRICS_READER), account, "metrics-reader")
-    yield Rendered(Id(owner, Part.METRICS_READER_TOKEN), _token(variant, named), "metrics-reader-token")
+    yield about.rendered(variant, parts.METRICS_READER, account)
+    yield about.rendered(variant, parts.METRICS_READER_TOKEN, _token(variant, named))
     everywhere = about.everywhere(variant, about.PICKER, own.metrics_reader_cluster_scoped)
     role = rbac.cluster_role(everywhere, [{"nonResourceURLs": [PICKER_PATH], "verbs": ["get"]}])
-    yield Rendered(Id(owner, Part.METRICS_READER_ROLE), role, "metrics-reader-role")
+    yield about.rendered(variant, parts.METRICS_READER_ROLE, role)
     subjects = [rbac.subject(own.metrics_reader, own.namespace)]
     binding = rbac.cluster_role_binding(everywhere, own.metrics_reader_cluster_scoped, subjects)
-    yield Rendered(Id(owner, Part.METRICS_READER_BINDING), binding, "metrics-reader-binding")
+    yield about.rendered(variant, parts.METRICS_READER_BINDING, binding)
 
 
 def _token(variant: VariantPlan, named: Mapping[str, Any]) -> Manifest:
@@ -83,13 +81,13 @@ def _token(variant: VariantPlan, named: Mapping[str, Any]) -> Manifest:
 
 def _collector(variant: VariantPlan) -> Iterator[Rendered]:
     """Let Google's collector read the token: unlike the operator of Prometheus, it may read no Secrets by itself."""
-    owner, name = variant.owner, variant.names.metrics_reader
+    name = variant.names.metrics_reader
     named = about.of(variant, about.PICKER, name)
     rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get", "list", "watch"]}
-    yield Rendered(Id(owner, Part.TOKEN_ROLE), rbac.role(named, [rule]), "token-role")
+    yield about.rendered(variant, parts.TOKEN_ROLE, rbac.role(named, [rule]))
     subjects = [rbac.subject(account, namespace) for namespace, account in GMP_COLLECTORS]
     binding = rbac.role_binding(named, name, subjects)
-    yield Rendered(Id(owner, Part.TOKEN_ROLE_BINDING), binding, "token-role-binding")
+    yield about.rendered(variant, parts.TOKEN_ROLE_BINDING, binding)
 
 
 def _picker_monitor(variant: VariantPlan, monitoring: Monitoring, scrape: Scrape) -> Manifest:

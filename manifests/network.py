@@ -5,8 +5,8 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Manifest, Rendered, compact
+from planning.ground import parts
 from planning.ground.flows import Addresses, Edge, End, Policy, Port
-from planning.ground.order import Id, Part
 from planning.plans import VariantPlan
 
 _NAMESPACE = "kubernetes.io/metadata.name"
@@ -16,20 +16,20 @@ _NAMESPACE = "kubernetes.io/metadata.name"
 def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the policies of the serving pods."""
     for policy in variant.policies:
-        if policy.part is not Part.PICKER_NETWORK_POLICY:
+        if policy.part is not parts.PICKER_NETWORK_POLICY:
             yield _rendered(variant, policy, about.MODEL_SERVER)
 
 
 def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the policy of the picker."""
     for policy in variant.policies:
-        if policy.part is Part.PICKER_NETWORK_POLICY:
+        if policy.part is parts.PICKER_NETWORK_POLICY:
             yield _rendered(variant, policy, about.PICKER)
 
 
 def _rendered(variant: VariantPlan, policy: Policy, component: str) -> Rendered:
     rendered = manifest(policy, about.of(variant, component, policy.name))
-    return Rendered(Id(variant.owner, policy.part), rendered, policy.part)
+    return about.rendered(variant, policy.part, rendered)
 
 
 def manifest(policy: Policy, described: Mapping[str, Any]) -> Manifest:

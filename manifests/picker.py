@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from manifests import about, rbac
@@ -9,11 +10,10 @@ from manifests.objects import Manifest, Rendered, compact
 from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security
 from manifests.routing import SKIP_AWAIT
 from models.paths import Path
-from planning.ground import labels
+from planning.ground import labels, parts
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.lifecycle import WAIT_MARGIN
 from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
-from planning.ground.order import Id, Part
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.network.monitoring import PICKER_PORT
 from planning.picker.deployment import CONFIG_KEY, Picker
@@ -44,12 +44,12 @@ def _about(variant: VariantPlan, annotations: Mapping[str, str] | None = None) -
 
 def _service_account(variant: VariantPlan) -> Rendered:
     manifest = rbac.service_account(_about(variant))
-    return Rendered(Id(variant.owner, Part.PICKER_SERVICE_ACCOUNT), manifest, "service-account")
+    return about.rendered(variant, parts.PICKER_SERVICE_ACCOUNT, manifest)
 
 
 def _role(variant: VariantPlan) -> Rendered:
     """Render what the picker may do; it asks for objectives and rewrites by namespace, and for its pool by name."""
-    return Rendered(Id(variant.owner, Part.PICKER_ROLE), rbac.role(_about(variant), variant.picker.rules), "role")
+    return about.rendered(variant, parts.PICKER_ROLE, rbac.role(_about(variant), variant.picker.rules))
 
 
 def _subjects(variant: VariantPlan) -> list[dict[str, str]]:
@@ -58,14 +58,14 @@ def _subjects(variant: VariantPlan) -> list[dict[str, str]]:
 
 def _role_binding(variant: VariantPlan) -> Rendered:
     manifest = rbac.role_binding(_about(variant), variant.names.picker, _subjects(variant))
-    return Rendered(Id(variant.owner, Part.PICKER_ROLE_BINDING), manifest, "role-binding")
+    return about.rendered(variant, parts.PICKER_ROLE_BINDING, manifest)
 
 
 def _metrics_auth(variant: VariantPlan) -> Rendered:
     """Let the picker ask who scrapes it, through the role that Kubernetes ships for that."""
     everywhere = about.everywhere(variant, about.PICKER, variant.names.picker_cluster_scoped)
     manifest = rbac.cluster_role_binding(everywhere, "system:auth-delegator", _subjects(variant))
-    return Rendered(Id(variant.owner, Part.PICKER_METRICS_AUTH), manifest, "metrics-auth")
+    return about.rendered(variant, parts.PICKER_METRICS_AUTH, manifest)
 
 
 def _config(variant: VariantPlan) -> Rendered:
@@ -75,7 +75,7 @@ def _config(variant: VariantPlan) -> Rendered:
         "metadata": _about(variant),
         "data": {CONFIG_KEY: variant.picker.config},
     }
-    return Rendered(Id(variant.owner, Part.PICKER_CONFIG), manifest, "config")
+    return about.rendered(variant, parts.PICKER_CONFIG, manifest)
 
 
 def _service(variant: VariantPlan) -> Rendered:
@@ -98,7 +98,7 @@ def _service(variant: VariantPlan) -> Rendered:
         "metadata": about.of(variant, about.PICKER, variant.names.picker, selector, SKIP_AWAIT),
         "spec": {"type": "ClusterIP", "selector": selector, "ports": ports},
     }
-    return Rendered(Id(variant.owner, Part.PICKER_SERVICE), manifest, "service")
+    return about.rendered(variant, parts.PICKER_SERVICE, manifest)
 
 
 def _pool(variant: VariantPlan) -> Rendered:
@@ -123,7 +123,7 @@ def _pool(variant: VariantPlan) -> Rendered:
             }
         ),
     }
-    return Rendered(Id(variant.owner, Part.POOL), manifest, "pool")
+    return about.rendered(variant, parts.POOL, manifest)
 
 
 def _deployment(variant: VariantPlan) -> Rendered:
@@ -151,8 +151,8 @@ def _deployment(variant: VariantPlan) -> Rendered:
     }
     pod, written = Path("spec", "template", "spec"), variant.path / "endpointPicker" / "pod"
     passed = {pod / field: written / field for field in PASSED}
-    identity, wait = Id(variant.owner, Part.PICKER), picker.start + WAIT_MARGIN
-    return Rendered(identity, manifest, "deployment", wait=wait, origins=passed)
+    made = about.rendered(variant, parts.PICKER, manifest)
+    return replace(made, wait=picker.start + WAIT_MARGIN, origins=passed)
 
 
 def _strategy(picker: Picker) -> dict[str, Any]:
@@ -228,4 +228,4 @@ def _destination_rule(variant: VariantPlan) -> Rendered:
         "metadata": _about(variant),
         "spec": {"host": host, "trafficPolicy": {"portLevelSettings": settings}},
     }
-    return Rendered(Id(variant.owner, Part.DESTINATION_RULE), manifest, "destination-rule")
+    return about.rendered(variant, parts.DESTINATION_RULE, manifest)

@@ -5,8 +5,9 @@ from typing import Any
 
 from manifests import about
 from manifests.objects import Rendered, compact
+from planning.ground import parts
 from planning.ground.api_groups import POOL_GROUP
-from planning.ground.order import Id, Part
+from planning.ground.order import Id
 from planning.plans import VariantPlan
 from planning.routes.records import Alias, Objective
 
@@ -29,7 +30,7 @@ def _objective(variant: VariantPlan, one: Objective) -> Rendered:
         "spec": {"priority": one.priority, "poolRef": _pool(variant)},
     }
     # No key has a dot, so that no two objectives meet.
-    return Rendered(Id(variant.owner, Part.OBJECTIVE, one.key), manifest, f"objective.{one.key}")
+    return Rendered(Id(variant.owner, parts.OBJECTIVE, one.key), manifest, f"objective.{one.key}")
 
 
 def _rewrite(variant: VariantPlan, aliases: tuple[Alias, ...]) -> Rendered:
@@ -40,7 +41,9 @@ def _rewrite(variant: VariantPlan, aliases: tuple[Alias, ...]) -> Rendered:
         "metadata": about.of(variant, about.ROUTE, variant.names.pool),
         "spec": {"poolRef": _pool(variant), "rules": [_rule(one) for one in aliases]},
     }
-    return Rendered(Id(variant.owner, Part.MODEL_REWRITE), manifest, f"{variant.generation_mark}model-rewrite")
+    return Rendered(
+        Id(variant.owner, parts.MODEL_REWRITE), manifest, f"{variant.generation_mark}{parts.MODEL_REWRITE.suffix}"
+    )
 
 
 def _rule(one: Alias) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from typing import Any
 
 from manifests import about, rbac
 from manifests.objects import Rendered, compact, metadata
-from planning.ground import labels
+from planning.ground import labels, parts
 from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.names import LONGEST, shortened
-from planning.ground.order import Id, Part
+from planning.ground.order import Id
 from planning.ground.ports import ROUTED_PORT
 from planning.plans import InterceptorGrant, ServicePlan, VariantPlan
 from planning.routes.records import Match, Mirror, Route, Rule, Timeouts
@@ -37,7 +37,7 @@ def routed_service(variant: VariantPlan) -> Rendered:
         "metadata": about.of(variant, about.MODEL_SERVER, variant.names.base, contract, SKIP_AWAIT),
         "spec": {"type": "ClusterIP", "selector": labels.routed_selector(variant.names), "ports": [port]},
     }
-    return Rendered(Id(variant.owner, Part.SERVICE), manifest, "service")
+    return about.rendered(variant, parts.SERVICE, manifest)
 
 
 def route(service: ServicePlan, wanted: Route) -> Rendered:
@@ -62,7 +62,7 @@ def route(service: ServicePlan, wanted: Route) -> Rendered:
         "metadata": about.of(primary, about.ROUTE, wanted.name, annotations=wanted.annotations),
         "spec": compact(spec),
     }
-    return Rendered(service.route_id, manifest, f"{service.key}-route")
+    return Rendered(service.route_id, manifest, f"{service.key}-{parts.ROUTE.suffix}")
 
 
 def _rule(wanted: Route, rule: Rule) -> dict[str, Any]:
@@ -126,17 +126,17 @@ def mirror_grant(service: ServicePlan) -> Rendered:
         "metadata": about.of(primary, about.ROUTE, primary.names.mirror_grant),
         "spec": {"from": origins, "to": [{"group": "", "kind": "Service", "name": primary.names.base}]},
     }
-    return Rendered(Id(primary.owner, Part.MIRROR_GRANT), manifest, f"{service.key}-mirror-grant")
+    return Rendered(Id(primary.owner, parts.MIRROR_GRANT), manifest, f"{service.key}-{parts.MIRROR_GRANT.suffix}")
 
 
-def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Rendered, Rendered]:
+def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Rendered, ...]:
     """Render what the interceptor may do: get and list Services, in the models' namespace alone."""
     name = f"{grant.service_account}-services"
     called = shortened(grant.service_account, LONGEST)
     named = metadata(name, grant.namespace, labels.standard(called, "interceptor", own))
     role = rbac.role(named, [{"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}])
     binding = rbac.role_binding(named, name, [rbac.subject(grant.service_account, grant.subject_namespace)])
-    return (
-        Rendered(Id(grant.owner, Part.INTERCEPTOR_ROLE), role, f"{grant.namespace}-interceptor-role"),
-        Rendered(Id(grant.owner, Part.INTERCEPTOR_ROLE_BINDING), binding, f"{grant.namespace}-interceptor-binding"),
+    return tuple(
+        Rendered(Id(grant.owner, part), manifest, f"{grant.namespace}-{part.suffix}")
+        for part, manifest in ((parts.INTERCEPTOR_ROLE, role), (parts.INTERCEPTOR_ROLE_BINDING, binding))
     )

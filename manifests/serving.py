@@ -9,17 +9,12 @@ from typing import Any
 from manifests import about, autoscaling, pods, rbac
 from manifests.objects import Manifest, Rendered, compact
 from models.paths import Path
-from planning.ground import labels
+from planning.ground import labels, parts
 from planning.ground.api_groups import POOL_GROUP
-from planning.ground.order import Id, Part
 from planning.plans import VariantPlan
 from planning.serving import patch
 from planning.serving.workload import Workload
 
-_PARTS = {
-    labels.DECODE: (Part.DECODE, Part.DECODE_CLAIM, Part.DECODE_BUDGET, Part.DECODE_AUTOSCALER),
-    labels.PREFILL: (Part.PREFILL, Part.PREFILL_CLAIM, Part.PREFILL_BUDGET, Part.PREFILL_AUTOSCALER),
-}
 _GROUPS_READY = (
     "jsonpath={.status.conditions[?(@.type=='Available' && @.observedGeneration==$.metadata.generation)].status}=True",
     "jsonpath={$[?(@.observedGeneration==$.metadata.generation && !(@.replicas>$.spec.replicas))].observedGeneration}",
@@ -32,29 +27,29 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
     if variant.decode.sidecar is not None:
         yield from _pool_reader(variant)
     for workload in variant.roles:
-        _, claim, budget, _ = _PARTS[workload.role]
+        of_role = parts.ROLES[workload.role]
         if workload.claim is not None:
-            yield Rendered(Id(variant.owner, claim), _claim(variant, workload), f"{workload.role}-claim", replace=True)
+            claim = about.rendered(variant, of_role.claim, _claim(variant, workload))
+            yield replace(claim, replace=True)
         if workload.disruptions is not None:
-            yield Rendered(Id(variant.owner, budget), _budget(variant, workload), f"{workload.role}-budget")
+            yield about.rendered(variant, of_role.budget, _budget(variant, workload))
         yield from _scaled(variant, workload)
 
 
 def _scaled(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     """Render the workload, and what owns the number of its replicas where that is not fixed."""
-    part, _, _, scaler = _PARTS[workload.role]
+    of_role = parts.ROLES[workload.role]
     render = _deployment if workload.kind == "Deployment" else _group
     manifest = patch.apply(render(variant, workload), workload.patch)
-    own = Rendered(
-        Id(variant.owner, part), manifest, workload.role, wait=workload.wait, origins=_origins(workload, manifest)
-    )
+    made = about.rendered(variant, of_role.workload, manifest)
+    own = replace(made, wait=workload.wait, origins=_origins(workload, manifest))
     if workload.autoscaler is None:
         yield own
         return
     yield replace(own, ignore=autoscaling.REPLICAS)
     scales = autoscaling.manifest(variant, workload, workload.autoscaler)
-    passed = autoscaling.origins(workload.autoscaler)
-    yield Rendered(Id(variant.owner, scaler), scales, f"{workload.role}-autoscaler", origins=passed)
+    scaler = about.rendered(variant, of_role.autoscaler, scales)
+    yield replace(scaler, origins=autoscaling.origins(workload.autoscaler))
 
 
 def _about(variant: VariantPlan, name: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -186,11 +181,11 @@ def _checksum(workload: Workload) -> dict[str, str]:
 
 def _pool_reader(variant: VariantPlan) -> Iterator[Rendered]:
     """Let the sidecar see which pods are the pool's, so that no client's header sends it anywhere else."""
-    name, key = variant.names.decode, variant.owner
+    name = variant.names.decode
     account = variant.decode.identity.service_account or name
     if account == name:
         own = rbac.service_account(_about(variant, name))
-        yield Rendered(Id(key, Part.DECODE_SERVICE_ACCOUNT), own, "decode-service-account")
+        yield about.rendered(variant, parts.DECODE_SERVICE_ACCOUNT, own)
     rules = [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]},
         {
@@ -200,10 +195,10 @@ def _pool_reader(variant: VariantPlan) -> Iterator[Rendered]:
             "verbs": ["list", "watch"],
         },
     ]
-    yield Rendered(Id(key, Part.DECODE_ROLE), rbac.role(_about(variant, name), rules), "decode-role")
+    yield about.rendered(variant, parts.DECODE_ROLE, rbac.role(_about(variant, name), rules))
     subjects = [rbac.subject(account, variant.names.namespace)]
     binding = rbac.role_binding(_about(variant, name), name, subjects)
-    yield Rendered(Id(key, Part.DECODE_ROLE_BINDING), binding, "decode-role-binding")
+    yield about.rendered(variant, parts.DECODE_ROLE_BINDING, binding)
 
 
 def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:

@@ -5,8 +5,8 @@ from typing import Any
 
 from manifests import network, pods
 from manifests.objects import Rendered, compact, metadata
-from planning.ground import labels
-from planning.ground.order import Id, Part
+from planning.ground import labels, parts
+from planning.ground.order import Id
 from planning.weights.claims import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
@@ -28,16 +28,16 @@ def objects(storage: StoragePlan, own_labels: Mapping[str, str], annotations: Ma
     if claim is not None:
         # The Job waits for the claim to be bound; of some classes it is bound only when a pod wants it.
         manifest = _claim(claim, about(claim.name, {"pulumi.com/skipAwait": "true"}))
-        identity, suffix = Id(storage.owner, Part.WEIGHTS_CLAIM), f"{storage.prefix}weights-{storage.holds}"
+        identity, suffix = Id(storage.owner, parts.WEIGHTS_CLAIM), f"{storage.prefix}weights-{storage.holds}"
         yield Rendered(identity, manifest, suffix, retain=claim.retain, protect=claim.protect)
     if storage.policy is not None:
-        suffix = f"{storage.prefix}fill-{storage.holds}-network-policy"
+        suffix = f"{storage.prefix}fill-{storage.holds}-{storage.policy.part.suffix}"
         denied = network.manifest(storage.policy, about(storage.policy.name, {}))
         yield Rendered(Id(storage.owner, storage.policy.part), denied, suffix)
     # A Job that failed, or was interrupted, is replaced by the next run instead of being waited for in vain.
     manifest = _job(fill, about(fill.name, {"pulumi.com/replaceUnready": "true"}), own)
     suffix = f"{storage.prefix}fill-{storage.holds}"
-    yield Rendered(Id(storage.owner, Part.FILL), manifest, suffix, wait=fill.wait, ignore=_UNCHANGED)
+    yield Rendered(Id(storage.owner, parts.FILL), manifest, suffix, wait=fill.wait, ignore=_UNCHANGED)
 
 
 def _claim(claim: ClaimPlan, about: Mapping[str, Any]) -> dict[str, Any]:

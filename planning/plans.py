@@ -9,10 +9,10 @@ from models.problems import Problem, warning
 from models.source import served_name
 from models.stack import Stack
 from planning import network, picker, routes, serving, variant
-from planning.ground import labels
+from planning.ground import labels, parts
 from planning.ground.flows import Policy
 from planning.ground.names import PRIMARY, Names
-from planning.ground.order import Id, Part, Relations
+from planning.ground.order import Id, Relations
 from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
 from planning.network.monitoring import Monitoring
@@ -139,7 +139,7 @@ class ServicePlan:
     @property
     def route_id(self) -> Id:
         """Return the identity of the HTTPRoute, where the service has one."""
-        return Id(self.primary.owner, Part.ROUTE)
+        return Id(self.primary.owner, parts.ROUTE)
 
     def intent(self) -> dict[str, Any]:
         """Return what a reader of a diff wants to see first; the canary's weight is the route's."""
@@ -201,7 +201,7 @@ class StackPlan:
             weights={variant.owner: variant.weights_of for variant in variants},
             beside={service.route_id: tuple(each.owner for each in service.variants[1:]) for service, _ in routed},
             others={
-                service.route_id: (Id(route.mirror.key, Part.SERVICE), Id(route.mirror.key, Part.MIRROR_GRANT))
+                service.route_id: (Id(route.mirror.key, parts.SERVICE), Id(route.mirror.key, parts.MIRROR_GRANT))
                 for service, route in routed
                 if route.mirror is not None
             },

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from models.stack import Stack
-from planning.ground.order import Part
+from planning.ground.parts import Part
 
 _DNS_NAMESPACE = "kube-system"
 _HTTPS = 443

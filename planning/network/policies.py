@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from models.network import NetworkPolicies
 from models.service import Service
-from planning.ground import labels
+from planning.ground import labels, parts
 from planning.ground.flows import (
     ANY_TCP,
     Addresses,
@@ -26,7 +26,6 @@ from planning.ground.flows import (
     tcp,
 )
 from planning.ground.names import PRIMARY
-from planning.ground.order import Part
 from planning.ground.ports import METRICS_PORT
 from planning.network.monitoring import GMP_COLLECTORS, Monitoring
 from planning.picker.deployment import Picker
@@ -36,10 +35,6 @@ from planning.variant.context import VariantContext, gateway
 
 _GOOGLE_FRONT_ENDS = ("35.191.0.0/16", "130.211.0.0/22", "2600:2d00:1:1::/64", "2600:2d00:1:b029::/64")
 """Whence Google's load balancers ask and check pods (Cloud Load Balancing, Firewall rules)."""
-_PARTS = {
-    labels.DECODE: (Part.DECODE_NETWORK_POLICY, Part.DECODE_WORKER_NETWORK_POLICY),
-    labels.PREFILL: (Part.PREFILL_NETWORK_POLICY, Part.PREFILL_WORKER_NETWORK_POLICY),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +98,11 @@ def _role(of: VariantContext, workload: Workload) -> _Role:
 def _policies(graph: _Graph) -> Iterator[Policy]:
     edges = tuple(_edges(graph))
     for role in graph.roles:
-        serving, working = _PARTS[role.workload.role]
-        yield policy(serving, role.workload.name, role.serving, edges)
+        of_role = parts.ROLES[role.workload.role]
+        yield policy(of_role.network_policy, role.workload.name, role.serving, edges)
         if role.workers is not None:
-            yield policy(working, f"{role.workload.name}-worker", role.workers, edges)
-    yield policy(Part.PICKER_NETWORK_POLICY, graph.of.names.picker, graph.picker, edges)
+            yield policy(of_role.worker_network_policy, f"{role.workload.name}-worker", role.workers, edges)
+    yield policy(parts.PICKER_NETWORK_POLICY, graph.of.names.picker, graph.picker, edges)
 
 
 def _edges(graph: _Graph) -> Iterator[Edge]:

@@ -17,11 +17,10 @@ from models.source import scheme
 from models.stack import Stack
 from models.storage import Cache, Dedicated, Ephemeral, Existing, Fill, Shared
 from models.vocabulary import amount
-from planning.ground import environment, labels, lifecycle, names, resources
+from planning.ground import environment, labels, lifecycle, names, parts, resources
 from planning.ground import flows as graph
 from planning.ground.environment import EnvValue
 from planning.ground.flows import Pods, Policy
-from planning.ground.order import Part
 from planning.releases import Release
 from planning.variant.context import VariantContext
 from planning.weights import sources
@@ -263,7 +262,7 @@ def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
         return None
     pods = Pods(namespace, {labels.JOB: fill.name})
     edges = (graph.names(pods), *graph.fetching(pods, fill.fetch.asks, stack))
-    return graph.policy(Part.FILL_NETWORK_POLICY, fill.name, pods, edges)
+    return graph.policy(parts.FILL_NETWORK_POLICY, fill.name, pods, edges)
 
 
 def fetch(job: Job, stack: Stack, release: Release, env: Mapping[str, EnvValue]) -> Fetch:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from manifests.assembly import objects, render
 from models.problems import ConfigError
 from models.vocabulary import seconds
-from planning.ground import lifecycle
-from planning.ground.order import Part
+from planning.ground import lifecycle, parts
 from tests.support.stacks import SERVICE, plan, rendered, tree
 from tests.support.stacks.shapes import EVERY, SHAPES, containers, engine, flag, model_servers, sidecars, templates
 
@@ -341,7 +340,7 @@ def test_a_deployment_run_waits_longer_than_kubernetes_does(replicas, rollout, s
     model = {**SERVICE["model"], **({} if size is None else {"size": size})}
     own = {"model": model, "replicas": replicas, "rollout": rollout, "health": {"startupTimeout": startup}}
     everything = objects(render(plan(tree(qwen={**SHAPES[shape], **own}))))
-    waited = [one for one in everything if one.wait is not None and one.id.part is not Part.PICKER]
+    waited = [one for one in everything if one.wait is not None and one.id.part is not parts.PICKER]
     assert len(waited) == (2 if shape == "prefill" else 1)
     for one in waited:
         spec = one.manifest["spec"]

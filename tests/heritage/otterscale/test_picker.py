@@ -11,8 +11,9 @@ import yaml
 
 from manifests.assembly import objects, render
 from planning import preflight
+from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts, Served
-from planning.ground.order import Id, Part
+from planning.ground.order import Id
 from planning.releases import channel, channels
 from tests.support.stacks import exactly, find, lines, plan, rendered, tree
 from tests.support.stacks.otterscale import kind, picker
@@ -58,20 +59,20 @@ def everything_before(stack, part):
     return {one.part for one in found}
 
 
-RIGHTS = {Part.PICKER_SERVICE_ACCOUNT, Part.PICKER_ROLE, Part.PICKER_ROLE_BINDING}
+RIGHTS = {parts.PICKER_SERVICE_ACCOUNT, parts.PICKER_ROLE, parts.PICKER_ROLE_BINDING}
 
 
 @every_channel
 @pytest.mark.parametrize("spec", [{}, {"replicas": 2}, {"metricsAuth": False}, {"tls": {"type": "none"}}])
 def test_e1_pool_rights_and_configuration_are_there_before_the_picker(release, spec):
     """That a picker does not serve without them: `tests/real/test_picker.py`; the engine's order: `test_deploy.py`."""
-    before = everything_before(channelled(release, qwen=picking(**spec)), Part.PICKER)
-    assert before >= RIGHTS | {Part.POOL, Part.PICKER_CONFIG, Part.PICKER_SERVICE}
-    assert (Part.PICKER_METRICS_AUTH in before) == spec.get("metricsAuth", True)
+    before = everything_before(channelled(release, qwen=picking(**spec)), parts.PICKER)
+    assert before >= RIGHTS | {parts.POOL, parts.PICKER_CONFIG, parts.PICKER_SERVICE}
+    assert (parts.PICKER_METRICS_AUTH in before) == spec.get("metricsAuth", True)
 
 
 def test_e1_the_pool_waits_for_nothing_that_is_slow():
-    assert everything_before(tree(qwen={"prefill": {}}), Part.POOL) == {Part.PICKER_SERVICE}
+    assert everything_before(tree(qwen={"prefill": {}}), parts.POOL) == {parts.PICKER_SERVICE}
 
 
 @pytest.mark.parametrize(("mode", "spec"), [("FailClose", {}), ("FailOpen", {"failOpenReason": REASON})])

@@ -7,7 +7,7 @@ import pytest
 
 from manifests.assembly import objects, render
 from models.vocabulary import seconds
-from planning.ground.order import AFTER, Part
+from planning.ground import parts
 from tests.support.stacks import find, plan, rendered, tree
 from tests.support.stacks.misuses import DISAGGREGATED, configured, every_channel, pickers, picking, stack
 from tests.support.stacks.otterscale import kind, picker
@@ -116,11 +116,11 @@ def test_the_pool_comes_first_and_goes_last():
 
     See upstream picker-7.
     """
-    assert Part.POOL in AFTER[Part.PICKER]
-    assert AFTER[Part.POOL] == (Part.PICKER_SERVICE,)
+    assert parts.POOL in parts.PICKER.after
+    assert parts.POOL.after == (parts.PICKER_SERVICE,)
     for wanted in EVERY.values():
         order = [one.id.part for one in objects(render(plan(wanted))) if one.id.owner == next(iter(wanted["services"]))]
-        assert order.index(Part.POOL) < order.index(Part.PICKER)
+        assert order.index(parts.POOL) < order.index(parts.PICKER)
 
 
 def test_a_pool_of_another_name_has_a_picker_of_another_name():

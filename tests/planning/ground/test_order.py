@@ -1,8 +1,12 @@
 """The order of registration: nothing waits for what cannot be ready yet."""
 
+import dataclasses
+
 from manifests.assembly import objects, render
 from planning.ground import order as ordering
-from planning.ground.order import AFTER, Id, Part, Relations
+from planning.ground import parts
+from planning.ground.order import Id, Relations
+from planning.ground.parts import Part, RoleParts
 from tests.support.stacks import plan, tree
 
 
@@ -23,21 +27,21 @@ def metered():
 
 
 def test_the_pool_exists_before_its_picker_is_waited_for():
-    before = everything_before(after(metered()), Id("a", Part.PICKER))
+    before = everything_before(after(metered()), Id("a", parts.PICKER))
     assert {
-        Id("a", part) for part in (Part.POOL, Part.PICKER_SERVICE, Part.PICKER_ROLE_BINDING, Part.PICKER_CONFIG)
+        Id("a", part) for part in (parts.POOL, parts.PICKER_SERVICE, parts.PICKER_ROLE_BINDING, parts.PICKER_CONFIG)
     } <= before
 
 
 def test_models_and_pickers_come_up_side_by_side():
     order = after(metered())
-    assert Id("a", Part.DECODE) not in everything_before(order, Id("a", Part.PICKER))
-    assert Id("a", Part.PICKER) not in everything_before(order, Id("a", Part.DECODE))
+    assert Id("a", parts.DECODE.workload) not in everything_before(order, Id("a", parts.PICKER))
+    assert Id("a", parts.PICKER) not in everything_before(order, Id("a", parts.DECODE.workload))
 
 
 def test_a_route_comes_after_all_that_it_leads_to():
-    before = everything_before(after(metered()), Id("a", Part.ROUTE))
-    assert {Id("a", part) for part in (Part.DECODE, Part.PICKER, Part.POOL)} <= before
+    before = everything_before(after(metered()), Id("a", parts.ROUTE))
+    assert {Id("a", part) for part in (parts.DECODE.workload, parts.PICKER, parts.POOL)} <= before
 
 
 def test_no_service_waits_for_another():
@@ -48,7 +52,7 @@ def test_no_service_waits_for_another():
 
 def test_everything_in_a_made_namespace_comes_after_it():
     order = after(metered())
-    namespace = Id("models", Part.NAMESPACE)
+    namespace = Id("models", parts.NAMESPACE)
     assert all(namespace in everything_before(order, one) for one in order if one != namespace)
 
 
@@ -63,16 +67,38 @@ def test_a_part_that_is_not_made_hands_its_predecessors_on():
     stack = metered()
     stack["gateway"]["provider"] = "none"
     stack["services"]["a"]["endpointPicker"] = {"metricsAuth": False}
-    before = everything_before(after(stack), Id("a", Part.PICKER))
-    assert Id("a", Part.PICKER_SERVICE_ACCOUNT) in before
+    before = everything_before(after(stack), Id("a", parts.PICKER))
+    assert Id("a", parts.PICKER_SERVICE_ACCOUNT) in before
 
 
-def test_every_part_has_a_place():
-    assert set(AFTER) == set(Part)
+def rows():
+    """Yield every part by the place of its row; those of a role come with the role's workload."""
+    for value in vars(parts).values():
+        if isinstance(value, Part):
+            yield value
+        elif isinstance(value, RoleParts):
+            yield from (getattr(value, field.name) for field in dataclasses.fields(value))
 
 
-def ids(*parts, owner="a"):
-    return [Id(owner, part) for part in parts]
+def test_every_part_has_a_place_after_its_predecessors():
+    seen = set()
+    for part in rows():
+        assert set(part.after) <= seen
+        assert part not in seen
+        seen.add(part)
+    assert {one.part for one in after(metered())} <= seen
+
+
+def test_parts_of_roles_are_told_apart_and_come_after_those_of_their_own():
+    decode, prefill = parts.DECODE, parts.PREFILL
+    assert decode.autoscaler != prefill.autoscaler
+    assert decode.autoscaler.after == (decode.workload,)
+    assert {part.role for part in prefill.workload.after} == {None, "prefill"}
+    assert {part.role for part in decode.workload.after} == {None, "decode"}
+
+
+def ids(*made, owner="a"):
+    return [Id(owner, part) for part in made]
 
 
 def related(**relations):
@@ -80,42 +106,42 @@ def related(**relations):
 
 
 def test_the_order_follows_from_ids_alone():
-    made = ids(Part.PICKER_SERVICE, Part.POOL)
+    made = ids(parts.PICKER_SERVICE, parts.POOL)
     assert ordering.after(made, related()) == {made[0]: (), made[1]: (made[0],)}
 
 
 def test_an_object_comes_after_the_namespace_of_its_owner_and_no_other():
-    made = [*ids(Part.SERVICE), Id("models", Part.NAMESPACE), Id("trials", Part.NAMESPACE)]
+    made = [*ids(parts.SERVICE), Id("models", parts.NAMESPACE), Id("trials", parts.NAMESPACE)]
     order = ordering.after(made, related(namespaces={"a": "trials"}))
-    assert order == {Id("a", Part.SERVICE): (Id("trials", Part.NAMESPACE),), made[1]: (), made[2]: ()}
+    assert order == {Id("a", parts.SERVICE): (Id("trials", parts.NAMESPACE),), made[1]: (), made[2]: ()}
 
 
 def test_what_is_not_made_hands_its_predecessors_on_in_its_place():
-    made = [Id("models", Part.NAMESPACE), *ids(Part.DECODE_NETWORK_POLICY, Part.FILL, Part.DECODE)]
+    made = [Id("models", parts.NAMESPACE), *ids(parts.DECODE.network_policy, parts.FILL, parts.DECODE.workload)]
     order = ordering.after(made, related(namespaces={"a": "models"}))
-    assert order[Id("a", Part.DECODE)] == (made[0], *made[1:3])
-    assert order[Id("a", Part.FILL)] == (made[0],)
+    assert order[Id("a", parts.DECODE.workload)] == (made[0], *made[1:3])
+    assert order[Id("a", parts.FILL)] == (made[0],)
 
 
 def test_pods_come_after_the_job_that_fills_their_claim_whoever_owns_it():
-    made = [*ids(Part.FILL, owner="cache"), *ids(Part.FILL, Part.DECODE)]
+    made = [*ids(parts.FILL, owner="cache"), *ids(parts.FILL, parts.DECODE.workload)]
     assert ordering.after(made, related(weights={"a": "cache"}))[made[-1]] == (made[0],)
     assert ordering.after(made, related())[made[-1]] == (made[1],)
 
 
 def test_a_route_comes_after_all_that_each_of_its_owners_has():
-    made = [*ids(Part.POOL, owner="a.canary"), *ids(Part.POOL, Part.ROUTE)]
+    made = [*ids(parts.POOL, owner="a.canary"), *ids(parts.POOL, parts.ROUTE)]
     assert ordering.after(made, related(beside={made[-1]: ("a.canary",)}))[made[-1]] == (made[1], made[0])
 
 
 def test_an_object_of_another_owner_comes_first_where_it_is_made():
-    made = [*ids(Part.SERVICE, owner="b"), *ids(Part.ROUTE)]
-    others = {made[-1]: (Id("b", Part.SERVICE), Id("b", Part.MIRROR_GRANT))}
+    made = [*ids(parts.SERVICE, owner="b"), *ids(parts.ROUTE)]
+    others = {made[-1]: (Id("b", parts.SERVICE), Id("b", parts.MIRROR_GRANT))}
     assert ordering.after(made, related(others=others))[made[-1]] == (made[0],)
 
 
 def test_several_objects_of_one_part_all_come_first_each_once():
-    made = [Id("a", Part.OBJECTIVE, "x"), Id("a", Part.OBJECTIVE, "y"), *ids(Part.POOL, Part.ROUTE)]
+    made = [Id("a", parts.OBJECTIVE, "x"), Id("a", parts.OBJECTIVE, "y"), *ids(parts.POOL, parts.ROUTE)]
     assert ordering.after(made, related())[made[-1]] == (made[0], made[1], made[2])
 
 
@@ -123,6 +149,6 @@ def test_a_service_that_is_called_like_a_namespace_of_the_interceptor_keeps_its_
     stack, unmetered = metered(), {"namespace": "trials", "interceptor": {"enabled": False}}
     stack["services"]["models"] = {**stack["services"].pop("a"), **unmetered}
     order = after(stack)
-    (grant,) = [one for one in order if one.part is Part.INTERCEPTOR_ROLE]
-    assert order[grant] == {Id("models", Part.NAMESPACE)}
-    assert order[Id("models", Part.SERVICE)] == {Id("trials", Part.NAMESPACE)}
+    (grant,) = [one for one in order if one.part is parts.INTERCEPTOR_ROLE]
+    assert order[grant] == {Id("models", parts.NAMESPACE)}
+    assert order[Id("models", parts.SERVICE)] == {Id("trials", parts.NAMESPACE)}

@@ -3,7 +3,7 @@
 import pytest
 
 from manifests.assembly import objects, render
-from planning.ground.order import Part
+from planning.ground import parts
 from tests.support.stacks import plan, tree
 
 ROLLING = {"type": "RollingUpdate"}
@@ -25,7 +25,7 @@ GROWTH = {"type": "hpa", "maxReplicas": 6, "metrics": [{"type": "cpu", "targetPe
 )
 def test_the_wait_outlives_the_deadline_and_the_grace_period_of_every_step(service, steps, drain_timeout):
     stack = tree(qwen={**service, "drainTimeout": drain_timeout})
-    (workload,) = [each for each in objects(render(plan(stack))) if each.id.part is Part.DECODE]
+    (workload,) = [each for each in objects(render(plan(stack))) if each.id.part is parts.DECODE.workload]
     spec = workload.manifest["spec"]
     step = spec["progressDeadlineSeconds"] + spec["template"]["spec"]["terminationGracePeriodSeconds"]
     assert steps * step < workload.wait < (steps + 1) * step

@@ -6,8 +6,9 @@ import pytest
 
 from manifests import validation
 from manifests.assembly import objects, render
+from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts, Served
-from planning.ground.order import AFTER, Id, Part
+from planning.ground.order import Id
 from planning.preflight import kinds
 from tests.support.stacks import as_rendered, find, lines, plain, plan, rendered, tree
 
@@ -308,12 +309,12 @@ def test_what_is_scraped_makes_no_canary_another_model():
 
 def test_monitors_come_after_what_they_ask_and_no_route_waits_for_them():
     order = {one.id: one.after for one in objects(render(plan(scraped(GOOGLE, qwen={"prefill": {}}))))}
-    assert order[Id("qwen", Part.DECODE_MONITOR)] == (Id("qwen", Part.DECODE),)
-    assert order[Id("qwen", Part.PREFILL_MONITOR)] == (Id("qwen", Part.PREFILL),)
-    before = {one.part for one in order[Id("qwen", Part.PICKER_MONITOR)]}
-    assert before == set(AFTER[Part.PICKER_MONITOR])
-    assert order[Id("qwen", Part.METRICS_READER_TOKEN)] == (Id("qwen", Part.METRICS_READER),)
-    assert not [one for one in order[Id("qwen", Part.ROUTE)] if "monitor" in one.part]
+    assert order[Id("qwen", parts.DECODE.monitor)] == (Id("qwen", parts.DECODE.workload),)
+    assert order[Id("qwen", parts.PREFILL.monitor)] == (Id("qwen", parts.PREFILL.workload),)
+    before = {one.part for one in order[Id("qwen", parts.PICKER_MONITOR)]}
+    assert before == set(parts.PICKER_MONITOR.after)
+    assert order[Id("qwen", parts.METRICS_READER_TOKEN)] == (Id("qwen", parts.METRICS_READER),)
+    assert not [one for one in order[Id("qwen", parts.ROUTE)] if "monitor" in one.part.name]
 
 
 def behind_gke(**services):
@@ -354,13 +355,13 @@ def test_gke_asks_where_the_pool_leads_and_where_a_pod_says_that_it_lives():
 def test_every_pool_has_its_policies_and_requests_come_after_them():
     service = {"prefill": {}, "canary": {"weight": 10}}
     everything = list(objects(render(plan(behind_gke(qwen=service)))))
-    pools = {one.manifest["metadata"]["name"] for one in everything if one.id.part is Part.POOL}
-    for part in (Part.HEALTH_CHECK_POLICY, Part.BACKEND_POLICY):
+    pools = {one.manifest["metadata"]["name"] for one in everything if one.id.part is parts.POOL}
+    for part in (parts.HEALTH_CHECK_POLICY, parts.BACKEND_POLICY):
         policies = [one for one in everything if one.id.part is part]
         assert {one.manifest["spec"]["targetRef"]["name"] for one in policies} == pools
         assert {one.manifest["metadata"]["name"] for one in policies} == pools
-    (route,) = [one for one in everything if one.id.part is Part.ROUTE]
-    assert {Id(owner, Part.BACKEND_POLICY) for owner in ("qwen", "qwen.canary")} <= set(route.after)
+    (route,) = [one for one in everything if one.id.part is parts.ROUTE]
+    assert {Id(owner, parts.BACKEND_POLICY) for owner in ("qwen", "qwen.canary")} <= set(route.after)
 
 
 @pytest.mark.parametrize("provider", ["istio", "agentgateway", "none", None])

@@ -5,8 +5,8 @@ import pytest
 from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
+from planning.ground import parts
 from planning.ground.flows import Addresses, Edge, Pods, Port, asking, policy, tcp
-from planning.ground.order import Part
 from tests.support.stacks import find, plan, rendered, tree
 from tests.support.stacks.varied import PROMETHEUS
 from tests.support.traffic.flows import policies
@@ -135,10 +135,10 @@ def test_policies_change_nothing_else():
 @pytest.mark.parametrize(
     ("pods", "before"),
     [
-        (Part.DECODE, {Part.DECODE_NETWORK_POLICY, Part.DECODE_WORKER_NETWORK_POLICY}),
-        (Part.PREFILL, {Part.PREFILL_NETWORK_POLICY, Part.PREFILL_WORKER_NETWORK_POLICY}),
-        (Part.PICKER, {Part.PICKER_NETWORK_POLICY}),
-        (Part.FILL, {Part.FILL_NETWORK_POLICY}),
+        (parts.DECODE.workload, {parts.DECODE.network_policy, parts.DECODE.worker_network_policy}),
+        (parts.PREFILL.workload, {parts.PREFILL.network_policy, parts.PREFILL.worker_network_policy}),
+        (parts.PICKER, {parts.PICKER_NETWORK_POLICY}),
+        (parts.FILL, {parts.FILL_NETWORK_POLICY}),
     ],
 )
 def test_a_policy_is_registered_before_the_pods_that_it_is_about(pods, before):
@@ -255,7 +255,7 @@ def test_weights_that_are_there_already_open_nothing():
 
 def test_an_edge_that_is_known_twice_is_one_rule():
     edge = Edge(PODS, OUTSIDE, (Port(443),))
-    assert policy(Part.DECODE_NETWORK_POLICY, "one", PODS, [edge, edge]).egress == (edge,)
+    assert policy(parts.DECODE.network_policy, "one", PODS, [edge, edge]).egress == (edge,)
 
 
 def test_labels_of_the_gateways_pods_need_a_gateway():

@@ -6,8 +6,7 @@ import pytest
 
 from manifests.assembly import objects, render
 from planning import outputs
-from planning.ground import lifecycle
-from planning.ground.order import Part
+from planning.ground import lifecycle, parts
 from planning.releases import channel, channels
 from tests.support.stacks import SERVICE, find, lines, plan, rendered, tree
 from tests.support.stacks.shapes import told
@@ -301,7 +300,7 @@ def test_a_picker_has_the_time_that_its_requests_get_and_a_margin(drain, grace):
 @pytest.mark.parametrize("release", channels())
 def test_a_run_waits_a_little_longer_than_the_release_takes_to_start_its_picker(release):
     seconds = channel(release).picker.start_seconds
-    (picker,) = [one for one in objects(render(plan(stack(release)))) if one.id.part is Part.PICKER]
+    (picker,) = [one for one in objects(render(plan(stack(release)))) if one.id.part is parts.PICKER]
     assert picker.manifest["spec"]["progressDeadlineSeconds"] == seconds
     assert picker.wait == seconds + lifecycle.WAIT_MARGIN
 

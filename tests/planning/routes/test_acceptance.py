@@ -8,6 +8,7 @@ from cli.render import render as render_file
 from facts import cluster
 from manifests.assembly import objects, render
 from planning import outputs
+from planning.ground import parts
 from planning.ground.cluster_facts import (
     NOTHING_READ,
     ClusterFacts,
@@ -18,7 +19,6 @@ from planning.ground.cluster_facts import (
     Served,
     Unknown,
 )
-from planning.ground.order import Part
 from planning.routes import acceptance as waits
 from tests.support.stacks import lines, plan, tree
 
@@ -31,7 +31,7 @@ def decided(*found, services=("qwen",)):
 
 
 def route(awaited):
-    (one,) = [one for one in objects(render(plan(tree()), awaited)) if one.id.part is Part.ROUTE]
+    (one,) = [one for one in objects(render(plan(tree()), awaited)) if one.id.part is parts.ROUTE]
     return one
 
 

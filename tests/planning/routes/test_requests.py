@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from manifests.assembly import objects, render
 from planning import outputs
-from planning.ground.order import Id, Part
+from planning.ground import parts
+from planning.ground.order import Id
 from tests.support.stacks import exactly, lines, plan, rendered, tree
 from tests.support.stacks.routed import routed, told, tried
 from tests.support.stacks.varied import VARIED
@@ -79,9 +80,9 @@ def test_the_picker_is_told_before_requests_come_and_after_its_pool():
     service = {"objectives": {"a": {"priority": 1}, "b": {"priority": 2}}}
     service["rewrites"] = [{"model": "latest", "targets": [{"model": "org/m"}]}]
     after = {one.id: set(one.after) for one in objects(render(plan(routed(service=service))))}
-    told_of = [Id("qwen", Part.OBJECTIVE, "a"), Id("qwen", Part.OBJECTIVE, "b"), Id("qwen", Part.MODEL_REWRITE)]
-    assert set(told_of) <= after[Id("qwen", Part.ROUTE)]
-    assert all(Id("qwen", Part.POOL) in after[one] for one in told_of)
+    told_of = [Id("qwen", parts.OBJECTIVE, "a"), Id("qwen", parts.OBJECTIVE, "b"), Id("qwen", parts.MODEL_REWRITE)]
+    assert set(told_of) <= after[Id("qwen", parts.ROUTE)]
+    assert all(Id("qwen", parts.POOL) in after[one] for one in told_of)
 
 
 def test_an_objective_of_two_services_is_refused_with_both():
@@ -102,5 +103,5 @@ def test_logical_names_of_objectives_never_meet():
         assert len(set(suffixes)) == len(suffixes)
 
     check()
-    found = [one.suffix for one in objects(render(plan(VARIED["routed"]))) if one.id.part is Part.OBJECTIVE]
+    found = [one.suffix for one in objects(render(plan(VARIED["routed"]))) if one.id.part is parts.OBJECTIVE]
     assert found == ["qwen-objective.batch", "qwen-objective.chat"]

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from manifests import validation
 from manifests.assembly import objects, render
 from planning import outputs
-from planning.ground.order import Id, Part
+from planning.ground import parts
+from planning.ground.order import Id
 from planning.routes import templates
 from tests.support.stacks import as_rendered, exactly, find, lines, plan, rendered, tree
 from tests.support.stacks.routed import (
@@ -279,9 +280,9 @@ def test_a_route_that_is_off_is_granted_nothing():
 
 def test_who_gets_copies_exists_before_the_route_and_is_not_waited_for():
     after = {one.id: one.after for one in objects(render(plan(mirrored(namespace="trials"))))}
-    before = after[Id("qwen", Part.ROUTE)]
-    assert {Id("next", Part.SERVICE), Id("next", Part.MIRROR_GRANT)} <= set(before)
-    assert Id("next", Part.DECODE) not in before
+    before = after[Id("qwen", parts.ROUTE)]
+    assert {Id("next", parts.SERVICE), Id("next", parts.MIRROR_GRANT)} <= set(before)
+    assert Id("next", parts.DECODE.workload) not in before
 
 
 def test_two_services_may_copy_to_each_other():

@@ -12,9 +12,9 @@ from manifests import validation
 from manifests.assembly import objects, render
 from models.problems import ConfigError
 from planning import outputs
-from planning.ground import lifecycle
+from planning.ground import lifecycle, parts
 from planning.ground.cluster_facts import ClusterFacts, Served
-from planning.ground.order import Id, Part
+from planning.ground.order import Id
 from planning.preflight import kinds
 from planning.releases import channel, channels
 from tests.support.stacks import find, lines, plan, rendered, tree
@@ -58,8 +58,8 @@ def by_id(**service):
 @pytest.mark.parametrize("shape", [{}, SPANNING], ids=["deployment", "group"])
 @pytest.mark.parametrize("scaling", [HPA, KEDA], ids=["hpa", "keda"])
 def test_the_number_is_absent_and_ignored_wherever_an_autoscaler_owns_it(shape, scaling):
-    parts = by_id(**shape, autoscaling=scaling, prefill={"replicas": 3})
-    scaled, fixed = parts[Part.DECODE], parts[Part.PREFILL]
+    made = by_id(**shape, autoscaling=scaling, prefill={"replicas": 3})
+    scaled, fixed = made[parts.DECODE.workload], made[parts.PREFILL.workload]
     assert "replicas" not in scaled.manifest["spec"]
     assert scaled.ignore == ("spec.replicas",)
     assert fixed.manifest["spec"]["replicas"] == 3
@@ -68,39 +68,40 @@ def test_the_number_is_absent_and_ignored_wherever_an_autoscaler_owns_it(shape, 
 
 @pytest.mark.parametrize("scaling", [HPA, KEDA], ids=["hpa", "keda"])
 def test_the_autoscaler_comes_after_the_workload_that_it_scales(scaling):
-    parts = by_id(autoscaling=scaling, prefill={"autoscaling": scaling})
-    for part, workload in ((Part.DECODE_AUTOSCALER, Part.DECODE), (Part.PREFILL_AUTOSCALER, Part.PREFILL)):
-        assert parts[part].after == (Id("qwen", workload),)
-        name = parts[part].manifest["metadata"]["name"]
+    made = by_id(autoscaling=scaling, prefill={"autoscaling": scaling})
+    for part, workload in (
+        (parts.DECODE.autoscaler, parts.DECODE.workload),
+        (parts.PREFILL.autoscaler, parts.PREFILL.workload),
+    ):
+        assert made[part].after == (Id("qwen", workload),)
+        name = made[part].manifest["metadata"]["name"]
         assert (
-            parts[part].manifest["spec"]["scaleTargetRef"]["name"]
-            == name
-            == parts[workload].manifest["metadata"]["name"]
+            made[part].manifest["spec"]["scaleTargetRef"]["name"] == name == made[workload].manifest["metadata"]["name"]
         )
 
 
 def test_prefill_does_not_take_over_the_autoscaling_of_its_service():
-    parts = by_id(autoscaling=HPA, prefill={})
-    assert Part.PREFILL_AUTOSCALER not in parts
-    assert parts[Part.PREFILL].manifest["spec"]["replicas"] == 1
+    made = by_id(autoscaling=HPA, prefill={})
+    assert parts.PREFILL.autoscaler not in made
+    assert made[parts.PREFILL.workload].manifest["spec"]["replicas"] == 1
 
 
 def test_defaults_give_prefill_an_autoscaler_of_its_own():
     inherited = tree(qwen={}) | {"defaults": {"prefill": {"autoscaling": HPA}}}
-    parts = {each.id.part for each in objects(render(plan(inherited)))}
-    assert Part.PREFILL_AUTOSCALER in parts
-    assert Part.DECODE_AUTOSCALER not in parts
+    made = {each.id.part for each in objects(render(plan(inherited)))}
+    assert parts.PREFILL.autoscaler in made
+    assert parts.DECODE.autoscaler not in made
 
 
 @pytest.mark.parametrize(("most", "exists"), [(1, False), (2, True)])
 def test_a_budget_is_there_where_more_than_one_replica_is_possible(most, exists):
-    assert (Part.DECODE_BUDGET in by_id(autoscaling={**HPA, "maxReplicas": most})) is exists
+    assert (parts.DECODE.budget in by_id(autoscaling={**HPA, "maxReplicas": most})) is exists
 
 
 @pytest.mark.parametrize("scaling", [HPA, KEDA], ids=["hpa", "keda"])
 def test_a_deployment_run_waits_for_as_many_replicas_as_there_may_be(scaling):
-    assert by_id(autoscaling=scaling)[Part.DECODE].wait == by_id(replicas=4)[Part.DECODE].wait
-    assert by_id(autoscaling=scaling)[Part.DECODE].wait > by_id(replicas=1)[Part.DECODE].wait
+    assert by_id(autoscaling=scaling)[parts.DECODE.workload].wait == by_id(replicas=4)[parts.DECODE.workload].wait
+    assert by_id(autoscaling=scaling)[parts.DECODE.workload].wait > by_id(replicas=1)[parts.DECODE.workload].wait
 
 
 def test_the_wait_covers_one_step_for_each_possible_replica():
@@ -296,10 +297,8 @@ def test_a_number_beside_an_inherited_autoscaler_is_refused():
 
 
 def test_a_number_and_an_autoscaler_of_one_layer_of_defaults_are_an_autoscaler():
-    parts = {
-        each.id.part for each in objects(render(plan(stack() | {"defaults": {"replicas": 2, "autoscaling": HPA}})))
-    }
-    assert Part.DECODE_AUTOSCALER in parts
+    made = {each.id.part for each in objects(render(plan(stack() | {"defaults": {"replicas": 2, "autoscaling": HPA}})))}
+    assert parts.DECODE.autoscaler in made
 
 
 @pytest.mark.parametrize("role", ["decode", "prefill"])
@@ -325,9 +324,9 @@ def test_another_type_keeps_nothing_of_the_inherited_one():
 
 
 def test_zerfoo_3_4_without_bounds_there_is_no_autoscaler():
-    parts = by_id(replicas=2)
-    assert Part.DECODE_AUTOSCALER not in parts
-    assert parts[Part.DECODE].manifest["spec"]["replicas"] == 2
+    made = by_id(replicas=2)
+    assert parts.DECODE.autoscaler not in made
+    assert made[parts.DECODE.workload].manifest["spec"]["replicas"] == 2
 
 
 def test_zerfoo_3_4_two_and_ten_are_the_bounds_of_an_hpa_on_the_workload():

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from manifests.assembly import ComponentType, objects, render
 from manifests.routing import routed_service
 from planning import outputs
+from planning.ground import parts
 from planning.ground.labels import routing_contract
-from planning.ground.order import Id, Part
+from planning.ground.order import Id
 from tests.support.stacks import exactly, find, lines, plain, plan, rendered, tree
 from tests.support.stacks.shapes import DIGEST, engine, label, model_servers, serving, templates, told, values, volumes
 
@@ -111,11 +112,18 @@ def test_requests_with_the_headers_reach_the_canary_whatever_its_weight(weight):
 
 def test_a_route_comes_after_everything_of_both_variants():
     made = by_id(stack(service={"prefill": {}}))
-    parts = {Part.POOL, Part.PICKER, Part.DECODE, Part.PREFILL, Part.SERVICE, Part.DESTINATION_RULE}
-    assert set(made[Id("qwen", Part.ROUTE)].after) == {
-        Id(key, part) for key in ("qwen", "qwen.canary") for part in parts
+    leading = {
+        parts.POOL,
+        parts.PICKER,
+        parts.DECODE.workload,
+        parts.PREFILL.workload,
+        parts.SERVICE,
+        parts.DESTINATION_RULE,
     }
-    assert {one.owner for one in by_id(tree())[Id("qwen", Part.ROUTE)].after} == {"qwen"}
+    assert set(made[Id("qwen", parts.ROUTE)].after) == {
+        Id(key, part) for key in ("qwen", "qwen.canary") for part in leading
+    }
+    assert {one.owner for one in by_id(tree())[Id("qwen", parts.ROUTE)].after} == {"qwen"}
 
 
 @pytest.mark.parametrize("closed", [{"gateway": None}, {"route": {"enabled": False}}])
@@ -300,9 +308,9 @@ def test_a_canary_of_the_same_source_uses_its_services_claim_and_job():
     assert kinds(everything, "Job") == [claim]
     assert claimed(everything) == {"primary": {claim}, "canary": {claim}}
     made = by_id(wanted)
-    for part in (Part.DECODE, Part.PREFILL):
-        assert Id("qwen", Part.FILL) in made[Id("qwen.canary", part)].after
-    assert not [one for one in made if one.owner == "qwen.canary" and one.part in {Part.FILL, Part.WEIGHTS_CLAIM}]
+    for part in (parts.DECODE.workload, parts.PREFILL.workload):
+        assert Id("qwen", parts.FILL) in made[Id("qwen.canary", part)].after
+    assert not [one for one in made if one.owner == "qwen.canary" and one.part in {parts.FILL, parts.WEIGHTS_CLAIM}]
 
 
 def test_a_canary_of_another_source_has_a_claim_and_a_job_of_its_own():
@@ -316,9 +324,9 @@ def test_a_canary_of_another_source_has_a_claim_and_a_job_of_its_own():
         == found["primary"] | found["canary"]
     )
     made = by_id(wanted)
-    assert Id("qwen.canary", Part.FILL) in made[Id("qwen.canary", Part.DECODE)].after
-    assert Id("qwen", Part.FILL) not in made[Id("qwen.canary", Part.DECODE)].after
-    assert Id("qwen", Part.FILL) in made[Id("qwen", Part.DECODE)].after
+    assert Id("qwen.canary", parts.FILL) in made[Id("qwen.canary", parts.DECODE.workload)].after
+    assert Id("qwen", parts.FILL) not in made[Id("qwen.canary", parts.DECODE.workload)].after
+    assert Id("qwen", parts.FILL) in made[Id("qwen", parts.DECODE.workload)].after
 
 
 def test_a_canary_of_the_same_source_fills_a_folder_of_an_existing_claim_only_once():
@@ -344,7 +352,7 @@ def test_a_canary_of_another_cache_has_that_caches_source():
     wanted["services"]["qwen"]["canary"]["model"] = {"source": "s3://bucket/two"}
     made = by_id(wanted)
     for owner, key in (("qwen", "one"), ("qwen.canary", "two")):
-        assert Id(f"caches.{key}", Part.FILL) in made[Id(owner, Part.DECODE)].after
+        assert Id(f"caches.{key}", parts.FILL) in made[Id(owner, parts.DECODE.workload)].after
     found = claimed(rendered(wanted))
     assert plain(*found["primary"]) == "cache-one"
     assert plain(*found["canary"]) == "cache-two"
@@ -356,7 +364,7 @@ def weights(wanted):
         (f"{component.name}-{one.suffix}", one.place, one.manifest["spec"])
         for component in render(plan(wanted))
         for one in component.objects
-        if one.id.part in {Part.WEIGHTS_CLAIM, Part.FILL}
+        if one.id.part in {parts.WEIGHTS_CLAIM, parts.FILL}
     ]
 
 

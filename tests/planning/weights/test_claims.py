@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from components import registration
 from manifests.assembly import objects, render
+from planning.ground import parts
 from planning.ground.names import cache
-from planning.ground.order import Id, Part
+from planning.ground.order import Id
 from planning.ground.resources import claim_gi
 from tests.support.program import run
 from tests.support.stacks import find, plain, plan, rendered, tree
@@ -182,38 +183,38 @@ def test_the_job_writes_where_the_pods_read(name):
 def test_no_pod_starts_before_its_weights_are_there(name):
     made = registered(VARIED[name])
     owner = "caches.m" if name == "shared" else "qwen"
-    for part in (Part.DECODE, Part.PREFILL):
+    for part in (parts.DECODE.workload, parts.PREFILL.workload):
         if Id("qwen", part) in made:
-            assert Id(owner, Part.FILL) in made[Id("qwen", part)].after
-    fill = made[Id(owner, Part.FILL)]
+            assert Id(owner, parts.FILL) in made[Id("qwen", part)].after
+    fill = made[Id(owner, parts.FILL)]
     assert fill.wait > fill.manifest["spec"]["activeDeadlineSeconds"]
-    assert (Id(owner, Part.WEIGHTS_CLAIM) in fill.after) is (name != "existing")
+    assert (Id(owner, parts.WEIGHTS_CLAIM) in fill.after) is (name != "existing")
 
 
 def test_a_cache_that_nobody_uses_holds_nobody_up():
     made = registered(VARIED["shared"])
-    assert Id("caches.edited", Part.FILL) in made
-    assert Id("caches.edited", Part.FILL) not in made[Id("qwen", Part.DECODE)].after
+    assert Id("caches.edited", parts.FILL) in made
+    assert Id("caches.edited", parts.FILL) not in made[Id("qwen", parts.DECODE.workload)].after
 
 
 def test_everything_comes_after_the_namespace_even_of_a_cache_alone_in_it():
     stack = shared({"source": "s3://bucket/m", "size": "1Gi"}) | {"namespaceOptions": {"create": True}}
     stack["services"] = {"other": {**tree()["services"]["qwen"], "namespace": "elsewhere"}}
     made = registered(stack)
-    assert made[Id("caches.m", Part.WEIGHTS_CLAIM)].after == (Id("models", Part.NAMESPACE),)
+    assert made[Id("caches.m", parts.WEIGHTS_CLAIM)].after == (Id("models", parts.NAMESPACE),)
 
 
 @pytest.mark.parametrize("flag", ["retain", "protect"])
 def test_claims_are_retained_and_protected_on_demand(flag):
     for on in (False, True):
-        claim = registered(service(storage={**DEDICATED, flag: on}))[Id("qwen", Part.WEIGHTS_CLAIM)]
+        claim = registered(service(storage={**DEDICATED, flag: on}))[Id("qwen", parts.WEIGHTS_CLAIM)]
         cached = {"source": "s3://bucket/m", "size": "1Gi", flag: on}
         assert getattr(claim, flag) is on
-        assert getattr(registered(shared(cached))[Id("caches.m", Part.WEIGHTS_CLAIM)], flag) is on
+        assert getattr(registered(shared(cached))[Id("caches.m", parts.WEIGHTS_CLAIM)], flag) is on
 
 
 def test_a_done_job_stays_and_an_undone_one_is_made_again():
-    fill = registered(service())[Id("qwen", Part.FILL)]
+    fill = registered(service())[Id("qwen", parts.FILL)]
     assert fill.ignore == ("spec",)
     assert fill.manifest["metadata"]["annotations"] == {"pulumi.com/replaceUnready": "true"}
     assert "ttlSecondsAfterFinished" not in fill.manifest["spec"]
@@ -325,10 +326,11 @@ def test_a_cache_that_is_inherited_means_nothing_where_weights_are_mounted_as_th
     defaults = {"storage": stack["services"]["qwen"].pop("storage")}
     stack["services"]["claimed"] = own
     made = registered(stack | {"defaults": defaults})
-    assert Id("caches.m", Part.FILL) in made[Id("qwen", Part.DECODE)].after
-    assert made[Id("claimed", Part.DECODE)].after == ()
+    assert Id("caches.m", parts.FILL) in made[Id("qwen", parts.DECODE.workload)].after
+    assert made[Id("claimed", parts.DECODE.workload)].after == ()
     assert (
-        made[Id("claimed", Part.DECODE)].manifest == registered(tree(claimed=own))[Id("claimed", Part.DECODE)].manifest
+        made[Id("claimed", parts.DECODE.workload)].manifest
+        == registered(tree(claimed=own))[Id("claimed", parts.DECODE.workload)].manifest
     )
 
 

@@ -13,7 +13,8 @@ from manifests.objects import Manifest, Rendered
 from models.load import load
 from models.paths import Path
 from models.problems import Problem
-from planning.ground.order import Id, Part
+from planning.ground import parts
+from planning.ground.order import Id
 from planning.plans import StackPlan
 
 SHIPPED = [pathlib.Path("Pulumi.dev.yaml"), *sorted(pathlib.Path("examples").glob("*.yaml"))]
@@ -82,4 +83,4 @@ def lines(problems: Iterable[Problem], severity: str) -> list[str]:
 def as_rendered(manifest: Manifest, origins: Mapping[tuple[str | int, ...], str] | None = None) -> Rendered:
     """Return an object as the renderer would hand it over, of which the user wrote the parts in `origins`."""
     passed = {Path(*at): place(written) for at, written in (origins or {}).items()}
-    return Rendered(Id("qwen", Part.DECODE), manifest, "decode", origins=passed)
+    return Rendered(Id("qwen", parts.DECODE.workload), manifest, "decode", origins=passed)

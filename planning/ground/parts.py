@@ -1,0 +1,113 @@
+"""The parts of a stack: one row for each, with the parts that exist before it.
+
+The endpoint picker is neither live nor ready before its pool exists, and the pool needs only the *name* of the picker's
+Service: so the pool comes first, and nothing waits for the Service. The route comes when what it leads to is there.
+A network policy comes before the pods that it is about, so that none of them ever runs without it.
+
+A row names rows above it alone, so that no order can be a circle.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planning.ground import labels
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What an object is to its owner, and of objects of one role, to which role."""
+
+    name: str
+    after: tuple["Part", ...] = field(default=(), compare=False, repr=False)
+    """The parts that exist before it. Where one is not made, its own predecessors take its place."""
+    suffix: str = field(default="", compare=False, repr=False)
+    """Tail of the logical name, which never changes; absent: it has to be told from others of the same part."""
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoleParts:
+    """The parts of one role."""
+
+    network_policy: Part
+    worker_network_policy: Part
+    claim: Part
+    budget: Part
+    workload: Part
+    autoscaler: Part
+    monitor: Part
+
+
+NAMESPACE = Part("namespace")
+WEIGHTS_CLAIM = Part("weights-claim", (NAMESPACE,))
+FILL_NETWORK_POLICY = Part("fill-network-policy", (NAMESPACE,), "network-policy")
+FILL = Part("fill", (WEIGHTS_CLAIM, FILL_NETWORK_POLICY))
+
+
+def _part(role: str, name: str, after: tuple[Part, ...]) -> Part:
+    return Part(name, after, f"{role}-{name}", role)
+
+
+def _role(role: str, *before: Part) -> RoleParts:
+    """Return the parts of a role, whose workload comes after those in `before`, too."""
+    policy, workers = (_part(role, name, (NAMESPACE,)) for name in ("network-policy", "worker-network-policy"))
+    claim, budget = (_part(role, name, (NAMESPACE,)) for name in ("claim", "budget"))
+    workload = Part("workload", (*before, policy, workers, claim, FILL), role, role)
+    autoscaler, monitor = (_part(role, name, (workload,)) for name in ("autoscaler", "monitor"))
+    return RoleParts(policy, workers, claim, budget, workload, autoscaler, monitor)
+
+
+DECODE_SERVICE_ACCOUNT = _part(labels.DECODE, "service-account", (NAMESPACE,))
+DECODE_ROLE = _part(labels.DECODE, "role", (NAMESPACE,))
+DECODE_ROLE_BINDING = _part(labels.DECODE, "role-binding", (DECODE_ROLE, DECODE_SERVICE_ACCOUNT))
+DECODE = _role(labels.DECODE, DECODE_ROLE_BINDING)
+PREFILL = _role(labels.PREFILL)
+ROLES: Mapping[str, RoleParts] = {labels.DECODE: DECODE, labels.PREFILL: PREFILL}
+"""The parts of each role, by its name."""
+
+SERVICE = Part("service", (NAMESPACE,), "service")
+PICKER_SERVICE_ACCOUNT = Part("picker-service-account", (NAMESPACE,), "service-account")
+PICKER_ROLE = Part("picker-role", (NAMESPACE,), "role")
+PICKER_ROLE_BINDING = Part("picker-role-binding", (PICKER_ROLE, PICKER_SERVICE_ACCOUNT), "role-binding")
+PICKER_METRICS_AUTH = Part("picker-metrics-auth", (PICKER_SERVICE_ACCOUNT,), "metrics-auth")
+PICKER_NETWORK_POLICY = Part("picker-network-policy", (NAMESPACE,), "network-policy")
+PICKER_CONFIG = Part("picker-config", (NAMESPACE,), "config")
+PICKER_SERVICE = Part("picker-service", (NAMESPACE,), "service")
+POOL = Part("pool", (PICKER_SERVICE,), "pool")
+PICKER = Part(
+    "picker", (PICKER_ROLE_BINDING, PICKER_METRICS_AUTH, PICKER_NETWORK_POLICY, PICKER_CONFIG, POOL), "deployment"
+)
+DESTINATION_RULE = Part("destination-rule", (PICKER_SERVICE,), "destination-rule")
+HEALTH_CHECK_POLICY = Part("health-check-policy", (POOL,), "health-check-policy")
+BACKEND_POLICY = Part("backend-policy", (POOL,), "backend-policy")
+METRICS_READER = Part("metrics-reader", (NAMESPACE,), "metrics-reader")
+METRICS_READER_TOKEN = Part("metrics-reader-token", (METRICS_READER,), "metrics-reader-token")
+METRICS_READER_ROLE = Part("metrics-reader-role", (), "metrics-reader-role")
+METRICS_READER_BINDING = Part("metrics-reader-binding", (METRICS_READER_ROLE, METRICS_READER), "metrics-reader-binding")
+TOKEN_ROLE = Part("token-role", (NAMESPACE,), "token-role")
+TOKEN_ROLE_BINDING = Part("token-role-binding", (TOKEN_ROLE,), "token-role-binding")
+PICKER_MONITOR = Part(
+    "picker-monitor", (PICKER, METRICS_READER_TOKEN, METRICS_READER_BINDING, TOKEN_ROLE_BINDING), "monitor"
+)
+# A new generation takes the priorities over from the one before when it can serve, and the requests right after.
+OBJECTIVE = Part("objective", (POOL, PICKER, DECODE.workload, PREFILL.workload))
+MODEL_REWRITE = Part("model-rewrite", (POOL,), "model-rewrite")
+MIRROR_GRANT = Part("mirror-grant", (NAMESPACE,), "mirror-grant")
+ROUTE = Part(
+    "route",
+    (
+        OBJECTIVE,
+        MODEL_REWRITE,
+        POOL,
+        PICKER,
+        DECODE.workload,
+        PREFILL.workload,
+        SERVICE,
+        DESTINATION_RULE,
+        HEALTH_CHECK_POLICY,
+        BACKEND_POLICY,
+    ),
+    "route",
+)
+INTERCEPTOR_ROLE = Part("interceptor-role", (NAMESPACE,), "interceptor-role")
+INTERCEPTOR_ROLE_BINDING = Part("interceptor-role-binding", (INTERCEPTOR_ROLE,), "interceptor-binding")
