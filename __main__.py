@@ -1,101 +1,57 @@
-"""The composition root: reads the configuration, decides, checks, registers, exports."""
+"""The root program: reads the configuration, says what composing it found, registers, exports."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
-import planning
 from components import EPPArgs, EPPStack, ModelServiceArgs, ModelServiceStack, RoutingArgs, RoutingStack
 from components.registration import Registry, register
+from composition import Composition, Live, Refusal, compose
 from facts import cluster
-from facts import source_sizes as sizes
-from manifests import validation
-from manifests.assembly import Component, ComponentType, objects, render
-from models.load import ROOT, Loaded, load
+from manifests.assembly import ComponentType
+from models.load import ROOT
 from models.problems import ConfigError
 from models.stack import Cluster
-from planning import outputs, preflight, transition
-from planning.ground.cluster_facts import ClusterFacts
-from planning.ground.order import Part
-from planning.plans import ServicePlan, StackPlan, VariantPlan
-from planning.routes import acceptance as waits
-from planning.routes import collisions
-from planning.routes.acceptance import Waits
+from planning.plans import ServicePlan, VariantPlan
 
 _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
 """Requests a second to the API server: the client's own limit of about 50 is what a large preview waits for."""
-_AWAITED = {Part.DECODE, Part.PREFILL, Part.PICKER}
 
 
 def main() -> None:
     """Deploy the stack. Mistakes of the user end it before the first resource, without a traceback."""
-    try:
-        loaded = _asked(_configuration())
-        plan = planning.plan(loaded)
-        access = cluster.Access(pulumi.Config().get("kubeconfig"), loaded.stack.cluster.context)
-        facts = cluster.read(loaded.stack.cluster, access, Path.cwd(), waits.gateways(plan.routes))
-        awaited = waits.decide(plan.routes, facts.gateways)
-        components = render(plan, awaited.routes)
-        validation.check(objects(components))
-    except ConfigError as error:
-        raise _stop("The configuration is mistaken", str(error).splitlines()) from None
-    needed = {one.api for one in objects(components)}
-    _preflight(loaded, plan, facts, needed)
-    _announce(plan, awaited, loaded.stack.cluster, access)
-    registry = _register(plan, components, _provider(loaded.stack.cluster, access))
-    _export(plan, awaited, registry, facts.digest(needed, awaited.gateways))
+    target = Live(pulumi.Config().get("kubeconfig"), Path.cwd())
+    composed = compose(_configuration(), target)
+    _warn(composed.source_warnings)
+    if isinstance(composed, Refusal):
+        if isinstance(composed.error, ConfigError):
+            raise _stop("The configuration is mistaken", str(composed.error).splitlines())
+        raise composed.error
+    _warn(composed.preflight.warnings)
+    if composed.preflight.errors:
+        raise _stop("The cluster is not as this stack needs it", composed.preflight.errors)
+    _warn((*composed.waits.warnings, *composed.announcements, *composed.plan_warnings))
+    spec = composed.stack.cluster
+    _export(composed, _register(composed, _provider(spec, target.access(spec))))
 
 
-def _configuration() -> Loaded:
+def _configuration() -> object:
     if pulumi.runtime.is_config_secret(ROOT):
         what = "holds a secret value (the key is encrypted as a whole)"
         remedy = "put it into an existing Secret and give its name, or into a config key of its own"
         raise _stop("The configuration is mistaken", [f"{ROOT}: {what}; {remedy}"])
-    return load(pulumi.Config().get_object("stack"))
+    return pulumi.Config().get_object("stack")
 
 
-def _asked(loaded: Loaded) -> Loaded:
-    """Ask sources for the sizes that are needed and not written."""
-    known, warnings = sizes.asked(loaded)
+def _warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
         pulumi.log.warn(warning)
-    return known
 
 
-def _stop(headline: str, problems: list[str]) -> pulumi.RunError:
+def _stop(headline: str, problems: Iterable[str]) -> pulumi.RunError:
     return pulumi.RunError(f"{headline}, nothing was changed:\n" + "\n".join(f"  - {problem}" for problem in problems))
-
-
-def _preflight(loaded: Loaded, plan: StackPlan, facts: ClusterFacts, needed: Collection[str]) -> None:
-    """Check the cluster's kinds, and its routes."""
-    mode = loaded.stack.checks.preflight
-    verdicts = (
-        preflight.kinds(needed, facts, mode),
-        collisions.with_cluster(plan.routes, _namespaces(plan), facts.routes, mode),
-    )
-    for warning in (warning for verdict in verdicts for warning in verdict.warnings):
-        pulumi.log.warn(warning)
-    errors = [error for verdict in verdicts for error in verdict.errors]
-    if errors:
-        raise _stop("The cluster is not as this stack needs it", errors)
-
-
-def _namespaces(plan: StackPlan) -> frozenset[str]:
-    return frozenset(service.primary.names.namespace for service in plan.services)
-
-
-def _announce(plan: StackPlan, awaited: Waits, spec: Cluster, access: cluster.Access) -> None:
-    """Say what a change means that the list of operations does not tell."""
-    for line in awaited.warnings:
-        pulumi.log.warn(line)
-    if transition.has_generations(plan):
-        for line in transition.announced(plan, cluster.pools(spec, access, _namespaces(plan))):
-            pulumi.log.warn(line)
-    for warning in plan.warnings:
-        pulumi.log.warn(warning)
 
 
 def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:
@@ -112,9 +68,9 @@ def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:
     )
 
 
-def _register(plan: StackPlan, components: tuple[Component, ...], provider: k8s.Provider) -> Registry:
+def _register(composed: Composition, provider: k8s.Provider) -> Registry:
     registry, opts = Registry(), pulumi.ResourceOptions(providers=[provider])
-    for component in components:
+    for component in composed.components:
         name, parts = component.name, component.objects
         match component.of:
             case ServicePlan() as service:
@@ -122,20 +78,18 @@ def _register(plan: StackPlan, components: tuple[Component, ...], provider: k8s.
             case VariantPlan() as variant:
                 EPPStack(name, EPPArgs(variant, parts, registry), opts)
             case None if component.type is ComponentType.ROUTING:
-                RoutingStack(name, RoutingArgs(plan, parts, registry), opts)
+                RoutingStack(name, RoutingArgs(composed.plan, parts, registry), opts)
             case None:
                 register(name, parts, registry, pulumi.ResourceOptions(provider=provider))
     return registry
 
 
-def _export(plan: StackPlan, waited: Waits, registry: Registry, digest: str | None) -> None:
+def _export(composed: Composition, registry: Registry) -> None:
     """Export the contract; a service is ready once everything that is awaited for it has been."""
-    contract: dict[str, Any] = outputs.stack(plan, digest, waited.routes)
-    for service in plan.services:
-        owners = {one.owner for one in service.variants}
-        parts = _AWAITED | ({Part.ROUTE} if service.key in waited.routes else set[Part]())
-        awaited = [one for at, one in registry.items() if at.owner in owners and at.part in parts]
-        contract["services"][service.key]["ready"] = pulumi.Output.all(*[one.urn for one in awaited]).apply(bool)
+    contract = composed.contract
+    for service in composed.plan.services:
+        urns = [registry[each].urn for each in composed.awaited(service)]
+        contract["services"][service.key]["ready"] = pulumi.Output.all(*urns).apply(bool)
     for name, value in contract.items():
         pulumi.export(name, value)
 
