@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from cli import schema
-from cli.render import render
+from cli.render import render, render_json
 from facts import cluster
 from models.problems import ConfigError
 from planning.ground.cluster_facts import Unknown
@@ -16,7 +16,8 @@ def main(arguments: list[str]) -> int:
     try:
         match options.command:
             case "render":
-                sys.stdout.write(render(options.stack, options.facts))
+                write = render_json if options.json else render
+                sys.stdout.write(write(options.stack, options.facts))
             case "facts":
                 return _facts(options.context)
             case _:
@@ -33,6 +34,7 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("render", help="print the objects of a stack as YAML, in the order of registration")
     one.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
     one.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
+    one.add_argument("--json", action="store_true", help="print one JSON document: release, factsDigest, objects")
     two = commands.add_parser("facts", help="print the facts of the kubeconfig's cluster as JSON")
     two.add_argument("--context", help="context of the kubeconfig; its current one if absent")
     commands.add_parser("schema", help="print the JSON schema of a stack file")

@@ -1,25 +1,23 @@
-"""`render`: the objects of a stack as YAML, in the order of their registration, byte for byte the same each time."""
+"""`render`: the objects of a stack in the order of their registration, byte for byte the same each time.
 
+As YAML: a header of comments (`release`, `facts`, `objects`), then one document an object. As JSON, for programs: one
+document with the keys `release`, `factsDigest` (null where no facts are known) and `objects`, in ASCII.
+"""
+
+import json
 import sys
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
 
-import planning
 from cli import stackfile
+from composition import Composition, Given, Refusal, compose
 from facts import cluster
-from facts import source_sizes as sizes
-from manifests import validation
-from manifests.assembly import objects
-from manifests.assembly import render as render_stack
-from manifests.objects import Rendered
-from models.load import load
+from models.problems import Problem, warnings
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
-from planning.plans import StackPlan
-from planning.routes import acceptance as waits
-from planning.routes.acceptance import Waits
 
 _WIDE = 10_000
 """Long strings stay on one line, so that a diff shows the words that changed."""
@@ -41,29 +39,48 @@ _Dumper.add_representer(str, _text)
 
 
 def render(file_or_stack: str, facts_file: str | None) -> str:
-    """Return the rendered stack with a header that names release, facts and number of objects.
+    """Return the rendered stack as YAML, with a header that names release, facts and number of objects.
 
     Raises `ConfigError` with every mistake of the user.
     """
-    facts = NOTHING_READ if facts_file is None else cluster.from_file(Path(facts_file))
-    plan, awaited, rendered = stackfile.parse(stackfile.locate(file_or_stack)).judged(partial(_rendered, facts))
-    for warning in () if facts_file is None else awaited.warnings:
-        sys.stderr.write(f"warning: {warning}\n")
-    everything = [one.manifest for one in rendered]
-    digest = facts.digest((f"{one['apiVersion']}/{one['kind']}" for one in everything), awaited.gateways)
-    header = f"# release: {plan.release}\n# facts: {digest or 'none'}\n# objects: {len(everything)}\n"
-    documents = [yaml.dump(dict(one), Dumper=_Dumper, sort_keys=False, width=_WIDE) for one in everything]
+    composed = _composition(file_or_stack, facts_file)
+    everything = [rendered.manifest for rendered in composed.objects]
+    facts = composed.facts_digest or "none"
+    header = f"# release: {composed.plan.release}\n# facts: {facts}\n# objects: {len(everything)}\n"
+    documents = [yaml.dump(dict(manifest), Dumper=_Dumper, sort_keys=False, width=_WIDE) for manifest in everything]
     return header + "".join(f"---\n{document}" for document in documents)
 
 
-def _rendered(facts: ClusterFacts, tree: object) -> tuple[StackPlan, Waits, list[Rendered]]:
-    known, warnings = sizes.asked(load(tree))
-    for warning in warnings:
-        sys.stderr.write(f"warning: {warning}\n")
-    plan = planning.plan(known)
-    for warning in plan.warnings:
-        sys.stderr.write(f"warning: {warning}\n")
-    awaited = waits.decide(plan.routes, facts.gateways)
-    rendered = list(objects(render_stack(plan, awaited.routes)))
-    validation.check(rendered)
-    return plan, awaited, rendered
+def render_json(file_or_stack: str, facts_file: str | None) -> str:
+    """Return the rendered stack as one JSON document.
+
+    Raises `ConfigError` with every mistake of the user.
+    """
+    composed = _composition(file_or_stack, facts_file)
+    document = {
+        "release": composed.plan.release,
+        "factsDigest": composed.facts_digest,
+        "objects": [rendered.manifest for rendered in composed.objects],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _composition(file_or_stack: str, facts_file: str | None) -> Composition:
+    facts = NOTHING_READ if facts_file is None else cluster.from_file(Path(facts_file))
+    composed = stackfile.parse(stackfile.locate(file_or_stack)).judged(partial(_composed, facts))
+    if facts_file is not None:
+        _warn(composed.waits.warnings)
+    return composed
+
+
+def _composed(facts: ClusterFacts, tree: object) -> Composition:
+    composed = compose(tree, Given(facts))
+    _warn((*composed.source_warnings, *composed.plan_warnings))
+    if isinstance(composed, Refusal):
+        raise composed.error
+    return composed
+
+
+def _warn(problems: Iterable[Problem]) -> None:
+    for problem in warnings(problems):
+        sys.stderr.write(f"warning: {problem}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -9,7 +10,7 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from local import files, host, processes, venv
 from local.cluster import MARK, ControlPlane
@@ -121,28 +122,20 @@ def _end_everything(state: Path) -> None:
 def _plan(project: Path) -> str:
     """Return a table of the objects that the stack file describes."""
     python = project / ".venv" / "bin" / "python"
-    command = [str(python), "-m", "cli", "render", f"Pulumi.{STACK}.yaml"]
+    command = [str(python), "-m", "cli", "render", "--json", f"Pulumi.{STACK}.yaml"]
     result = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     if result.returncode:
         raise LocalError(result.stderr.strip())
-    documents = re.split(r"^---$", result.stdout, flags=re.MULTILINE)
-    rows = [_row(document) for document in documents if "\nkind: " in document]
+    rows = [_row(manifest) for manifest in json.loads(result.stdout)["objects"]]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     lines = (f"  {kind:<{widths[0]}}  {namespace:<{widths[1]}}  {name}" for kind, namespace, name in rows)
     return "\n".join((f"Pulumi.{STACK}.yaml describes {len(rows)} objects:", *lines))
 
 
-def _row(document: str) -> tuple[str, str, str]:
-    """Return kind, namespace and name of one rendered object, whose YAML is in canonical block style."""
-    metadata = re.search(r"^metadata:\n((?:  .*\n)*)", document, re.MULTILINE)
-    head = metadata[1] if metadata else ""
-    found = (
-        re.search(r"^kind: (.+)$", document, re.MULTILINE),
-        re.search(r"^  namespace: (.+)$", head, re.MULTILINE),
-        re.search(r"^  name: (.+)$", head, re.MULTILINE),
-    )
-    kind, namespace, name = (match[1] if match else "" for match in found)
-    return kind, namespace, name
+def _row(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return kind, namespace and name of one rendered object; the namespace is empty where it has none."""
+    metadata = manifest["metadata"]
+    return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
 def _deploy(engine: Engine, report: Report, step: Step) -> None:

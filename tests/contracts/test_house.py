@@ -7,8 +7,8 @@ import pytest
 
 LONGEST = 40
 """Lines of a function, from `def` to its last line."""
-ELSEWHERE = {"composition", "contracts", "heritage", "real"}
-"""Folders of tests that mirror no folder of sources; `composition` is about `__main__.py`."""
+ELSEWHERE = {"contracts", "heritage", "real"}
+"""Folders of tests that mirror no folder of sources."""
 
 
 def modules():

@@ -16,6 +16,25 @@ from local.errors import LocalError
 from local.report import Report
 
 ROOT = Path(__file__).parent.parent.parent
+RENDERING = ("cli", "composition", "facts", "manifests", "models", "planning", ".venv")
+"""What a project has to have for its plan to be printed."""
+PLAN = """\
+Pulumi.dev.yaml describes 15 objects:
+  Namespace                   models
+  Deployment          models  bert-decode
+  Service             models  bert
+  ServiceAccount      models  bert-epp
+  Role                models  bert-epp
+  RoleBinding         models  bert-epp
+  ClusterRoleBinding          inference-stacks:models:bert-epp
+  ConfigMap           models  bert-epp
+  Service             models  bert-epp
+  InferencePool       models  bert
+  Deployment          models  bert-epp
+  DestinationRule     models  bert-epp
+  Role                models  phoebe-interceptor-services
+  RoleBinding         models  phoebe-interceptor-services
+  HTTPRoute           models  bert"""
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -176,5 +195,27 @@ def test_a_terminal_gets_one_live_line_per_running_step():
 
 
 def test_the_plan_lists_kind_namespace_and_name():
-    document = "\napiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  namespace: b\nspec:\n  name: other\n"
-    assert up._row(document) == ("Service", "b", "a")
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "a", "namespace": "b"},
+        "spec": {"name": "c"},
+    }
+    assert up._row(manifest) == ("Service", "b", "a")
+
+
+def test_the_plan_of_an_object_without_a_namespace_has_none():
+    assert up._row({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}) == ("Namespace", "", "a")
+
+
+def test_the_plan_of_the_embedded_default_is_a_table_of_its_objects():
+    assert up._plan(ROOT) == PLAN
+
+
+def test_the_plan_of_a_mistaken_stack_file_is_its_message(tmp_path):
+    for name in RENDERING:
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  inference-stacks:stack: {service: {}}\n")
+    with pytest.raises(LocalError) as error:
+        up._plan(tmp_path)
+    assert "service: unknown key (service); did you mean services?" in str(error.value).splitlines()

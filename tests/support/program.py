@@ -52,6 +52,8 @@ class Run:
     """What the engine was asked for, by URN."""
     awaited: Mapping[str, frozenset[str]]
     """URNs of the resources that `ready` follows from, by service key."""
+    outputs: Mapping[str, Any]
+    """What was exported, as the program gave it."""
 
     def urn(self, kind: str, name: str, namespace: str = "models") -> str:
         """Return the URN of an object; exactly one."""
@@ -73,7 +75,7 @@ def run(stack: Mapping[str, Any], **config: str) -> dict[str, Any]:
 
 def run_whole(stack: Mapping[str, Any], **config: str) -> Run:
     """Run the program on a stack and return all that can be seen of the run."""
-    recorder, awaited = Recorder(), dict[str, frozenset[str]]()
+    recorder, awaited, outputs = Recorder(), dict[str, frozenset[str]](), dict[str, Any]()
     monitor = Monitor(recorder)
     asyncio.set_event_loop(asyncio.new_event_loop())
     pulumi.runtime.set_mocks(recorder, project="inference-stacks", stack="dev", preview=False, monitor=monitor)
@@ -83,11 +85,12 @@ def run_whole(stack: Mapping[str, Any], **config: str) -> Run:
     @pulumi.runtime.test
     def body():
         runpy.run_path("__main__.py", run_name="__main__")
-        services = pulumi.runtime.get_root_resource().outputs["services"]
+        outputs.update(pulumi.runtime.get_root_resource().outputs)
+        services = outputs["services"]
         return {key: _awaited(key, service["ready"], awaited) for key, service in services.items()}
 
     body()
-    return Run(recorder.made, monitor.requests, awaited)
+    return Run(recorder.made, monitor.requests, awaited, outputs)
 
 
 async def _awaited(key: str, ready: pulumi.Output[bool], awaited: dict[str, frozenset[str]]) -> bool:

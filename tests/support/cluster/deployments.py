@@ -23,7 +23,17 @@ from local.report import Report
 from tests.support.cluster.server import read, read_one
 from tests.support.stacks import tree
 
-PROGRAM = ("__main__.py", "models", "planning", "manifests", "components", "facts", "Pulumi.yaml", ".venv")
+PROGRAM = (
+    "__main__.py",
+    "models",
+    "planning",
+    "manifests",
+    "components",
+    "composition",
+    "facts",
+    "Pulumi.yaml",
+    ".venv",
+)
 ROOT = Path(__file__).parents[3]
 QUIET = {"same", "read", "refresh"}
 """Operations that change nothing in the cluster."""

@@ -1,0 +1,62 @@
+"""`render --json`: one document, the same bytes each time, with the objects that the YAML has."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cli.render import render, render_json
+from facts import cluster
+from planning.ground.cluster_facts import ClusterFacts, Served
+from tests.support.stacks import SHIPPED
+
+
+def command(*arguments):
+    return subprocess.run([sys.executable, "-m", "cli", "render", *arguments], capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_json_document_has_the_release_the_facts_and_every_object_in_order(path):
+    document = json.loads(render_json(str(path), None))
+    text = render(str(path), None)
+    assert list(document) == ["release", "factsDigest", "objects"]
+    assert document["factsDigest"] is None
+    assert document["objects"] == list(yaml.load_all(text, yaml.CSafeLoader))
+    assert text.startswith(f"# release: {document['release']}\n# facts: none\n# objects: {len(document['objects'])}\n")
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_json_is_the_same_each_time_and_for_every_locale(path):
+    text = render_json(str(path), None)
+    assert text == render_json(str(path), None)
+    assert text.isascii()
+
+
+def test_keys_stand_in_the_order_of_the_yaml(golden):
+    golden(Path("tests/contracts/goldens/dev.json"), render_json("dev", None))
+
+
+def test_the_digest_is_that_of_the_yamls_header(tmp_path):
+    facts = tmp_path / "facts.json"
+    facts.write_text(cluster.to_json(ClusterFacts(Served(frozenset({"v1/Service"})))))
+    digest = json.loads(render_json("dev", str(facts)))["factsDigest"]
+    assert render("dev", str(facts)).splitlines()[1] == f"# facts: {digest}"
+    assert len(digest) == 64
+
+
+def test_the_command_prints_the_document_and_nothing_else():
+    done = command("dev", "--json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode("ascii") == render_json("dev", None)
+
+
+def test_a_mistake_is_the_same_message_with_either_format(tmp_path):
+    path = tmp_path / "stack.yaml"
+    path.write_text("config:\n  inference-stacks:stack:\n    service: {}\n")
+    yaml_run, json_run = command(str(path)), command(str(path), "--json")
+    assert json_run.returncode == yaml_run.returncode == 2
+    assert json_run.stdout == yaml_run.stdout == b""
+    assert json_run.stderr == yaml_run.stderr != b""

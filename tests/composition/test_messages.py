@@ -1,0 +1,112 @@
+"""What a deployment run and `cli render` say of one stack, in which order, and what still is said beside a mistake."""
+
+import json
+
+import pulumi
+import pytest
+import yaml
+
+from cli.render import render
+from manifests import pods
+from manifests.validation import SchemaError
+from models.problems import ConfigError
+from planning.ground.cluster_facts import ClusterFacts, Served, Unknown
+from tests.support.program import run
+from tests.support.stacks import tree
+
+DOUBTFUL = tree(qwen={"canary": {"weight": 0, "prefill": {}}}) | {"cluster": {"facts": {"type": "none"}, "name": "c"}}
+"""A stack of which each step has something to say."""
+UNCHECKED = "went unchecked: cluster.facts is none"
+OF_ROUTES = f"gateways/gateway: whether anybody accepts the routes of services.qwen {UNCHECKED}"
+OF_PLAN = "services.qwen.canary: weight 0 without headers: its pods run, and nobody asks them"
+UNSIZED = {
+    "model": {"name": "org/kit", "source": "kit://127.0.0.1:1/org/kit:v1", "insecure": True},
+    "storage": {"type": "dedicated", "storageClassName": "fast"},
+}
+"""A service whose claim has a size that nobody answers."""
+OF_SOURCE = "neither size nor existence of kit://127.0.0.1:1/org/kit:v1 was checked"
+
+
+@pytest.fixture
+def warned(monkeypatch):
+    """Collect what the program warns of."""
+    lines = []
+    monkeypatch.setattr(pulumi.log, "warn", lines.append)
+    return lines
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a stack as a file."""
+
+    def write(stack):
+        path = tmp_path / "stack.yaml"
+        path.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": stack}}))
+        return str(path)
+
+    return write
+
+
+def test_a_deployment_run_warns_of_the_cluster_then_of_its_routes_then_of_the_change_then_of_the_plan(warned):
+    run(DOUBTFUL)
+    kinds, routes, *others = warned
+    assert kinds.startswith("whether the cluster serves apps/v1/Deployment, ")
+    assert kinds.endswith(UNCHECKED)
+    assert routes == f"whether other routes on gateways/gateway claim the same requests {UNCHECKED}"
+    generations = f"services.qwen.canary: whether pods of another generation run {UNCHECKED}"
+    assert others == [OF_ROUTES, generations, OF_PLAN]
+
+
+def test_a_rendering_warns_of_the_plan_alone(written, capsys):
+    render(written(DOUBTFUL), None)
+    assert capsys.readouterr().err == f"warning: {OF_PLAN}\n"
+
+
+def test_a_rendering_for_a_cluster_warns_of_the_plan_then_of_its_routes(written, tmp_path, capsys):
+    (tmp_path / "facts.json").write_text(json.dumps({"apis": []}))
+    render(written(DOUBTFUL), str(tmp_path / "facts.json"))
+    of_routes = OF_ROUTES.replace("cluster.facts is none", "facts.json has no gateways")
+    assert capsys.readouterr().err == f"warning: {OF_PLAN}\nwarning: {of_routes}\n"
+
+
+def test_a_source_that_does_not_answer_is_said_beside_the_mistake_that_follows(warned, written, capsys):
+    stack = DOUBTFUL | {"services": {"qwen": {**DOUBTFUL["services"]["qwen"], **UNSIZED}}}
+    with pytest.raises(pulumi.RunError, match=r"services\.qwen\.model\.size: is missing") as error:
+        run(stack)
+    with pytest.raises(ConfigError) as same:
+        render(written(stack), None)
+    (line,) = warned
+    assert line.startswith(f"services.qwen.model: {OF_SOURCE}")
+    assert capsys.readouterr().err == f"warning: {line}\n"
+    assert str(error.value) == f"The configuration is mistaken, nothing was changed:\n  - {same.value}"
+
+
+def test_a_mistake_that_the_schema_shows_leaves_a_deployment_run_no_warning_and_a_rendering_the_plans(
+    warned, written, capsys
+):
+    qwen = {**DOUBTFUL["services"]["qwen"], "patch": {"decode": {"spec": {"replica": 1}}}}
+    stack = DOUBTFUL | {"services": {"qwen": qwen}}
+    with pytest.raises(pulumi.RunError, match="does not fit Kubernetes' schema"):
+        run(stack)
+    assert warned == []
+    with pytest.raises(ConfigError, match="does not fit Kubernetes' schema"):
+        render(written(stack), None)
+    assert capsys.readouterr().err == f"warning: {OF_PLAN}\n"
+
+
+def test_a_mistake_of_ours_is_no_mistake_of_the_configuration(monkeypatch, written, capsys):
+    monkeypatch.setattr(pods, "security", lambda *_: {"runAsNonRot": True})
+    with pytest.raises(SchemaError, match="runAsNonRot"):
+        render(written(DOUBTFUL), None)
+    assert capsys.readouterr().err == f"warning: {OF_PLAN}\n"
+
+
+def test_what_preflight_refuses_is_warned_of_first_and_nothing_is_said_of_the_change(warned, monkeypatch):
+    facts = ClusterFacts(Served(frozenset()), Unknown("it was refused"), Unknown("it was refused"))
+    monkeypatch.setattr("facts.cluster.read", lambda *_: facts)
+    with pytest.raises(pulumi.RunError) as error:
+        run(DOUBTFUL)
+    assert warned == ["whether other routes on gateways/gateway claim the same requests went unchecked: it was refused"]
+    headline, *lines = str(error.value).splitlines()
+    assert headline == "The cluster is not as this stack needs it, nothing was changed:"
+    assert lines[0].startswith("  - apps/v1/Deployment: the cluster does not serve it; ")

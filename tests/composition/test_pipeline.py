@@ -1,0 +1,197 @@
+"""The record of a stack: what each step of composing it found, and which questions it asked of the cluster."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+import planning
+from composition import Composition, Given, Live, Refusal, compose
+from facts import cluster
+from manifests import pods
+from manifests.assembly import objects, render
+from manifests.validation import SchemaError
+from models.load import load
+from models.problems import ConfigError
+from models.stack import Cluster
+from planning import outputs
+from planning.ground.cluster_facts import (
+    NOTHING_READ,
+    ClusterFacts,
+    GatewayRef,
+    Gateways,
+    LiveGateway,
+    LiveRoute,
+    ParentRef,
+    Pools,
+    RouteMatch,
+    Routes,
+    Served,
+    Unknown,
+)
+from planning.ground.order import Part
+from tests.support.stacks import plan, tree
+
+REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
+TWO_GENERATIONS = tree(qwen={"canary": {"weight": 10, "prefill": {}}})
+
+
+@dataclass
+class Asked:
+    """A target that answers with given facts and pools, and notes what it was asked."""
+
+    known: ClusterFacts
+    live: Pools | Unknown = field(default_factory=lambda: Pools({}))
+    questions: list = field(default_factory=list)
+
+    def facts(self, spec, used):
+        self.questions.append(("facts", spec, frozenset(used)))
+        return self.known
+
+    def pools(self, spec, namespaces):
+        self.questions.append(("pools", spec, frozenset(namespaces)))
+        return self.live
+
+
+def composition(stack, known=NOTHING_READ):
+    composed = compose(stack, Given(known))
+    assert isinstance(composed, Composition)
+    return composed
+
+
+def fitting(stack, *routes):
+    """Return facts of a cluster that has what a stack needs, its Gateway accepted."""
+    kinds = Served(frozenset(each.api for each in composition(stack).objects))
+    return ClusterFacts(kinds, Gateways((LiveGateway(REF, accepted=True, programmed=True),)), Routes(routes))
+
+
+def claimed_by_another():
+    """Return a route of somebody else's that gets the requests of `qwen`."""
+    match = RouteMatch("PathPrefix", "/models/qwen")
+    return LiveRoute("elsewhere", "theirs", None, (ParentRef(REF, None, None),), (), (match,))
+
+
+def test_the_plan_is_that_of_the_configuration_and_the_objects_are_those_of_the_plan():
+    composed = composition(tree(qwen={}, bert={}))
+    assert composed.stack == load(tree(qwen={}, bert={})).stack
+    assert composed.plan == plan(tree(qwen={}, bert={}))
+    assert composed.components == render(composed.plan)
+    assert composed.objects == tuple(objects(composed.components))
+    assert composed.plan_warnings == composed.plan.warnings
+    assert composed.source_warnings == ()
+
+
+def test_routes_of_an_accepted_gateway_are_awaited_in_objects_outputs_and_readiness():
+    composed = composition(tree(), fitting(tree()))
+    assert composed.waits.routes == {"qwen"}
+    assert composed.components == render(composed.plan, {"qwen"}) != render(composed.plan)
+    assert composed.contract["services"]["qwen"]["awaited"] == ["endpointPicker", "route", "workload"]
+    (service,) = composed.plan.services
+    assert {each.part for each in composed.awaited(service)} == {Part.DECODE, Part.PICKER, Part.ROUTE}
+
+
+def test_a_service_is_ready_once_pods_and_pickers_of_it_and_its_canary_are():
+    composed = composition(tree(qwen={"prefill": {}, "canary": {"weight": 1}}, bert={}))
+    bert, qwen = composed.plan.services
+    assert {(each.owner, each.part) for each in composed.awaited(bert)} == {
+        ("bert", Part.DECODE),
+        ("bert", Part.PICKER),
+    }
+    assert {(each.owner, each.part) for each in composed.awaited(qwen)} == {
+        (owner, part)
+        for owner in (variant.owner for variant in qwen.variants)
+        for part in (Part.DECODE, Part.PREFILL, Part.PICKER)
+    }
+
+
+def test_the_digest_is_of_the_kinds_that_are_needed_and_of_the_gateways_that_are_awaited():
+    facts = fitting(tree())
+    composed = composition(tree(), facts)
+    assert composed.facts_digest == facts.digest({each.api for each in composed.objects}, [REF])
+    assert composed.contract == outputs.stack(composed.plan, composed.facts_digest, {"qwen"})
+    assert composition(tree()).facts_digest is None
+
+
+def test_the_cluster_is_asked_for_the_gateways_of_the_routes_as_the_configuration_says():
+    target = Asked(NOTHING_READ)
+    compose(tree() | {"cluster": {"facts": {"type": "none"}, "context": "daily"}}, target)
+    ((what, spec, used),) = target.questions
+    assert (what, spec.context, used) == ("facts", "daily", {REF})
+
+
+def test_pools_are_asked_for_where_pods_exchange_their_cache_and_the_change_is_announced():
+    target = Asked(NOTHING_READ, Unknown("no answer"))
+    composed = compose(TWO_GENERATIONS, target)
+    assert [(what, about) for what, _, about in target.questions] == [("facts", {REF}), ("pools", {"models"})]
+    assert composed.announcements == (
+        "services.qwen.canary: whether pods of another generation run went unchecked: no answer",
+    )
+
+
+def test_errors_of_preflight_are_of_kinds_then_of_routes_and_nothing_is_announced():
+    stack = TWO_GENERATIONS
+    known = replace(fitting(stack, claimed_by_another()), apis=Served(frozenset()))
+    target = Asked(known, Unknown("no answer"))
+    composed = compose(stack, target)
+    *kinds, route = composed.preflight.errors
+    assert len(kinds) == len({each.api for each in composed.objects})
+    assert all("the cluster does not serve it" in line for line in kinds)
+    assert route.startswith("services.qwen.route.matches[0].path: is taken on gateways/gateway by HTTPRoute")
+    assert composed.announcements == ()
+    assert [what for what, *_ in target.questions] == ["facts"]
+
+
+@pytest.mark.parametrize(("mode", "errors", "warnings"), [("strict", 1, 0), ("warn", 0, 1), ("skip", 0, 0)])
+def test_preflight_is_as_strict_as_the_configuration_says(mode, errors, warnings):
+    stack = tree() | {"checks": {"preflight": mode}}
+    verdict = composition(stack, fitting(stack, claimed_by_another())).preflight
+    assert (len(verdict.errors), len(verdict.warnings)) == (errors, warnings)
+
+
+def test_mistakes_of_the_configuration_are_refused_all_at_once():
+    stack = tree(qwen={"accelerator": "abacus"}, bert={"replica": 2})
+    with pytest.raises(ConfigError) as mistakes:
+        planning.plan(load(stack))
+    target = Asked(NOTHING_READ)
+    refusal = compose(stack, target)
+    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal.error, ConfigError)
+    assert refusal.error.problems == mistakes.value.problems
+    assert (refusal.source_warnings, refusal.plan_warnings, target.questions) == ((), (), [])
+
+
+def test_what_sources_did_not_answer_is_kept_beside_the_refusal():
+    source, storage = "kit://127.0.0.1:1/org/kit:v1", {"type": "dedicated", "storageClassName": "fast"}
+    model = {"name": "org/kit", "source": source, "insecure": True}
+    refusal = compose(tree(qwen={"model": model, "storage": storage}), Given(NOTHING_READ))
+    assert isinstance(refusal, Refusal)
+    (line,) = refusal.source_warnings
+    assert f"neither size nor existence of {source} was checked" in line
+    assert refusal.plan_warnings == ()
+
+
+def test_a_misfit_that_a_user_wrote_and_one_of_ours_are_refused_with_what_the_plan_warns_of(monkeypatch):
+    idle = {"weight": 0}
+    written = compose(tree(qwen={"canary": idle, "patch": {"decode": {"spec": {"replica": 1}}}}), Given(NOTHING_READ))
+    monkeypatch.setattr(pods, "security", lambda *_: {"runAsNonRot": True})
+    ours = compose(tree(qwen={"canary": idle}), Given(NOTHING_READ))
+    for refusal, kind in ((written, ConfigError), (ours, SchemaError)):
+        assert isinstance(refusal, Refusal)
+        assert isinstance(refusal.error, kind)
+        assert any("weight 0 without headers" in line for line in refusal.plan_warnings)
+
+
+def test_a_live_target_reads_with_the_kubeconfig_and_the_context_of_the_configuration(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(cluster, "read", lambda *of: asked.append(of) or NOTHING_READ)
+    monkeypatch.setattr(cluster, "pools", lambda *of: asked.append(of) or Pools({}))
+    spec, access = Cluster(context="daily"), cluster.Access("kind: Config", "daily")
+    target = Live("kind: Config", tmp_path)
+    assert target.facts(spec, {REF}) == NOTHING_READ
+    assert target.pools(spec, {"models"}) == Pools({})
+    assert asked == [(spec, access, tmp_path, {REF}), (spec, access, {"models"})]
+
+
+def test_given_facts_hold_whatever_the_configuration_says_about_reading_them():
+    facts = fitting(tree())
+    assert composition(tree() | {"cluster": {"facts": {"type": "none"}}}, facts).facts == facts
+    assert Given(facts).pools(Cluster(), ["models"]) == Unknown("the cluster was not asked")
