@@ -14,6 +14,7 @@ from models.load import load
 from models.problems import ConfigError
 from models.stack import Cluster
 from planning import outputs
+from planning.ground import parts
 from planning.ground.cluster_facts import (
     NOTHING_READ,
     ClusterFacts,
@@ -28,8 +29,7 @@ from planning.ground.cluster_facts import (
     Served,
     Unknown,
 )
-from planning.ground.order import Part
-from tests.support.stacks import plan, tree
+from tests.support.stacks import lines, plan, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
 TWO_GENERATIONS = tree(qwen={"canary": {"weight": 10, "prefill": {}}})
@@ -86,20 +86,20 @@ def test_routes_of_an_accepted_gateway_are_awaited_in_objects_outputs_and_readin
     assert composed.components == render(composed.plan, {"qwen"}) != render(composed.plan)
     assert composed.contract["services"]["qwen"]["awaited"] == ["endpointPicker", "route", "workload"]
     (service,) = composed.plan.services
-    assert {each.part for each in composed.awaited(service)} == {Part.DECODE, Part.PICKER, Part.ROUTE}
+    assert {each.part for each in composed.awaited(service)} == {parts.DECODE.workload, parts.PICKER, parts.ROUTE}
 
 
 def test_a_service_is_ready_once_pods_and_pickers_of_it_and_its_canary_are():
     composed = composition(tree(qwen={"prefill": {}, "canary": {"weight": 1}}, bert={}))
     bert, qwen = composed.plan.services
     assert {(each.owner, each.part) for each in composed.awaited(bert)} == {
-        ("bert", Part.DECODE),
-        ("bert", Part.PICKER),
+        ("bert", parts.DECODE.workload),
+        ("bert", parts.PICKER),
     }
     assert {(each.owner, each.part) for each in composed.awaited(qwen)} == {
         (owner, part)
         for owner in (variant.owner for variant in qwen.variants)
-        for part in (Part.DECODE, Part.PREFILL, Part.PICKER)
+        for part in (parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER)
     }
 
 
@@ -122,9 +122,9 @@ def test_pools_are_asked_for_where_pods_exchange_their_cache_and_the_change_is_a
     target = Asked(NOTHING_READ, Unknown("no answer"))
     composed = compose(TWO_GENERATIONS, target)
     assert [(what, about) for what, _, about in target.questions] == [("facts", {REF}), ("pools", {"models"})]
-    assert composed.announcements == (
+    assert lines(composed.announcements, "warning") == [
         "services.qwen.canary: whether pods of another generation run went unchecked: no answer",
-    )
+    ]
 
 
 def test_errors_of_preflight_are_of_kinds_then_of_routes_and_nothing_is_announced():
@@ -132,7 +132,7 @@ def test_errors_of_preflight_are_of_kinds_then_of_routes_and_nothing_is_announce
     known = replace(fitting(stack, claimed_by_another()), apis=Served(frozenset()))
     target = Asked(known, Unknown("no answer"))
     composed = compose(stack, target)
-    *kinds, route = composed.preflight.errors
+    *kinds, route = lines(composed.preflight, "error")
     assert len(kinds) == len({each.api for each in composed.objects})
     assert all("the cluster does not serve it" in line for line in kinds)
     assert route.startswith("services.qwen.route.matches[0].path: is taken on gateways/gateway by HTTPRoute")
@@ -143,8 +143,8 @@ def test_errors_of_preflight_are_of_kinds_then_of_routes_and_nothing_is_announce
 @pytest.mark.parametrize(("mode", "errors", "warnings"), [("strict", 1, 0), ("warn", 0, 1), ("skip", 0, 0)])
 def test_preflight_is_as_strict_as_the_configuration_says(mode, errors, warnings):
     stack = tree() | {"checks": {"preflight": mode}}
-    verdict = composition(stack, fitting(stack, claimed_by_another())).preflight
-    assert (len(verdict.errors), len(verdict.warnings)) == (errors, warnings)
+    found = composition(stack, fitting(stack, claimed_by_another())).preflight
+    assert (len(lines(found, "error")), len(lines(found, "warning"))) == (errors, warnings)
 
 
 def test_mistakes_of_the_configuration_are_refused_all_at_once():
@@ -164,7 +164,7 @@ def test_what_sources_did_not_answer_is_kept_beside_the_refusal():
     model = {"name": "org/kit", "source": source, "insecure": True}
     refusal = compose(tree(qwen={"model": model, "storage": storage}), Given(NOTHING_READ))
     assert isinstance(refusal, Refusal)
-    (line,) = refusal.source_warnings
+    (line,) = lines(refusal.source_warnings, "warning")
     assert f"neither size nor existence of {source} was checked" in line
     assert refusal.plan_warnings == ()
 
@@ -177,7 +177,7 @@ def test_a_misfit_that_a_user_wrote_and_one_of_ours_are_refused_with_what_the_pl
     for refusal, kind in ((written, ConfigError), (ours, SchemaError)):
         assert isinstance(refusal, Refusal)
         assert isinstance(refusal.error, kind)
-        assert any("weight 0 without headers" in line for line in refusal.plan_warnings)
+        assert any("weight 0 without headers" in line for line in lines(refusal.plan_warnings, "warning"))
 
 
 def test_a_live_target_reads_with_the_kubeconfig_and_the_context_of_the_configuration(monkeypatch, tmp_path):
