@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from manifests import awaiting as waits
-from manifests import gke, monitoring, network, picker, requests, routing, serving, storage
+from manifests import awaiting, gke, monitoring, network, picker, requests, routing, serving, storage
 from manifests.objects import Rendered, metadata
 from planning.ground import labels, order, parts
 from planning.ground.order import Id
@@ -103,4 +102,4 @@ def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
     for service in plan.services:
         if service.route is not None:
             made = routing.route(service, service.route)
-            yield waits.accepted(made, service.route.parent.name) if service.key in awaited else made
+            yield awaiting.accepted(made, service.route.parent.name) if service.key in awaited else made

@@ -18,8 +18,7 @@ from planning.serving.autoscaling import Autoscaler
 from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SidecarPlan
 from planning.variant.context import RoleContext, max_replicas
-from planning.weights import claims as storage
-from planning.weights import sources
+from planning.weights import claims, sources
 from planning.weights.sources import Weights
 
 
@@ -102,7 +101,7 @@ def plan(context: RoleContext) -> Workload:
         engine=engine.plan(context),
         weights=sources.plan(
             sources.Source(of.spec.model, stack.images, of.release, identity=role.pod.service_account_name is not None),
-            storage.kept(of),
+            claims.kept(of),
         ),
         sidecar=proxy,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(of.names, context.name)),

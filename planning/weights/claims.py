@@ -17,8 +17,7 @@ from models.source import scheme
 from models.stack import Stack
 from models.storage import Cache, Dedicated, Ephemeral, Existing, Fill, Shared
 from models.vocabulary import amount
-from planning.ground import environment, labels, lifecycle, names, parts, resources
-from planning.ground import flows as graph
+from planning.ground import environment, flows, labels, lifecycle, names, parts, resources
 from planning.ground.environment import EnvValue
 from planning.ground.flows import Pods, Policy
 from planning.releases import Release
@@ -261,8 +260,8 @@ def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
     if stack.network_policies is None:
         return None
     pods = Pods(namespace, {labels.JOB: fill.name})
-    edges = (graph.names(pods), *graph.fetching(pods, fill.fetch.asks, stack))
-    return graph.policy(parts.FILL_NETWORK_POLICY, fill.name, pods, edges)
+    edges = (flows.names(pods), *flows.fetching(pods, fill.fetch.asks, stack))
+    return flows.policy(parts.FILL_NETWORK_POLICY, fill.name, pods, edges)
 
 
 def fetch(job: Job, stack: Stack, release: Release, env: Mapping[str, EnvValue]) -> Fetch:

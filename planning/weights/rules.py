@@ -17,7 +17,7 @@ from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, ENGINE_HOME, FE
 from planning.ground.names import CANARY, PRIMARY
 from planning.releases import Release
 from planning.variant.context import Contexts, RoleContext, Subject, VariantContext, max_replicas
-from planning.weights import claims as storage
+from planning.weights import claims
 from planning.weights.claims import Job
 
 _TAKEN = (
@@ -33,11 +33,11 @@ def problems(stack: Stack, contexts: Contexts, release: Release) -> Iterator[Pro
     yield from _twins(stack, variants)
     for key, cache in stack.caches.items():
         yield from _cache(Path("caches", key), key, cache, stack, release)
-        users = [one for one in variants if storage.cache_of(one.spec) == key]
+        users = [one for one in variants if claims.cache_of(one.spec) == key]
         yield from _reach(Path("caches", key, "accessMode"), cache.access_mode, users, contexts)
     for one in variants:
         yield from _variant(one)
-        if not storage.stays(one.spec.model.source):
+        if not claims.stays(one.spec.model.source):
             yield from _kept(one)
     yield from _claims(variants, contexts)
 
@@ -93,13 +93,13 @@ def _twins(stack: Stack, variants: Sequence[VariantContext]) -> Iterator[Problem
     filled = dict[object, VariantContext]()
     for one in variants:
         kept, own = one.spec.storage, one.names
-        if not isinstance(kept, Dedicated | Existing) or storage.stays(one.spec.model.source):
+        if not isinstance(kept, Dedicated | Existing) or claims.stays(one.spec.model.source):
             continue
         maker = makers.get((own.namespace, own.weights))
         if maker is not None:
             what = f"would make an object of {maker} (weights {own.namespace}/{own.weights})"
             yield Problem(one.path, what, "choose another name or namespace for one of them", (one.path, maker))
-        job = storage.variant_job(one, kept)
+        job = claims.variant_job(one, kept)
         other = filled.setdefault((own.namespace, job.claim, job.sub_path, job.folder), one)
         if other.key != one.key and isinstance(kept, Existing):
             what = f"is filled by {other.path}, too, with the same source ({kept.claim_name})"
@@ -111,8 +111,8 @@ def _claims(variants: Sequence[VariantContext], contexts: Contexts) -> Iterator[
     """Check the claims that Jobs fill for a service: its canary uses the same where it has the same source."""
     users = dict[tuple[str, str], list[VariantContext]]()
     for one in variants:
-        if isinstance(one.spec.storage, Dedicated | Existing) and not storage.stays(one.spec.model.source):
-            job = storage.variant_job(one, one.spec.storage)
+        if isinstance(one.spec.storage, Dedicated | Existing) and not claims.stays(one.spec.model.source):
+            job = claims.variant_job(one, one.spec.storage)
             users.setdefault((one.namespace, job.name), []).append(one)
     for first, *others in users.values():
         at, kept = first.path / "storage", first.spec.storage
@@ -135,13 +135,13 @@ def _opened_by_another(first: VariantContext, other: VariantContext) -> Iterator
 
 
 def _cache(path: Path, key: str, cache: Cache, stack: Stack, release: Release) -> Iterator[Problem]:
-    if storage.stays(cache.source):
+    if claims.stays(cache.source):
         what = f"is not a source that is fetched ({cache.source})"
         yield Problem(path / "source", what, "use kit://, hf:// or s3://")
         return
     if cache.size is None:
         yield _without_size(path, cache.source, "a claim is made")
-    yield from _job(path / "fill", storage.cache_job(key, cache), stack, release)
+    yield from _job(path / "fill", claims.cache_job(key, cache), stack, release)
 
 
 def _without_size(path: Path, source: str, why: str) -> Problem:
@@ -161,7 +161,7 @@ def _job(path: Path, job: Job, stack: Stack, release: Release) -> Iterator[Probl
             wanted = " or ".join(f"{name}://" for name in useful)
             what = f"has no effect with this source ({kind}://)"
             yield Problem(path / field, what, f"remove it, or use a source of {wanted}", said=True)
-    plain = storage.fetch(job, stack, release, {}).env
+    plain = claims.fetch(job, stack, release, {}).env
     generated = {one.name: one.source if one.value is None else one.value for one in plain}
     reserved = {name: "it follows from the source" for name in generated if kind == "kit"}
     reserved |= dict.fromkeys(("HOME", "TMPDIR"), f"{FETCH_HOME} is what the Job may write")
@@ -172,7 +172,7 @@ def _job(path: Path, job: Job, stack: Stack, release: Release) -> Iterator[Probl
 def _variant(of: VariantContext) -> Iterator[Problem]:
     """Check what storage says against the source, and where the engine finds the weights."""
     kept, source, at = of.spec.storage, of.spec.model.source, of.path / "storage"
-    if storage.stays(source) and "storage" in of.spec.model_fields_set:
+    if claims.stays(source) and "storage" in of.spec.model_fields_set:
         reason = "is mounted as it is" if scheme(source) == "pvc" else "holds them itself"
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", said=True)
     taken = next((one for one in _TAKEN if _overlap(one, kept.mount_path)), None)
@@ -201,7 +201,7 @@ def _kept(of: VariantContext) -> Iterator[Problem]:
         yield Problem(at / field, what, "raise it, or remove it")
     if isinstance(kept, Dedicated | Existing):
         yield from _twice(at, model, kept.fill)
-        yield from _job(at / "fill", storage.variant_job(of, kept), of.stack, of.release)
+        yield from _job(at / "fill", claims.variant_job(of, kept), of.stack, of.release)
 
 
 def _twice(path: Path, model: Model, fill: Fill) -> Iterator[Problem]:

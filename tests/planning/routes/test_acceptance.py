@@ -19,7 +19,7 @@ from planning.ground.cluster_facts import (
     Served,
     Unknown,
 )
-from planning.routes import acceptance as waits
+from planning.routes import acceptance
 from tests.support.stacks import lines, plan, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
@@ -27,7 +27,7 @@ ACCEPTED = LiveGateway(REF, accepted=True, programmed=True)
 
 
 def decided(*found, services=("qwen",)):
-    return waits.decide(plan(tree(**{key: {} for key in services})).routes, Gateways(found))
+    return acceptance.decide(plan(tree(**{key: {} for key in services})).routes, Gateways(found))
 
 
 def route(awaited):
@@ -68,7 +68,7 @@ def test_a_gateway_that_is_not_in_effect_accepts_routes_all_the_same():
 
 
 def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
-    verdict = waits.decide(plan(tree()).routes, Unknown("no answer"))
+    verdict = acceptance.decide(plan(tree()).routes, Unknown("no answer"))
     assert verdict.routes == set()
     assert lines(verdict.warnings, "warning") == [
         "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: no answer"
@@ -77,7 +77,7 @@ def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
 
 def test_a_parent_of_another_kind_is_not_taken_for_absent():
     stack = tree() | {"gateway": tree()["gateway"] | {"group": "example.com", "kind": "Other"}}
-    (line,) = lines(waits.decide(plan(stack).routes, Gateways((ACCEPTED,))).warnings, "warning")
+    (line,) = lines(acceptance.decide(plan(stack).routes, Gateways((ACCEPTED,))).warnings, "warning")
     assert (
         line
         == "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: it is of kind Other"
@@ -91,9 +91,9 @@ def test_of_many_services_three_are_named():
 
 def test_a_stack_without_routes_asks_for_no_gateway_and_says_nothing():
     planned = plan(tree(qwen={"route": {"enabled": False}}))
-    assert waits.gateways(planned.routes) == set()
-    assert waits.decide(planned.routes, Unknown("no answer")).warnings == ()
-    assert waits.gateways(plan(tree()).routes) == {REF}
+    assert acceptance.gateways(planned.routes) == set()
+    assert acceptance.decide(planned.routes, Unknown("no answer")).warnings == ()
+    assert acceptance.gateways(plan(tree()).routes) == {REF}
 
 
 def test_a_route_that_is_awaited_says_of_which_gateway_and_generation():
