@@ -43,7 +43,7 @@ def register(name: str, objects: Iterable[Rendered], registry: Registry, opts: p
     """Register objects below a component called `name`, each after what it needs, and note them in the registry."""
     for one in objects:
         before = [registry[earlier] for earlier in one.after]
-        waits = pulumi.CustomTimeouts(create=f"{one.wait}s", update=f"{one.wait}s") if one.wait is not None else None
+        waits = _timeouts(one.wait.seconds)
         anew = ["spec"] if one.replace else None
         own = pulumi.ResourceOptions(
             depends_on=before,
@@ -55,6 +55,10 @@ def register(name: str, objects: Iterable[Rendered], registry: Registry, opts: p
             protect=one.protect or None,
         )
         registry[one.id] = _make(f"{name}-{one.suffix}", one, pulumi.ResourceOptions.merge(opts, own))
+
+
+def _timeouts(seconds: int | None) -> pulumi.CustomTimeouts | None:
+    return None if seconds is None else pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s")
 
 
 def _make(name: str, one: Rendered, opts: pulumi.ResourceOptions) -> pulumi.Resource:

@@ -7,8 +7,10 @@ from enum import StrEnum
 from manifests import awaiting, gke, monitoring, network, picker, requests, routing, serving, storage
 from manifests.objects import Rendered, metadata
 from planning.ground import labels, order, parts
+from planning.ground.awaiting import PROVIDERS
 from planning.ground.order import Id
 from planning.plans import ServicePlan, StackPlan, VariantPlan
+from planning.routes import acceptance
 
 
 class ComponentType(StrEnum):
@@ -101,5 +103,5 @@ def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
             yield routing.mirror_grant(service)
     for service in plan.services:
         if service.route is not None:
-            made = routing.route(service, service.route)
-            yield awaiting.accepted(made, service.route.parent.name) if service.key in awaited else made
+            wait = acceptance.wait(service.route) if service.key in awaited else PROVIDERS
+            yield awaiting.awaited(routing.route(service, service.route), wait)

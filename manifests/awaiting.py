@@ -1,34 +1,29 @@
-"""When a route counts as done."""
+"""What a deployment run waits for, written out as the annotations that the provider reads."""
 
 import json
 from dataclasses import replace
 
-from manifests.objects import Rendered
-
-ACCEPTED_SECONDS = 300
-"""Cloud load balancers take minutes to take a route on; controllers in the cluster seconds."""
-_SAID = ("Accepted", "ResolvedRefs")
-_NOW = "@.observedGeneration==$.metadata.generation"
+from manifests.objects import Manifest, Rendered
+from planning.ground.awaiting import Wait
 
 
-def accepted(route: Rendered, gateway: str) -> Rendered:
-    """Return a route that is done when its Gateway accepts it, and all that it leads to is found."""
-    metadata = route.manifest["metadata"]
-    annotations = {**metadata.get("annotations", {}), "pulumi.com/waitFor": json.dumps(_conditions(gateway))}
-    manifest = {**route.manifest, "metadata": {**metadata, "annotations": annotations}}
-    return replace(route, manifest=manifest, wait=ACCEPTED_SECONDS)
+def awaited(rendered: Rendered, wait: Wait) -> Rendered:
+    """Return an object that is done when what is waited for holds."""
+    return replace(rendered, manifest=annotated(rendered.manifest, wait), wait=wait)
 
 
-def _conditions(gateway: str) -> list[str]:
-    """Return what has to hold, of this very generation.
+def annotated(manifest: Manifest, wait: Wait) -> Manifest:
+    """Return a manifest with the annotations of a wait behind its own."""
+    written = _annotations(wait)
+    if not written:
+        return manifest
+    metadata = manifest["metadata"]
+    return {**manifest, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **written}}}
 
-    A status of the generation before says nothing. The first condition is for the message alone: the provider reports
-    what it found where a scalar was expected, so it selects a refusal whole, with its reason, before anything else.
-    Parentheses pair what is joined, because the provider's parser takes no three terms in a row.
-    """
-    parent = f".status.parents[?(@.parentRef.name=='{gateway}')]"
-    refusals = ", ".join(f"?@.type=='{one}' && (@.status=='False' && {_NOW})" for one in _SAID)
-    return [
-        f"jsonpath={{{parent}..[{refusals}, ?@=='True']}}=True",
-        *(f"jsonpath={{{parent}.conditions[?(@.type=='{one}' && {_NOW})].status}}=True" for one in _SAID),
-    ]
+
+def _annotations(wait: Wait) -> dict[str, str]:
+    return {
+        **({"pulumi.com/waitFor": json.dumps(wait.conditions)} if wait.conditions else {}),
+        **({"pulumi.com/skipAwait": "true"} if wait.skip else {}),
+        **({"pulumi.com/replaceUnready": "true"} if wait.replace_unready else {}),
+    }

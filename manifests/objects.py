@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.paths import Path
+from planning.ground.awaiting import PROVIDERS, Wait
 from planning.ground.order import Id
 
 Manifest = Mapping[str, Any]
@@ -18,8 +19,8 @@ class Rendered:
     manifest: Manifest
     suffix: str
     """Tail of the logical name below the component's; identity, so it never changes."""
-    wait: int | None = None
-    """Seconds that a deployment run waits for it to be ready; absent: the provider's own limit."""
+    wait: Wait = PROVIDERS
+    """What a deployment run waits for; the manifest's annotations say so, too."""
     after: tuple[Id, ...] = ()
     replace: bool = False
     """Whether a changed spec means another object: Kubernetes lets nobody change it."""

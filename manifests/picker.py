@@ -1,26 +1,21 @@
 """The endpoint picker of one service and its InferencePool: names, ports, identity and configuration have to agree."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from manifests import about, rbac
+from manifests import about, awaiting, rbac
 from manifests.objects import Manifest, Rendered, compact
 from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security
-from manifests.routing import SKIP_AWAIT
 from models.paths import Path
 from planning.ground import labels, parts
 from planning.ground.api_groups import POOL_GROUP
-from planning.ground.lifecycle import WAIT_MARGIN
+from planning.ground.awaiting import SERVICE
 from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.network.monitoring import PICKER_PORT
 from planning.picker.deployment import CONFIG_KEY, Picker
 from planning.plans import VariantPlan
-
-_COUNTED = "jsonpath={$[?(@.observedGeneration==$.metadata.generation)].observedGeneration}"
-"""The numbers in a status say nothing until they were counted for this generation."""
 
 
 def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
@@ -95,10 +90,10 @@ def _service(variant: VariantPlan) -> Rendered:
         "apiVersion": "v1",
         "kind": "Service",
         # The Service is itself found by what its pods are: by the one monitor that is its own.
-        "metadata": about.of(variant, about.PICKER, variant.names.picker, selector, SKIP_AWAIT),
+        "metadata": about.of(variant, about.PICKER, variant.names.picker, selector),
         "spec": {"type": "ClusterIP", "selector": selector, "ports": ports},
     }
-    return about.rendered(variant, parts.PICKER_SERVICE, manifest)
+    return awaiting.awaited(about.rendered(variant, parts.PICKER_SERVICE, manifest), SERVICE)
 
 
 def _pool(variant: VariantPlan) -> Rendered:
@@ -142,17 +137,16 @@ def _deployment(variant: VariantPlan) -> Rendered:
         "progressDeadlineSeconds": picker.start,
         "template": template,
     }
-    waits = {"pulumi.com/waitFor": json.dumps(_elected(picker))} if picker.elects else {}
     manifest = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _about(variant, waits),
+        "metadata": _about(variant),
         "spec": compact(spec),
     }
     pod, written = Path("spec", "template", "spec"), variant.path / "endpointPicker" / "pod"
     passed = {pod / field: written / field for field in PASSED}
     made = about.rendered(variant, parts.PICKER, manifest)
-    return replace(made, wait=picker.start + WAIT_MARGIN, origins=passed)
+    return awaiting.awaited(replace(made, origins=passed), picker.wait)
 
 
 def _strategy(picker: Picker) -> dict[str, Any]:
@@ -160,12 +154,6 @@ def _strategy(picker: Picker) -> dict[str, Any]:
     if not picker.elects:
         return {}
     return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": picker.replicas}}
-
-
-def _elected(picker: Picker) -> list[str]:
-    """Return when several pickers are up: all are as they are written now, no other is left, and one of them leads."""
-    wanted = {"updatedReplicas": picker.replicas, "replicas": picker.replicas, "readyReplicas": 1}
-    return [_COUNTED, *(f"jsonpath={{.status.{field}}}={number}" for field, number in wanted.items())]
 
 
 def _pod(variant: VariantPlan) -> dict[str, Any]:

@@ -3,19 +3,17 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from manifests import about, rbac
+from manifests import about, awaiting, rbac
 from manifests.objects import Rendered, compact, metadata
 from planning.ground import labels, parts
 from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
+from planning.ground.awaiting import SERVICE
 from planning.ground.names import LONGEST, shortened
 from planning.ground.order import Id
 from planning.ground.ports import ROUTED_PORT
 from planning.plans import InterceptorGrant, ServicePlan, VariantPlan
 from planning.routes.records import Match, Mirror, Route, Rule, Timeouts
 from planning.variant.canary import ALL
-
-SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}
-"""A Service's wait is for endpoints, which come with the pods that are waited for anyway."""
 
 
 def routed_service(variant: VariantPlan) -> Rendered:
@@ -34,10 +32,10 @@ def routed_service(variant: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": about.of(variant, about.MODEL_SERVER, variant.names.base, contract, SKIP_AWAIT),
+        "metadata": about.of(variant, about.MODEL_SERVER, variant.names.base, contract),
         "spec": {"type": "ClusterIP", "selector": labels.routed_selector(variant.names), "ports": [port]},
     }
-    return about.rendered(variant, parts.SERVICE, manifest)
+    return awaiting.awaited(about.rendered(variant, parts.SERVICE, manifest), SERVICE)
 
 
 def route(service: ServicePlan, wanted: Route) -> Rendered:

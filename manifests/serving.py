@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from manifests import about, autoscaling, pods, rbac
+from manifests import about, autoscaling, awaiting, pods, rbac
 from manifests.objects import Manifest, Rendered, compact
 from models.paths import Path
 from planning.ground import labels, parts
@@ -14,12 +14,6 @@ from planning.ground.api_groups import POOL_GROUP
 from planning.plans import VariantPlan
 from planning.serving import patch
 from planning.serving.workload import Workload
-
-_GROUPS_READY = (
-    "jsonpath={.status.conditions[?(@.type=='Available' && @.observedGeneration==$.metadata.generation)].status}=True",
-    "jsonpath={$[?(@.observedGeneration==$.metadata.generation && !(@.replicas>$.spec.replicas))].observedGeneration}",
-)
-"""A set is up when its controller says so of this generation, which it does from 0.9 on, and no surplus is left."""
 
 
 def objects(variant: VariantPlan) -> Iterator[Rendered]:
@@ -40,7 +34,7 @@ def _scaled(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     """Render the workload, and what owns the number of its replicas where that is not fixed."""
     of_role = parts.ROLES[workload.role]
     render = _deployment if workload.kind == "Deployment" else _group
-    manifest = patch.apply(render(variant, workload), workload.patch)
+    manifest = patch.apply(awaiting.annotated(render(variant, workload), workload.wait), workload.patch)
     made = about.rendered(variant, of_role.workload, manifest)
     own = replace(made, wait=workload.wait, origins=_origins(workload, manifest))
     if workload.autoscaler is None:
@@ -52,8 +46,8 @@ def _scaled(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
     yield replace(scaler, origins=autoscaling.origins(workload.autoscaler))
 
 
-def _about(variant: VariantPlan, name: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
-    return about.of(variant, about.MODEL_SERVER, name, annotations=more or {})
+def _about(variant: VariantPlan, name: str) -> dict[str, Any]:
+    return about.of(variant, about.MODEL_SERVER, name)
 
 
 def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
@@ -93,7 +87,7 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
-        "metadata": _about(variant, workload.name, {"pulumi.com/waitFor": json.dumps(_GROUPS_READY)}),
+        "metadata": _about(variant, workload.name),
         "spec": {
             **_replicas(workload),
             "startupPolicy": "LeaderCreated",

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from manifests import network, pods
+from manifests import awaiting, network, pods
 from manifests.objects import Rendered, compact, metadata
 from planning.ground import labels, parts
+from planning.ground.awaiting import CLAIM
 from planning.ground.order import Id
 from planning.weights.claims import ClaimPlan, FillPlan, StoragePlan
 
@@ -22,22 +23,19 @@ def objects(storage: StoragePlan, own_labels: Mapping[str, str], annotations: Ma
     own = labels.standard(storage.name, _COMPONENT, own_labels)
     claim, fill = storage.claim, storage.fill
 
-    def about(name: str, more: Mapping[str, str]) -> dict[str, Any]:
-        return metadata(name, storage.namespace, own, {**annotations, **more})
+    def about(name: str) -> dict[str, Any]:
+        return metadata(name, storage.namespace, own, annotations)
 
     if claim is not None:
-        # The Job waits for the claim to be bound; of some classes it is bound only when a pod wants it.
-        manifest = _claim(claim, about(claim.name, {"pulumi.com/skipAwait": "true"}))
         identity, suffix = Id(storage.owner, parts.WEIGHTS_CLAIM), f"{storage.prefix}weights-{storage.holds}"
-        yield Rendered(identity, manifest, suffix, retain=claim.retain, protect=claim.protect)
+        made = Rendered(identity, _claim(claim, about(claim.name)), suffix, retain=claim.retain, protect=claim.protect)
+        yield awaiting.awaited(made, CLAIM)
     if storage.policy is not None:
         suffix = f"{storage.prefix}fill-{storage.holds}-{storage.policy.part.suffix}"
-        denied = network.manifest(storage.policy, about(storage.policy.name, {}))
+        denied = network.manifest(storage.policy, about(storage.policy.name))
         yield Rendered(Id(storage.owner, storage.policy.part), denied, suffix)
-    # A Job that failed, or was interrupted, is replaced by the next run instead of being waited for in vain.
-    manifest = _job(fill, about(fill.name, {"pulumi.com/replaceUnready": "true"}), own)
-    suffix = f"{storage.prefix}fill-{storage.holds}"
-    yield Rendered(Id(storage.owner, parts.FILL), manifest, suffix, wait=fill.wait, ignore=_UNCHANGED)
+    suffix, job = f"{storage.prefix}fill-{storage.holds}", _job(fill, about(fill.name), own)
+    yield awaiting.awaited(Rendered(Id(storage.owner, parts.FILL), job, suffix, ignore=_UNCHANGED), fill.wait)
 
 
 def _claim(claim: ClaimPlan, about: Mapping[str, Any]) -> dict[str, Any]:

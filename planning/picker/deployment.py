@@ -11,7 +11,9 @@ from models.service import Variant
 from models.vocabulary import seconds
 from planning.ground import labels
 from planning.ground.api_groups import POOL_GROUP
+from planning.ground.awaiting import CURRENT, Wait
 from planning.ground.environment import EnvValue, Variable, ordered
+from planning.ground.lifecycle import WAIT_MARGIN
 from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import placement
@@ -72,6 +74,7 @@ class Picker:
     """Seconds from the deletion of a pod to its end."""
     start: int
     """Seconds until a pod is ready at most."""
+    wait: Wait
     warnings: tuple[Problem, ...]
     """What works, and what whoever wrote it should know."""
 
@@ -113,6 +116,7 @@ def plan(of: VariantContext) -> Picker:
         pod_annotations=wanted.pod.annotations,
         grace=max(_GRACE, seconds(wanted.flags.get(_DRAIN, "0s")) + _MARGIN),
         start=facts.start_seconds,
+        wait=Wait(facts.start_seconds + WAIT_MARGIN, _elected(wanted.replicas) if wanted.replicas > 1 else ()),
         warnings=tuple(_warnings(of)),
     )
 
@@ -125,6 +129,14 @@ def _warnings(of: VariantContext) -> Iterator[Problem]:
         # The provider's reads ask for all pods to be ready, whatever is waited for (pulumi-kubernetes issue 3129).
         what = "a refresh reports an update of the pickers, because those that wait for the lease are never ready"
         yield warning(at / "replicas", f"{what} ({wanted.replicas}); it restarts nothing")
+
+
+def _elected(replicas: int) -> tuple[str, ...]:
+    """Return when several pickers are up: all are as they are written now, no other is left, and one of them leads."""
+    numbers = {"updatedReplicas": replicas, "replicas": replicas, "readyReplicas": 1}
+    # The numbers in a status say nothing until they were counted for this generation.
+    counted = f"jsonpath={{$[?({CURRENT})].observedGeneration}}"
+    return counted, *(f"jsonpath={{.status.{field}}}={number}" for field, number in numbers.items())
 
 
 def _tls(wanted: PickerTls) -> Tls:

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 
 from models.paths import Path
 from models.problems import Problem, warning
+from planning.ground.awaiting import CURRENT, Wait
 from planning.ground.cluster_facts import GatewayRef, Gateways, LiveGateway, Unknown
 from planning.routes.collisions import reference
 from planning.routes.records import Route
 
+ACCEPTED_SECONDS = 300
+"""Cloud load balancers take minutes to take a route on; controllers in the cluster seconds."""
+_TYPES = ("Accepted", "ResolvedRefs")
+"""The conditions of a route that say that its Gateway takes it on, and that all that it leads to is found."""
 _KIND = "Gateway"
 _NAMED = 3
 """Services that a warning names before it counts the others."""
@@ -43,6 +48,22 @@ def decide(routes: Iterable[Route], live: Gateways | Unknown) -> Waits:
     awaited = frozenset(key for ref in accepting for key in attached[ref])
     said = (one for ref in sorted(attached) for one in _said(ref, _services(attached[ref]), live, known.get(ref)))
     return Waits(awaited, accepting, tuple(said))
+
+
+def wait(route: Route) -> Wait:
+    """Return when an awaited route is done: when its Gateway says of this very generation that it takes it on.
+
+    The first condition is for the message alone: the provider reports what it found where a scalar was expected, so it
+    selects a refusal whole, with its reason, before anything else. Parentheses pair what is joined, because the
+    provider's parser takes no three terms in a row.
+    """
+    parent = f".status.parents[?(@.parentRef.name=='{route.parent.name}')]"
+    refusals = ", ".join(f"?@.type=='{name}' && (@.status=='False' && {CURRENT})" for name in _TYPES)
+    conditions = (
+        f"jsonpath={{{parent}..[{refusals}, ?@=='True']}}=True",
+        *(f"jsonpath={{{parent}.conditions[?(@.type=='{name}' && {CURRENT})].status}}=True" for name in _TYPES),
+    )
+    return Wait(ACCEPTED_SECONDS, conditions)
 
 
 def _said(ref: GatewayRef, services: str, live: Gateways | Unknown, found: LiveGateway | None) -> Iterator[Problem]:

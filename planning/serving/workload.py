@@ -8,6 +8,7 @@ from models.accelerators import ResourceClaim
 from models.paths import Path
 from models.role import Recreate, Role, RollingUpdate
 from planning.ground import labels, lifecycle, resources
+from planning.ground.awaiting import CURRENT, Wait
 from planning.ground.lifecycle import Drain
 from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
@@ -20,6 +21,12 @@ from planning.serving.sidecar import SidecarPlan
 from planning.variant.context import RoleContext, max_replicas
 from planning.weights import claims, sources
 from planning.weights.sources import Weights
+
+_GROUPS_READY = (
+    f"jsonpath={{.status.conditions[?(@.type=='Available' && {CURRENT})].status}}=True",
+    f"jsonpath={{$[?({CURRENT} && !(@.replicas>$.spec.replicas))].observedGeneration}}",
+)
+"""A set is up when its controller says so of this generation, which it does from 0.9 on, and no surplus is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +68,7 @@ class Workload:
     """Pods that evictions may take at a time; absent: no budget."""
     progress_deadline: int
     """Seconds without progress after which Kubernetes calls the rollout failed."""
-    wait: int
-    """Seconds that a deployment run waits for it."""
+    wait: Wait
     patch: Mapping[str, Any]
 
     @property
@@ -111,7 +117,10 @@ def plan(context: RoleContext) -> Workload:
         rollout=role.rollout,
         disruptions=budget.max_unavailable if budget.enabled and replicas > 1 else None,
         progress_deadline=deadline,
-        wait=lifecycle.wait(role.rollout, replicas, deadline, context.drain),
+        wait=Wait(
+            lifecycle.wait(role.rollout, replicas, deadline, context.drain),
+            conditions=_GROUPS_READY if context.layout.pods_per_replica > 1 else (),
+        ),
         patch=role.patch,
     )
 

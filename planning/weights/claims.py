@@ -18,6 +18,7 @@ from models.stack import Stack
 from models.storage import Cache, Dedicated, Ephemeral, Existing, Fill, Shared
 from models.vocabulary import amount
 from planning.ground import environment, flows, labels, lifecycle, names, parts, resources
+from planning.ground.awaiting import Wait
 from planning.ground.environment import EnvValue
 from planning.ground.flows import Pods, Policy
 from planning.releases import Release
@@ -71,8 +72,7 @@ class FillPlan:
     retries: int
     deadline: int
     """Seconds for all tries together."""
-    wait: int
-    """Seconds that a deployment run waits for it."""
+    wait: Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,8 @@ def _fill(job: Job, stack: Stack, release: Release) -> FillPlan:
         group=job.group,
         retries=_RETRIES,
         deadline=deadline,
-        wait=deadline + lifecycle.WAIT_MARGIN,
+        # One that failed, or was interrupted, will never succeed any more.
+        wait=Wait(deadline + lifecycle.WAIT_MARGIN, replace_unready=True),
     )
 
 

@@ -30,7 +30,7 @@ def registered():
 
 def test_creating_and_updating_an_object_time_out_with_the_rendered_wait(registered):
     pairs, _ = registered
-    waits = {each.id: each.wait for each, _ in pairs}
+    waits = {each.id: each.wait.seconds for each, _ in pairs}
     assert len({wait for wait in waits.values() if wait is not None}) > 1
     expected = {key: "" if wait is None else f"{wait}s" for key, wait in waits.items()}
     assert {each.id: request.customTimeouts.create for each, request in pairs} == expected

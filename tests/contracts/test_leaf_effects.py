@@ -120,7 +120,7 @@ def effect(text: str) -> str:
     needed = [one.api for one in everything]
     verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
     provider = (loaded.stack.cluster.name, loaded.stack.cluster.context)
-    manifests = [(one.manifest, one.wait, one.replace, one.retain, one.protect) for one in everything]
+    manifests = [(one.manifest, str(one.wait), one.replace, one.retain, one.protect) for one in everything]
     return json.dumps([manifests, outputs.stack(plan, facts.digest(needed)), provider, str(verdict)])
 
 

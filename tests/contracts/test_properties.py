@@ -340,14 +340,14 @@ def test_a_deployment_run_waits_longer_than_kubernetes_does(replicas, rollout, s
     model = {**SERVICE["model"], **({} if size is None else {"size": size})}
     own = {"model": model, "replicas": replicas, "rollout": rollout, "health": {"startupTimeout": startup}}
     everything = objects(render(plan(tree(qwen={**SHAPES[shape], **own}))))
-    waited = [one for one in everything if one.wait is not None and one.id.part is not parts.PICKER]
+    waited = [one for one in everything if one.wait.seconds is not None and one.id.part is not parts.PICKER]
     assert len(waited) == (2 if shape == "prefill" else 1)
     for one in waited:
         spec = one.manifest["spec"]
         deadline = spec.get("progressDeadlineSeconds", seconds(startup))
         at_once = spec["replicas"] if rollout["type"] == "Recreate" else rollout["maxSurge"] + rollout["maxUnavailable"]
         steps = max(1, -(-spec["replicas"] // max(1, at_once)))
-        assert one.wait > steps * deadline
+        assert one.wait.seconds > steps * deadline
         assert deadline > seconds(startup) or one.manifest["kind"] == "LeaderWorkerSet"
 
 

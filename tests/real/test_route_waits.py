@@ -136,7 +136,7 @@ def test_a_route_is_done_when_this_generation_of_it_is_accepted(deploy, controll
 def test_a_refusal_fails_with_its_reason(deploy, controller, refused):
     controller.accept_gateway()
     one = deploy(stack(controller.namespace))
-    one.alter("manifests/awaiting.py", ACCEPTED_SECONDS=10)
+    one.alter("planning/routes/acceptance.py", ACCEPTED_SECONDS=10)
     running = Running(one)
     controller.seen(1)
     reasons = {refused: ("False", "NotThisOne")}

@@ -28,4 +28,4 @@ def test_the_wait_outlives_the_deadline_and_the_grace_period_of_every_step(servi
     (workload,) = [each for each in objects(render(plan(stack))) if each.id.part is parts.DECODE.workload]
     spec = workload.manifest["spec"]
     step = spec["progressDeadlineSeconds"] + spec["template"]["spec"]["terminationGracePeriodSeconds"]
-    assert steps * step < workload.wait < (steps + 1) * step
+    assert steps * step < workload.wait.seconds < (steps + 1) * step

@@ -302,7 +302,7 @@ def test_a_run_waits_a_little_longer_than_the_release_takes_to_start_its_picker(
     seconds = channel(release).picker.start_seconds
     (picker,) = [one for one in objects(render(plan(stack(release)))) if one.id.part is parts.PICKER]
     assert picker.manifest["spec"]["progressDeadlineSeconds"] == seconds
-    assert picker.wait == seconds + lifecycle.WAIT_MARGIN
+    assert picker.wait.seconds == seconds + lifecycle.WAIT_MARGIN
 
 
 def test_releases_take_as_long_to_start_as_they_say():

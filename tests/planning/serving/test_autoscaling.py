@@ -100,13 +100,14 @@ def test_a_budget_is_there_where_more_than_one_replica_is_possible(most, exists)
 
 @pytest.mark.parametrize("scaling", [HPA, KEDA], ids=["hpa", "keda"])
 def test_a_deployment_run_waits_for_as_many_replicas_as_there_may_be(scaling):
-    assert by_id(autoscaling=scaling)[parts.DECODE.workload].wait == by_id(replicas=4)[parts.DECODE.workload].wait
-    assert by_id(autoscaling=scaling)[parts.DECODE.workload].wait > by_id(replicas=1)[parts.DECODE.workload].wait
+    scaled = by_id(autoscaling=scaling)[parts.DECODE.workload].wait.seconds
+    assert scaled == by_id(replicas=4)[parts.DECODE.workload].wait.seconds
+    assert scaled > by_id(replicas=1)[parts.DECODE.workload].wait.seconds
 
 
 def test_the_wait_covers_one_step_for_each_possible_replica():
     decode = plan(stack(autoscaling=HPA)).services[0].primary.decode
-    assert decode.wait == lifecycle.wait(decode.rollout, 4, decode.progress_deadline, decode.drain)
+    assert decode.wait.seconds == lifecycle.wait(decode.rollout, 4, decode.progress_deadline, decode.drain)
 
 
 @pytest.mark.parametrize("kind", ["hpa", "keda"])

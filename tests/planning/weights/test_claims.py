@@ -187,7 +187,7 @@ def test_no_pod_starts_before_its_weights_are_there(name):
         if Id("qwen", part) in made:
             assert Id(owner, parts.FILL) in made[Id("qwen", part)].after
     fill = made[Id(owner, parts.FILL)]
-    assert fill.wait > fill.manifest["spec"]["activeDeadlineSeconds"]
+    assert fill.wait.seconds > fill.manifest["spec"]["activeDeadlineSeconds"]
     assert (Id(owner, parts.WEIGHTS_CLAIM) in fill.after) is (name != "existing")
 
 
