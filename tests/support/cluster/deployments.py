@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -92,7 +91,7 @@ class Deployed:
     """One stack of a project of its own, with the engine that deploys it."""
 
     def __init__(self, directory: Path, tools: Any, plane: ControlPlane, packages: Path | None = None) -> None:
-        """Make the project; with `packages`, that program answers in the place of `pip list`."""
+        """Make the project; with `packages`, the language host calls that program in the place of Python."""
         self.project = directory / "project"
         self.project.mkdir(parents=True)
         for name in PROGRAM:
@@ -101,9 +100,7 @@ class Deployed:
         # The engine's log of events, from which the order of operations is read, is among its commands for debugging.
         more = {"PULUMI_DEBUG_COMMANDS": "true"}
         if packages is not None:
-            # The language host looks for the command among those of the virtual environment.
-            commands = directory / "engine" / "project" / ".venv" / "bin"
-            more["PULUMI_PYTHON_CMD"] = os.path.relpath(packages, commands)
+            more["PULUMI_PYTHON_CMD"] = str(packages)
         self.engine = Engine(
             directory / "engine", tools, plane.kubeconfig, self.project, "dev", report=Report(), environment=more
         )
@@ -255,9 +252,9 @@ def _is_of_an_object(step: Any) -> bool:
 
 @pytest.fixture(scope="session")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a program that answers what `pip list` does, which is asked once: of each run it would take a second.
+    """Return a program that is Python, but knows what `pip list` answers: asking it takes a second of every run.
 
-    The language host asks it, as `python -m pip`, for the packages that come with a provider.
+    The language host asks for the packages that come with a provider.
     """
     directory = tmp_path_factory.mktemp("packages")
     listed = [sys.executable, *LISTING]
