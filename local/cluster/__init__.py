@@ -29,7 +29,7 @@ NODES = Path(__file__).with_name("nodes.yaml")
 MARK = "INFERENCE_STACKS_CONTROL_PLANE"
 STATE = "state.json"
 ATTEMPTS = 3
-READY_SECONDS = 90.0
+READY_SECONDS = 240.0
 EXPECTED_SECONDS = 10.0
 TAKEN = "address already in use"
 
