@@ -1,5 +1,7 @@
 """The base of every spec."""
 
+from typing import Any, Self
+
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
@@ -17,3 +19,7 @@ class Spec(BaseModel):
         validate_by_alias=True,
         validate_by_name=False,
     )
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return the spec itself, which is frozen: pydantic copies a default into every value that lacks the field."""
+        return self

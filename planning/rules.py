@@ -1,7 +1,7 @@
 """Mistakes that only a whole service, or the whole stack, shows."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from models.paths import Path
 from models.problems import Problem
@@ -13,7 +13,6 @@ from models.vocabulary import amount
 from planning import hardware, network, picker, serving, variant, weights
 from planning.ground import labels
 from planning.hardware import accelerators
-from planning.hardware.accelerators import AcceleratorClass
 from planning.releases import Release, channels
 from planning.resolve import Resolved
 from planning.variant import Subject, VariantContext
@@ -25,18 +24,19 @@ _MOVING = frozenset({"latest", "main"})
 
 def problems(resolved: Resolved) -> list[Problem]:
     """Return every mistake that spans more than one field."""
-    stack, subjects, classes = resolved.stack, resolved.subjects, resolved.classes
+    stack, subjects = resolved.stack, resolved.subjects
+    devices = accelerators.resource_names(resolved.classes)
     found = [*_release(stack), *_interceptor(stack), *hardware.problems(stack.accelerators)]
     found += [*_labels(stack, subjects), *network.problems(stack), *_moving(stack, subjects)]
     for at, fill in weights.fills(stack, subjects):
-        found += _container(at / "resources", fill.resources, classes, remedy="remove it")
+        found += _container(at / "resources", fill.resources, devices, remedy="remove it")
     for key, service in stack.services.items():
         path = Path("services", key)
         found += [*_metering(path, service, stack), *variant.problems(path, service, stack)]
     for subject in subjects:
-        found += [*weights.subject_problems(subject), *network.subject_problems(subject), *_beside(subject, classes)]
+        found += [*weights.subject_problems(subject), *network.subject_problems(subject), *_beside(subject, devices)]
         for _, at, role in subject.roles:
-            found += _container(at / "resources", role.resources, classes)
+            found += _container(at / "resources", role.resources, devices)
     return found if resolved.release is None else [*found, *_planned(resolved, resolved.release)]
 
 
@@ -51,23 +51,20 @@ def _planned(resolved: Resolved, release: Release) -> Iterator[Problem]:
         yield from picker.problems(context)
 
 
-def _beside(subject: Subject, classes: Mapping[str, AcceleratorClass]) -> Iterator[Problem]:
+def _beside(subject: Subject, devices: frozenset[str]) -> Iterator[Problem]:
     """Check the containers beside the engine, which take no devices."""
     path, spec = subject.path, subject.spec
     yield from _container(
-        path / "endpointPicker" / "resources", spec.endpoint_picker.resources, classes, remedy="remove it"
+        path / "endpointPicker" / "resources", spec.endpoint_picker.resources, devices, remedy="remove it"
     )
     if spec.sidecar is not None:
-        yield from _container(path / "sidecar" / "resources", spec.sidecar.resources, classes, remedy="remove it")
+        yield from _container(path / "sidecar" / "resources", spec.sidecar.resources, devices, remedy="remove it")
 
 
-def _container(
-    path: Path, given: Resources, classes: Mapping[str, AcceleratorClass], *, remedy: str = ""
-) -> Iterator[Problem]:
+def _container(path: Path, given: Resources, devices: frozenset[str], *, remedy: str = "") -> Iterator[Problem]:
     """Refuse devices, which parallelism decides, and a request above its own limit."""
-    known = accelerators.resource_names(classes)
     for group, values in (("requests", given.requests), ("limits", given.limits)):
-        for name in sorted(known & values.keys()):
+        for name in sorted(devices & values.keys()):
             what = f"sets a device that parallelism decides ({name}: {values[name]})"
             instead = f"remove it and set parallelism.tensor: {values[name]}"
             yield Problem(path / group, what, remedy or instead)

@@ -7,6 +7,7 @@ allocation and tolerations comes from the vendor's own class, as the user has it
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from pydantic import Field
@@ -64,11 +65,21 @@ class _Draft:
     allocation: ExtendedResource | ResourceClaim | None
 
 
-def classes(user: Mapping[str, UserClass]) -> dict[str, AcceleratorClass]:
+def classes(user: Mapping[str, UserClass]) -> Mapping[str, AcceleratorClass]:
     """Return every class by name.
 
     What `planning.hardware.rules` refuses in a user's class is guessed, so that checks can go on.
     """
+    return _classes(user) if user else _unamended()
+
+
+@cache
+def _unamended() -> Mapping[str, AcceleratorClass]:
+    """Return the classes of the package's own table, as they are where no user amends them."""
+    return _classes({})
+
+
+def _classes(user: Mapping[str, UserClass]) -> Mapping[str, AcceleratorClass]:
     drafts = {name: _draft(shipped) for name, shipped in shipped_classes().items()}
     for name, own in user.items():
         drafts[name] = _amended(drafts.get(name) or _new(name, own), own)

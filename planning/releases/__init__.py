@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal, cast
 
 from pydantic import Field
@@ -340,6 +340,11 @@ class Release(Spec):
     line: Line
     requirements: Requirements
 
+    @cached_property
+    def entries(self) -> tuple[tuple[str, Sourced], ...]:
+        """Return every entry that has a source, with where it stands."""
+        return tuple(_entries("", self))
+
 
 def channels() -> tuple[str, ...]:
     """Return the names of all channels, sorted."""
@@ -378,23 +383,21 @@ def _belongs(line: LineImage, repository: str, tag: str) -> bool:
 
 def unproven(release: Release, vendors: Collection[str]) -> tuple[tuple[str, Sourced], ...]:
     """Return the entries that nobody has proven, with where they stand, of all that engines of these vendors use."""
-    found = _entries("", release)
     unused = {f"images.engine.{vendor}" for vendor in release.images.engine.keys() - set(vendors)}
-    return tuple((at, entry) for at, entry in found if entry.proof == "none" and at not in unused)
-
-
-def entries(release: Release) -> tuple[tuple[str, Sourced], ...]:
-    """Return every entry that has a source, with where it stands."""
-    return tuple(_entries("", release))
+    return tuple((at, entry) for at, entry in release.entries if entry.proof == "none" and at not in unused)
 
 
 def _entries(path: str, node: object) -> Iterator[tuple[str, Sourced]]:
     if isinstance(node, Sourced):
         yield path, node
-    if isinstance(node, Spec):
-        below = {field.alias or name: getattr(node, name) for name, field in type(node).model_fields.items()}
-    else:
-        below = cast("dict[str, object]", node) if isinstance(node, dict) else {}
-    for key, inside in below.items():
+    for key, inside in _below(node):
         if isinstance(inside, Spec | dict):
             yield from _entries(f"{path}.{key}" if path else key, cast("object", inside))
+
+
+def _below(node: object) -> Iterator[tuple[str, object]]:
+    """Yield the parts of a spec by the keys of its table, or those of a mapping."""
+    if isinstance(node, Spec):
+        yield from ((field.alias or name, getattr(node, name)) for name, field in type(node).model_fields.items())
+    elif isinstance(node, dict):
+        yield from cast("dict[str, object]", node).items()

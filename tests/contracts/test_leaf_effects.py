@@ -110,7 +110,6 @@ DEFAULTED = [inherited(base) for base in BASES]
 TRIED = [tried(base) for base in BASES]
 
 
-@cache
 def effect(text: str) -> str:
     """Return everything that a stack decides. Raises `ConfigError` where it is none."""
     loaded = load(json.loads(text))
@@ -126,8 +125,14 @@ def effect(text: str) -> str:
 
 def outcome(stack: dict[str, Any]) -> str | None:
     """Return what a stack decides; nothing where it is refused."""
+    return _outcome(json.dumps(stack))
+
+
+@cache
+def _outcome(text: str) -> str | None:
+    """Return what a stack decides; many edits of different leaves make one stack."""
     try:
-        return effect(json.dumps(stack))
+        return effect(text)
     except ConfigError:
         return None
 
@@ -212,14 +217,13 @@ def places(stack: Any, at: Place, before: Place = ()) -> Iterator[Place]:
 
 
 def opened(stack: dict[str, Any], place: Place) -> tuple[dict[str, Any], Any]:
-    """Return a copy of the stack, with the groups above a place, and the nearest of them."""
-    copied: Any = copy.deepcopy(stack)
-    at = copied
+    """Return the stack with the groups above a place, and the nearest of them; it shares what is beside them."""
+    opening = at = dict(stack)
     for part in place[:-1]:
-        if isinstance(at, dict) and at.get(part) is None:
-            at[part] = {}
+        absent = isinstance(at, dict) and at.get(part) is None
+        at[part] = {} if absent else copy.copy(at[part])
         at = at[part]
-    return copied, at
+    return opening, at
 
 
 def constant(name: str) -> bool:

@@ -171,6 +171,8 @@ def test_tolerations_are_written_as_kubernetes_has_them():
 
 def test_no_class_shipped_is_changed_by_a_users():
     classes(user(nvidia={"memory": "1Gi", "nodeSelector": {"pool": "a"}}))
+    every = classes(user(another={"vendor": "nvidia"}))
+    assert {name: every[name] for name in SHIPPED} == SHIPPED
     assert classes({}) == SHIPPED
 
 

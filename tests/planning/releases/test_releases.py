@@ -14,7 +14,6 @@ from planning.releases import (
     Release,
     channel,
     channels,
-    entries,
     other_line,
     unproven,
 )
@@ -57,7 +56,7 @@ def test_a_channel_knows_its_name(release):
 
 
 def test_every_entry_says_where_and_when_it_was_read(release):
-    found = entries(release)
+    found = release.entries
     parts = {"engine", "line", "picker", "picker.config", "picker.flags", "picker.plugins", "picker.rbac"}
     assert parts | {f"picker.presets.{DEFAULT_PRESET}", "requirements.istio"} <= {at for at, _ in found}
     assert all(entry.source and entry.date.year >= 2025 for _, entry in found)
