@@ -1,5 +1,6 @@
 """The committed schema is generated from the specs, describes every property and takes every valid stack."""
 
+from functools import cache
 from pathlib import Path
 
 import jsonschema_rs
@@ -11,9 +12,14 @@ from tests.support.stacks import SHIPPED, shipped
 from tests.support.stacks.varied import VARIED
 
 
+@cache
+def validator():
+    return jsonschema_rs.validator_for(schema.schema())
+
+
 @pytest.mark.parametrize("stack", [*map(shipped, SHIPPED), *VARIED.values()])
 def test_the_schema_takes_a_valid_stack(stack):
-    jsonschema_rs.validator_for(schema.schema()).validate({"config": {ROOT: stack}})
+    validator().validate({"config": {ROOT: stack}})
 
 
 def test_the_committed_schema_is_the_specs(golden):

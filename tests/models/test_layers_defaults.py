@@ -1,6 +1,7 @@
 """What stands on the defaults: services, the schema of both, and one message for what many inherit."""
 
 import copy
+from functools import cache
 
 import jsonschema_rs
 import pytest
@@ -148,8 +149,13 @@ def test_a_further_problem_that_rests_on_a_mistaken_default_is_not_reported():
     ]
 
 
+@cache
+def validator():
+    return jsonschema_rs.validator_for(schema())
+
+
 def valid(tree):
-    return jsonschema_rs.validator_for(schema()).is_valid({"config": {ROOT: tree}})
+    return validator().is_valid({"config": {ROOT: tree}})
 
 
 def test_the_schema_wants_whole_services_only_where_nothing_is_beneath_them():
