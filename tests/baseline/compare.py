@@ -116,15 +116,16 @@ def _column(data: Data, name: str, index: int) -> dict[str, int]:
 
 def _coverage(old: Mapping[str, Data], new: Mapping[str, Data]) -> Iterator[str]:
     for layer, counts in old.items():
-        before, now = share(counts), share(new.get(layer, {}))
+        (now, unreached), (before, then) = share(new.get(layer, {})), share(counts)
         if now < before:
-            yield f"coverage of {layer}: {now:.2%} instead of {before:.2%}"
+            yield f"coverage of {layer}: {now:.2%} instead of {before:.2%} ({unreached} unreached instead of {then})"
 
 
-def share(counts: Data) -> float:
-    """Return the share of statements and branches that tests reach."""
+def share(counts: Data) -> tuple[float, int]:
+    """Return the share of statements and branches that tests reach, and the number of those that they do not."""
     every = counts.get("statements", 0) + counts.get("branches", 0)
-    return 1 - (counts["missed"] + counts["untaken"]) / every if every else 0
+    unreached = counts.get("missed", 0) + counts.get("untaken", 0)
+    return (1 - unreached / every if every else 0), unreached
 
 
 def _other(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

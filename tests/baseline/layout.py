@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 
 from tests.contracts import mistakes
 
-LAYERS = ("models", "planning", "manifests", "components", "facts", "cli", "local", "__main__")
-MUTATED = ("models", "planning", "manifests", "components", "facts", "cli")
+MUTATED = ("models", "planning", "manifests", "components", "facts", "composition", "migration", "cli")
+LAYERS = (*MUTATED, "local", "__main__")
 GOLDENS = ("tests/contracts/goldens/*.yaml", "tests/contracts/can-i/*.txt")
 SCHEMA = Path("schemas/stack.schema.json")
 

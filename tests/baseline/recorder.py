@@ -11,6 +11,7 @@ import json
 import os
 import re
 import textwrap
+import time
 import tokenize
 from pathlib import Path
 
@@ -50,18 +51,21 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item):
-        """Name the test function to coverage, where it measures."""
+        """Name the test function to coverage, where it measures; take the processor time."""
         if os.environ.get("COVERAGE_RUN"):
             from coverage import Coverage  # noqa: PLC0415, no dependency of the project
 
             current = Coverage.current()
             if current is not None:
                 current.switch_context(function_of(item.nodeid))
-        return (yield)
+        before = time.process_time()
+        try:
+            return (yield)
+        finally:
+            self.durations[item.nodeid] = time.process_time() - before
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add up set-up, call and tear-down."""
-        self.durations[report.nodeid] = self.durations.get(report.nodeid, 0) + report.duration
+        """Remember what failed."""
         self.failed |= {report.nodeid: None} if report.failed else {}
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

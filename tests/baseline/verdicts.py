@@ -8,6 +8,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from tests.baseline.ids import function_of, named
 SEED = 24
 SIZE = 150
 """Candidates, more than are compared: later versions lack some of their functions."""
+NEAR = 0.05
+"""Share of the suite's time that is spent on one mutant before the whole suite is asked."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,10 @@ def judge(cases: list[Case], scratch: Path) -> list[dict[str, Any]]:
     """Return a row per mutant. Needs the record and the coverage of a run without binaries in the scratch folder."""
     tree = copied(scratch)
     rows = {str(turn): case for turn, case in enumerate(cases)}
-    found = nearest(rows, tree, scratch)
-    rest = {name: case for name, case in rows.items() if found[name].verdict != "killed"}
+    found = asked(rows, nearest(rows, scratch), tree, scratch)
+    rest = {name: case for name, case in rows.items() if name not in found}
     found |= everything(rest, tree, scratch)
-    told = {name: {"verdict": verdict.verdict, "by": verdict.test} for name, verdict in found.items()}
+    told = {name: {"verdict": "killed" if name in found else "survived", "by": found.get(name, "")} for name in rows}
     return [asdict(case.mutant) | told[name] for name, case in rows.items()]
 
 
@@ -111,25 +114,37 @@ def copied(scratch: Path) -> Path:
     return tree
 
 
-def nearest(cases: Mapping[str, Case], tree: Path, scratch: Path) -> dict[str, forks.Verdict]:
-    """Ask of every mutant the tests that run its lines, the quickest first, in memory."""
+def nearest(cases: Mapping[str, Case], scratch: Path) -> dict[str, dict[str, float]]:
+    """Return the tests to ask first, with their seconds: the known killer, then the quickest that run its lines."""
     durations = json.loads((scratch / "suite.json").read_text(encoding="utf-8"))["durations"]
     reached = reaching(cases, scratch)
-    jobs = []
+    found: dict[str, dict[str, float]] = {}
     for name, case in cases.items():
-        first = [test for test in durations if named(test) == named(case.first)]
         near = sorted((test for test in durations if function_of(test) in reached[name]), key=durations.__getitem__)
-        asking = {test: durations[test] for test in (*first, *near)}
-        jobs.append(forks.Job(name, case.module, case.function, case.changed, asking))
+        spent = accumulate(durations[test] for test in near)
+        quick = [test for test, seconds in zip(near, spent, strict=True) if seconds < NEAR * sum(durations.values())]
+        first = [test for test in durations if named(test) == named(case.first)]
+        found[name] = {test: durations[test] for test in (*first, *quick)}
+    return found
+
+
+def asked(
+    cases: Mapping[str, Case], tests: Mapping[str, Mapping[str, float]], tree: Path, scratch: Path
+) -> dict[str, str]:
+    """Return the tests that kill mutants in memory, of those that are to be asked."""
+    jobs = [
+        asdict(forks.Job(name, case.module, case.function, case.changed, dict(tests[name])))
+        for name, case in cases.items()
+    ]
     path = scratch / "jobs.json"
-    path.write_text(json.dumps([asdict(job) for job in jobs]), encoding="utf-8")
+    path.write_text(json.dumps(jobs), encoding="utf-8")
     path.with_suffix(".verdicts").unlink(missing_ok=True)
-    run(tree, scratch / "nearest.log", "-p", forks.__name__, variables={forks.JOBS: str(path)})
+    run(tree, scratch / "asked.log", "-p", forks.__name__, variables={forks.JOBS: str(path)})
     lines = path.with_suffix(".verdicts").read_text(encoding="utf-8").splitlines()
     found = {verdict.name: verdict for verdict in (forks.Verdict(**json.loads(line)) for line in lines)}
-    if found.pop(forks.CONTROL).verdict != "survived":
-        raise SystemExit(f"a test fails without a mutant; see {scratch / 'nearest.log'}")
-    return found
+    if found.pop(forks.CONTROL).test:
+        raise SystemExit(f"a test fails without a mutant; see {scratch / 'asked.log'}")
+    return {name: verdict.test for name, verdict in found.items() if verdict.test}
 
 
 def reaching(cases: Mapping[str, Case], scratch: Path) -> dict[str, set[str]]:
@@ -145,12 +160,12 @@ def reaching(cases: Mapping[str, Case], scratch: Path) -> dict[str, set[str]]:
     }
 
 
-def everything(cases: Mapping[str, Case], tree: Path, scratch: Path) -> dict[str, forks.Verdict]:
+def everything(cases: Mapping[str, Case], tree: Path, scratch: Path) -> dict[str, str]:
     """Run the whole suite without binaries on files with all mutants at once, less those it kills, until it passes.
 
     Which mutant a failing test kills is seen by asking that test of every mutant alone.
     """
-    found: dict[str, forks.Verdict] = {}
+    found: dict[str, str] = {}
     rest = dict(cases)
     log = scratch / "everything.log"
     while rest:
@@ -159,12 +174,14 @@ def everything(cases: Mapping[str, Case], tree: Path, scratch: Path) -> dict[str
         failing = [test for test in failing if test not in always]
         if not failing:
             break
-        killed = {name: on_files([case], tree, log, *failing) for name, case in rest.items()}
-        found |= {name: forks.Verdict(name, "killed", tests[0]) for name, tests in killed.items() if tests}
-        if not any(killed.values()):
+        killed = asked(rest, dict.fromkeys(rest, dict.fromkeys(failing, 0)), tree, scratch)
+        alone = {} if killed else {name: on_files([case], tree, log, "-x", *failing) for name, case in rest.items()}
+        killed |= {name: tests[0] for name, tests in alone.items() if tests}
+        if not killed:
             raise SystemExit(f"these fail for several mutants together, and for none alone: {failing}; see {log}")
+        found |= killed
         rest = {name: case for name, case in rest.items() if name not in found}
-    return found | {name: forks.Verdict(name, "survived") for name in rest}
+    return found
 
 
 def on_files(cases: Iterable[Case], tree: Path, log: Path, *tests: str) -> list[str]:
