@@ -6,10 +6,13 @@ A tool that cannot be had is an error of every test that asks for it; nothing sk
 from __future__ import annotations
 
 import io
+import shutil
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from local import files
 from local.cluster import CRDS, NODES, ControlPlane
 from local.report import Report
 from local.tools import Tool, ensure
@@ -34,19 +37,50 @@ def tools(request: pytest.FixtureRequest) -> dict[str, Tool]:
 
 
 @pytest.fixture(scope="session")
-def new_plane(tools: dict[str, Tool], tmp_path_factory: pytest.TempPathFactory):
+def new_plane(request: pytest.FixtureRequest, tools: dict[str, Tool], tmp_path_factory: pytest.TempPathFactory):
     """Return a function that starts a control plane of its own; all are gone at the end of the session."""
     planes: list[ControlPlane] = []
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared.parent if hasattr(request.config, "workerinput") else shared
 
     def start(crds: Sequence[str] = CRDS, nodes: Path = NODES) -> ControlPlane:
-        plane = ControlPlane(tmp_path_factory.mktemp("plane"), tools, crds=crds, nodes=nodes, tie_to_parent=True)
+        directory = tmp_path_factory.mktemp("plane")
+        if crds == CRDS:
+            shutil.copytree(prepared(shared, tools), directory, dirs_exist_ok=True)
+        plane = ControlPlane(directory, tools, crds=crds, nodes=nodes, tie_to_parent=True)
         planes.append(plane)
         plane.start(Report(io.StringIO()))
+        # A start that has nothing to prepare returns before every kind is announced.
+        while not plane._api().serves_custom_resources():
+            time.sleep(0.2)
         return plane
 
     yield start
     for plane in planes:
         plane.remove()
+
+
+def prepared(shared: Path, tools: dict[str, Tool]) -> Path:
+    """Return the directory of a control plane that serves every kind and runs no more, made once for all processes.
+
+    To serve every kind takes half a minute of a processor; a copy only has to be started.
+    """
+    directory = shared / "prepared-plane"
+    with files.locked(shared / "prepared-plane.lock"):
+        if not directory.exists():
+            unfinished = shared / "unfinished-plane"
+            shutil.rmtree(unfinished, ignore_errors=True)
+            plane = ControlPlane(unfinished, tools, tie_to_parent=True)
+            plane.start(Report(io.StringIO()))
+            plane.stop()
+            forget_ports(plane)
+            unfinished.rename(directory)
+    return directory
+
+
+def forget_ports(plane: ControlPlane) -> None:
+    """Let each copy take ports of its own."""
+    plane._save(ports={})
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import http.client
 import json
 import ssl
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from local.cluster import ControlPlane
@@ -21,17 +21,22 @@ Answer = tuple[int, Any]
 def read(plane: ControlPlane, kinds: str, namespace: str | None = None, selector: str = "") -> list[Any]:
     """Return the objects of kinds, separated by commas, in a namespace or in all; each tells its kind."""
     query = f"?labelSelector={urllib.parse.quote(selector)}" if selector else ""
-    found = list[Any]()
-    for kind in kinds.split(","):
-        listed = _expected(plane, f"{_path(plane, kind, namespace)}{query}")
-        told = {"apiVersion": listed["apiVersion"], "kind": listed["kind"].removesuffix("List")}
-        found += [told | item for item in listed["items"]]
-    return found
+    paths = [f"{_path(plane, kind, namespace)}{query}" for kind in kinds.split(",")]
+    return [item for path in paths for item in _items(plane, path)]
 
 
 def read_one(plane: ControlPlane, kind: str, name: str, namespace: str | None = None) -> Any:
     """Return an object; raises LocalError where it is not there."""
     return _expected(plane, f"{_path(plane, kind, namespace)}/{name}")
+
+
+def read_all(plane: ControlPlane, without: Collection[str]) -> list[Any]:
+    """Return every listable object of the cluster, but those of some kinds, spelled with their group."""
+    paths = dict[str, str]()
+    for group, version, resource in _served(plane):
+        if "list" in resource["verbs"]:
+            paths.setdefault(f"{resource['resource']}.{group}".rstrip("."), _place(group, version, resource))
+    return [item for kind, path in paths.items() if kind not in without for item in _items(plane, path)]
 
 
 def accepts(plane: ControlPlane, manifest: Mapping[str, Any]) -> bool:
@@ -44,6 +49,12 @@ def accepts(plane: ControlPlane, manifest: Mapping[str, Any]) -> bool:
     if status != http.HTTPStatus.CREATED:
         raise LocalError(f"{path}: {status} {answer}")
     return True
+
+
+def _items(plane: ControlPlane, path: str) -> list[Any]:
+    listed = _expected(plane, path)
+    told = {"apiVersion": listed["apiVersion"], "kind": listed["kind"].removesuffix("List")}
+    return [told | item for item in listed["items"]]
 
 
 def _expected(plane: ControlPlane, path: str) -> Any:
@@ -82,13 +93,18 @@ def _context(authority: str) -> ssl.SSLContext:
 def _path(plane: ControlPlane, kind: str, namespace: str | None, wanted: str | None = None) -> str:
     """Return the path of the objects of a kind, spelled as for kubectl, in the wanted or the preferred version."""
     for group, version, resource in _served(plane):
-        spelled = {resource["resource"], resource["singularResource"], *resource.get("shortNames", ())}
-        meant = kind.lower() in spelled | {f"{name}.{group}" for name in spelled}
+        names = {resource["resource"], resource["singularResource"], *resource.get("shortNames", ())}
+        spelled = names | {f"{name}.{group}" for name in names}
+        meant = kind.lower() in spelled and "list" in resource["verbs"]
         if meant and wanted in {None, version}:
-            start = f"/apis/{group}/{version}" if group else f"/api/{version}"
-            place = f"/namespaces/{namespace}" if namespace and resource["scope"] == "Namespaced" else ""
-            return f"{start}{place}/{resource['resource']}"
+            return _place(group, version, resource, namespace)
     raise LocalError(f"the API server has no {kind}")
+
+
+def _place(group: str, version: str, resource: Mapping[str, Any], namespace: str | None = None) -> str:
+    start = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    place = f"/namespaces/{namespace}" if namespace and resource["scope"] == "Namespaced" else ""
+    return f"{start}{place}/{resource['resource']}"
 
 
 def _served(plane: ControlPlane) -> Iterator[tuple[str, str, Any]]:

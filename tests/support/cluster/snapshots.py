@@ -1,11 +1,10 @@
 """Everything that a cluster holds, to be compared with what it held before."""
 
-import json
 import time
 from typing import Any
 
 from local.cluster import ControlPlane
-from tests.support.cluster.server import read
+from tests.support.cluster.server import read, read_all
 
 MANAGED = ("status", "managedFields", "resourceVersion", "generation")
 VOLATILE = {"events", "leases.coordination.k8s.io", "events.events.k8s.io"}
@@ -16,12 +15,9 @@ Snapshot = dict[tuple[str, str, str | None, str], Any]
 
 def snapshot(plane: ControlPlane) -> Snapshot:
     """Return every listable object of the cluster without what controllers manage about it."""
-    kinds = sorted(set(plane.kubectl("api-resources", "--verbs=list", "-o", "name").split()) - VOLATILE)
-    found = json.loads(plane.kubectl("get", ",".join(kinds), "--all-namespaces", "-o", "json"))["items"]
     return {
         (item["apiVersion"], item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]): _stripped(item)
-        for item in found
-        if item["kind"] not in {"Event", "Lease"}
+        for item in read_all(plane, VOLATILE)
     }
 
 
