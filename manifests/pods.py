@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from manifests.objects import Manifest, compact, field_ref
+from models.role import Recreate, RollingUpdate
 from planning.ground.environment import Variable
 from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.hardware.placement import Placement
@@ -20,6 +21,14 @@ PASSED = ("affinity", "topologySpreadConstraints")
 """Fields of a pod that a user passes through as they are."""
 _CLAIM = "accelerators"
 """Name of the pod's claim on devices, where devices are claimed instead of counted."""
+
+
+def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
+    """Render how the pods of a workload are replaced."""
+    if isinstance(rollout, Recreate):
+        return {"type": rollout.type}
+    steps = {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable}
+    return {"type": rollout.type, "rollingUpdate": steps}
 
 
 def security(user: int | None = None, group: int | None = None) -> dict[str, Any]:
@@ -111,12 +120,8 @@ def _variable(variable: Variable) -> dict[str, Any]:
 
 
 def _fetches(weights: Weights) -> list[Manifest]:
-    """Render what brings weights into a pod.
-
-    A pod reserves what its most demanding init container asks for, so that each asks for the space of all of them.
-    """
-    requests = compact({"cpu": "1", "memory": "1Gi", "ephemeral-storage": weights.storage})
-    return [fetching(fetch, requests, {"memory": "4Gi"}) for fetch in weights.fetches]
+    """Render what brings weights into a pod."""
+    return [fetching(fetch, weights.requests, weights.limits) for fetch in weights.fetches]
 
 
 def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str]) -> Manifest:
@@ -184,11 +189,10 @@ def _engine(workload: Workload) -> Manifest:
 
 
 def _worker_engine(workload: Workload) -> Manifest:
-    """Render the engine of a further pod: it is told to end with the leader, which still needs it while it drains."""
-    drain = workload.drain
+    """Render the engine of a further pod, which has neither ports nor probes."""
     return {
         **_container(workload, workload.engine.worker_arguments),
-        "lifecycle": {"preStop": {"sleep": {"seconds": drain.pre_stop + (drain.engine or 0)}}},
+        "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.worker_pre_stop}}},
     }
 
 

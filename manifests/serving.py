@@ -59,7 +59,7 @@ def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
         "spec": {
             **_replicas(workload),
             "selector": {"matchLabels": selector},
-            "strategy": _strategy(workload),
+            "strategy": pods.strategy(workload.rollout),
             "progressDeadlineSeconds": workload.progress_deadline,
             "template": _template(variant, workload, selector, pods.leader(workload)),
         },
@@ -70,20 +70,12 @@ def _replicas(workload: Workload) -> dict[str, int]:
     return {} if workload.replicas is None else {"replicas": workload.replicas}
 
 
-def _strategy(workload: Workload) -> dict[str, Any]:
-    rollout = workload.rollout
-    if rollout.type == "Recreate":
-        return {"type": "Recreate"}
-    steps = {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable}
-    return {"type": "RollingUpdate", "rollingUpdate": steps}
-
-
 def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render a LeaderWorkerSet: the pods of one replica start, fail and end together, and the first of them serves."""
     own, role = variant.names, workload.role
     leads = _template(variant, workload, labels.role_selector(own, role), pods.leader(workload))
     works = _template(variant, workload, labels.worker(own, role), pods.worker(workload))
-    strategy = _strategy(workload)
+    strategy = pods.strategy(workload.rollout)
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",

@@ -54,8 +54,6 @@ class VariantPlan:
     port: int
     """The port that pool and Service reach the serving pods on."""
     picker: Picker
-    istio: bool
-    """Whether the gateway is Istio's, which has to be told to speak TLS to the picker."""
     gke: LoadBalancing | None
     """What the load balancer of GKE's gateway is told; absent: the gateway is another's."""
     requests: PoolRequests
@@ -267,7 +265,6 @@ def _variant(of: VariantContext, contexts: Contexts) -> VariantPlan:
         weights_of=of.owner if cache is None else claims.cache_owner(cache),
         port=spec.engine.port,
         picker=decided,
-        istio=provider == "istio",
         gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
         requests=requests.of(of),
         monitoring=scraped,
