@@ -8,7 +8,7 @@ from models.role import Recreate, RollingUpdate
 from planning.ground.environment import Variable
 from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.hardware.placement import Placement
-from planning.serving.sidecar import SidecarPlan
+from planning.serving.sidecar import SidecarPlan, SidecarProbe
 from planning.serving.workload import Workload
 from planning.weights.sources import Fetch, Weights
 
@@ -154,7 +154,11 @@ def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str
 
 def _sidecar(proxy: SidecarPlan) -> Manifest:
     """Render the native sidecar: it starts before the engine, and ends after it has drained."""
-    probe = {"httpGet": {"path": "/health", "port": proxy.port}}
+
+    def probe(wanted: SidecarProbe) -> dict[str, Any]:
+        asked = {"path": "/health", "port": proxy.port}
+        return {"httpGet": asked, "periodSeconds": wanted.interval, "failureThreshold": wanted.failures}
+
     return compact(
         {
             "name": "routing-proxy",
@@ -163,9 +167,8 @@ def _sidecar(proxy: SidecarPlan) -> Manifest:
             "args": list(proxy.arguments),
             "env": environment(proxy.env),
             "ports": [{"name": "http", "containerPort": proxy.port, "protocol": "TCP"}],
-            "startupProbe": {**probe, "periodSeconds": 1, "failureThreshold": 60},
-            # It answers for itself alone, so this finds a proxy that hangs; the engine has probes of its own.
-            "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 3},
+            "startupProbe": probe(proxy.startup),
+            "livenessProbe": probe(proxy.liveness),
             "resources": compact({"requests": proxy.requests, "limits": proxy.limits}),
             "securityContext": _SEALED,
             "volumeMounts": [{"name": "pool-reader", "mountPath": _TOKEN, "readOnly": True}],

@@ -11,7 +11,7 @@ from models.stack import Stack
 from planning import network, picker, routes, serving, variant
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
-from planning.ground.names import PRIMARY, Names
+from planning.ground.names import LONGEST, PRIMARY, Names, shortened
 from planning.ground.order import Id, Relations
 from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
@@ -152,6 +152,21 @@ class InterceptorGrant:
     namespace: str
     subject_namespace: str
     service_account: str
+
+    @property
+    def role(self) -> str:
+        """Return the name of the Role and of its binding."""
+        return f"{self.service_account}-services"
+
+    @property
+    def name(self) -> str:
+        """Return what the objects are part of, as a label's value."""
+        return shortened(self.service_account, LONGEST)
+
+    @property
+    def rules(self) -> tuple[Mapping[str, Any], ...]:
+        """Return what the interceptor may do: find Services, and nothing else."""
+        return ({"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]},)
 
     @property
     def owner(self) -> str:
