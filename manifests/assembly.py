@@ -85,10 +85,7 @@ def _marked(rendered: Iterable[Rendered], mark: str) -> Iterator[Rendered]:
 
 
 def _namespace(plan: StackPlan, name: str) -> Rendered:
-    own = {
-        **labels.standard(name, "namespace", plan.labels),
-        "pod-security.kubernetes.io/enforce": "restricted",
-    }
+    own = {**labels.standard(name, "namespace", plan.labels), **labels.POD_SECURITY}
     manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(name, None, own)}
     return Rendered(Id(name, parts.NAMESPACE), manifest, name)
 

@@ -20,7 +20,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
         return
     health = _policy(variant, "HealthCheckPolicy", _health(told))
     yield about.rendered(variant, parts.HEALTH_CHECK_POLICY, health)
-    backend = _policy(variant, "GCPBackendPolicy", {"timeoutSec": told.timeout, "logging": {"enabled": True}})
+    backend = _policy(variant, "GCPBackendPolicy", {"timeoutSec": told.timeout, "logging": {"enabled": told.logging}})
     yield about.rendered(variant, parts.BACKEND_POLICY, backend)
 
 

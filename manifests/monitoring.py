@@ -1,13 +1,12 @@
 """The objects by which metrics are scraped: monitors of pods and picker, and who may read the picker's metrics."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from manifests import about, rbac
-from manifests.objects import Manifest, Rendered, compact
+from manifests.objects import Manifest, Rendered, compact, metadata
 from planning.ground import labels, parts
-from planning.network.monitoring import GMP_COLLECTORS, LABEL, PICKER_PATH, Monitoring, Scrape
+from planning.network.monitoring import LABEL, PICKER_PATH, Monitoring, Scrape
 from planning.plans import VariantPlan
 
 _OPERATOR = "monitoring.coreos.com/v1"
@@ -24,7 +23,7 @@ def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
         scrape = monitoring.roles.get(workload.role)
         if scrape is None:
             continue
-        named = about.of(_found(variant, monitoring), about.MODEL_SERVER, workload.name)
+        named = _found(variant, monitoring, about.MODEL_SERVER, workload.name)
         selector = labels.role_selector(variant.names, workload.role)
         if monitoring.type == "gmp":
             manifest = _pod_monitoring(named, selector, scrape, None)
@@ -40,15 +39,16 @@ def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
         return
     if monitoring.authenticated:
         yield from _reader(variant)
-        if monitoring.type == "gmp":
-            yield from _collector(variant)
+        if monitoring.token_readers:
+            yield from _collector(variant, monitoring.token_readers)
     manifest = _picker_monitor(variant, monitoring, monitoring.picker)
     yield about.rendered(variant, parts.PICKER_MONITOR, manifest)
 
 
-def _found(variant: VariantPlan, monitoring: Monitoring) -> VariantPlan:
-    """Return the variant with the labels by which the scraper finds its monitors."""
-    return replace(variant, own_labels={**variant.own_labels, **monitoring.labels})
+def _found(variant: VariantPlan, monitoring: Monitoring, component: str, name: str) -> dict[str, Any]:
+    """Return the metadata of a monitor, with the labels by which the scraper finds it."""
+    marks = about.marks(variant, component, beneath=monitoring.labels)
+    return metadata(name, variant.names.namespace, marks, variant.own_annotations)
 
 
 def _reader(variant: VariantPlan) -> Iterator[Rendered]:
@@ -79,20 +79,20 @@ def _token(variant: VariantPlan, named: Mapping[str, Any]) -> Manifest:
     }
 
 
-def _collector(variant: VariantPlan) -> Iterator[Rendered]:
-    """Let Google's collector read the token: unlike the operator of Prometheus, it may read no Secrets by itself."""
+def _collector(variant: VariantPlan, readers: Iterable[tuple[str, str]]) -> Iterator[Rendered]:
+    """Let a scraper that may read no Secrets by itself read the token."""
     name = variant.names.metrics_reader
     named = about.of(variant, about.PICKER, name)
     rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get", "list", "watch"]}
     yield about.rendered(variant, parts.TOKEN_ROLE, rbac.role(named, [rule]))
-    subjects = [rbac.subject(account, namespace) for namespace, account in GMP_COLLECTORS]
+    subjects = [rbac.subject(account, namespace) for namespace, account in readers]
     binding = rbac.role_binding(named, name, subjects)
     yield about.rendered(variant, parts.TOKEN_ROLE_BINDING, binding)
 
 
 def _picker_monitor(variant: VariantPlan, monitoring: Monitoring, scrape: Scrape) -> Manifest:
     own = variant.names
-    named = about.of(_found(variant, monitoring), about.PICKER, own.picker)
+    named = _found(variant, monitoring, about.PICKER, own.picker)
     selector, secret = labels.picker_selector(own), own.metrics_reader if monitoring.authenticated else None
     if monitoring.type == "gmp":
         return _pod_monitoring(named, selector, scrape, secret)

@@ -6,7 +6,7 @@ from typing import Any
 
 from manifests import about, awaiting, rbac
 from manifests.objects import Manifest, Rendered, compact
-from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security
+from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security, strategy
 from models.paths import Path
 from planning.ground import labels, parts
 from planning.ground.api_groups import POOL_GROUP
@@ -14,12 +14,16 @@ from planning.ground.awaiting import SERVICE
 from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.network.monitoring import PICKER_PORT
-from planning.picker.deployment import CONFIG_KEY, Picker
+from planning.picker.deployment import CONFIG_KEY, HealthProbe, Origination
 from planning.plans import VariantPlan
+
+_EXT_PROC = "grpc-ext-proc"
+"""Name of the port that the gateway asks, on pods and Service."""
 
 
 def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
     """Render every object of the picker, in the order of their registration."""
+    origination = variant.picker.origination
     return (
         _service_account(variant),
         _role(variant),
@@ -29,7 +33,7 @@ def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
         _service(variant),
         _pool(variant),
         _deployment(variant),
-        *([_destination_rule(variant)] if variant.istio and variant.picker.tls.encrypted else []),
+        *([] if origination is None else [_destination_rule(variant, origination)]),
     )
 
 
@@ -77,7 +81,7 @@ def _service(variant: VariantPlan) -> Rendered:
     port = variant.picker.port
     ports = [
         {
-            "name": "grpc-ext-proc",
+            "name": _EXT_PROC,
             "port": port,
             "targetPort": port,
             "protocol": "TCP",
@@ -133,7 +137,7 @@ def _deployment(variant: VariantPlan) -> Rendered:
     spec = {
         "replicas": picker.replicas,
         "selector": {"matchLabels": selector},
-        "strategy": _strategy(picker),
+        "strategy": {} if picker.rollout is None else strategy(picker.rollout),
         "progressDeadlineSeconds": picker.start,
         "template": template,
     }
@@ -149,16 +153,9 @@ def _deployment(variant: VariantPlan) -> Rendered:
     return awaiting.awaited(replace(made, origins=passed), picker.wait)
 
 
-def _strategy(picker: Picker) -> dict[str, Any]:
-    """Return how pickers are replaced. Of several, those that wait for the lease are never ready: all go at once."""
-    if not picker.elects:
-        return {}
-    return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": picker.replicas}}
-
-
 def _pod(variant: VariantPlan) -> dict[str, Any]:
     picker = variant.picker
-    secret = picker.tls.certificate
+    secret = picker.certificate
     certificate = [] if secret is None else [{"name": "certificate", "secret": {"secretName": secret}}]
     return compact(
         {
@@ -178,37 +175,38 @@ def _container(variant: VariantPlan) -> Manifest:
     picker = variant.picker
     certificate = {"name": "certificate", "mountPath": CERTIFICATES}
 
-    def health(name: str, period: int) -> dict[str, Any]:
-        return {"grpc": {"port": HEALTH_PORT, "service": name}, "periodSeconds": period}
-
     return {
         "name": "epp",
         "image": picker.image,
         "args": list(picker.arguments),
         "env": environment(picker.env),
         "ports": [
-            {"name": "grpc-ext-proc", "containerPort": picker.port, "protocol": "TCP"},
+            {"name": _EXT_PROC, "containerPort": picker.port, "protocol": "TCP"},
             {"name": "grpc-health", "containerPort": HEALTH_PORT, "protocol": "TCP"},
             {"name": PICKER_PORT, "containerPort": METRICS_PORT, "protocol": "TCP"},
         ],
-        "readinessProbe": health(picker.readiness_service, 2),
-        "livenessProbe": {**health(picker.liveness_service, 10), "initialDelaySeconds": 5},
+        "readinessProbe": _probe(picker.readiness),
+        "livenessProbe": _probe(picker.liveness),
         "resources": {"requests": picker.requests, "limits": picker.limits},
         "securityContext": {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True},
         "volumeMounts": [
             {"name": "config", "mountPath": CONFIG_MOUNT, "readOnly": True},
-            *([{**certificate, "readOnly": True}] if picker.tls.certificate is not None else []),
+            *([{**certificate, "readOnly": True}] if picker.certificate is not None else []),
         ],
     }
 
 
-def _destination_rule(variant: VariantPlan) -> Rendered:
+def _probe(probe: HealthProbe) -> dict[str, Any]:
+    asked = {"port": HEALTH_PORT, "service": probe.service}
+    return compact({"grpc": asked, "periodSeconds": probe.interval, "initialDelaySeconds": probe.initial_delay})
+
+
+def _destination_rule(variant: VariantPlan, origination: Origination) -> Rendered:
     """Make Istio speak TLS to the ext-proc port, and to that port only: metrics are plain HTTP."""
-    host, authority = variant.host(variant.names.picker), variant.picker.tls.authority
-    # A certificate that the picker makes at start cannot be known to anybody.
-    trust = {"insecureSkipVerify": True}
-    if authority is not None:
-        trust = {"credentialName": authority, "subjectAltNames": [host]}
+    host = variant.host(variant.names.picker)
+    trust: dict[str, Any] = {"insecureSkipVerify": True}
+    if origination.authority is not None:
+        trust = {"credentialName": origination.authority, "subjectAltNames": [host]}
     settings = [{"port": {"number": variant.picker.port}, "tls": {"mode": "SIMPLE", **trust}}]
     manifest = {
         "apiVersion": "networking.istio.io/v1",

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from manifests.objects import Manifest, compact, field_ref
+from models.role import Recreate, RollingUpdate
 from planning.ground.environment import Variable
 from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.hardware.placement import Placement
-from planning.serving.sidecar import SidecarPlan
+from planning.serving.sidecar import SidecarPlan, SidecarProbe
 from planning.serving.workload import Workload
 from planning.weights.sources import Fetch, Weights
 
@@ -20,6 +21,14 @@ PASSED = ("affinity", "topologySpreadConstraints")
 """Fields of a pod that a user passes through as they are."""
 _CLAIM = "accelerators"
 """Name of the pod's claim on devices, where devices are claimed instead of counted."""
+
+
+def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
+    """Render how the pods of a workload are replaced."""
+    if isinstance(rollout, Recreate):
+        return {"type": rollout.type}
+    steps = {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable}
+    return {"type": rollout.type, "rollingUpdate": steps}
 
 
 def security(user: int | None = None, group: int | None = None) -> dict[str, Any]:
@@ -111,12 +120,8 @@ def _variable(variable: Variable) -> dict[str, Any]:
 
 
 def _fetches(weights: Weights) -> list[Manifest]:
-    """Render what brings weights into a pod.
-
-    A pod reserves what its most demanding init container asks for, so that each asks for the space of all of them.
-    """
-    requests = compact({"cpu": "1", "memory": "1Gi", "ephemeral-storage": weights.storage})
-    return [fetching(fetch, requests, {"memory": "4Gi"}) for fetch in weights.fetches]
+    """Render what brings weights into a pod."""
+    return [fetching(fetch, weights.requests, weights.limits) for fetch in weights.fetches]
 
 
 def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str]) -> Manifest:
@@ -149,7 +154,11 @@ def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str
 
 def _sidecar(proxy: SidecarPlan) -> Manifest:
     """Render the native sidecar: it starts before the engine, and ends after it has drained."""
-    probe = {"httpGet": {"path": "/health", "port": proxy.port}}
+
+    def probe(wanted: SidecarProbe) -> dict[str, Any]:
+        asked = {"path": "/health", "port": proxy.port}
+        return {"httpGet": asked, "periodSeconds": wanted.interval, "failureThreshold": wanted.failures}
+
     return compact(
         {
             "name": "routing-proxy",
@@ -158,9 +167,8 @@ def _sidecar(proxy: SidecarPlan) -> Manifest:
             "args": list(proxy.arguments),
             "env": environment(proxy.env),
             "ports": [{"name": "http", "containerPort": proxy.port, "protocol": "TCP"}],
-            "startupProbe": {**probe, "periodSeconds": 1, "failureThreshold": 60},
-            # It answers for itself alone, so this finds a proxy that hangs; the engine has probes of its own.
-            "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 3},
+            "startupProbe": probe(proxy.startup),
+            "livenessProbe": probe(proxy.liveness),
             "resources": compact({"requests": proxy.requests, "limits": proxy.limits}),
             "securityContext": _SEALED,
             "volumeMounts": [{"name": "pool-reader", "mountPath": _TOKEN, "readOnly": True}],
@@ -184,11 +192,10 @@ def _engine(workload: Workload) -> Manifest:
 
 
 def _worker_engine(workload: Workload) -> Manifest:
-    """Render the engine of a further pod: it is told to end with the leader, which still needs it while it drains."""
-    drain = workload.drain
+    """Render the engine of a further pod, which has neither ports nor probes."""
     return {
         **_container(workload, workload.engine.worker_arguments),
-        "lifecycle": {"preStop": {"sleep": {"seconds": drain.pre_stop + (drain.engine or 0)}}},
+        "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.worker_pre_stop}}},
     }
 
 

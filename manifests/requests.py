@@ -11,8 +11,6 @@ from planning.ground.order import Id
 from planning.plans import VariantPlan
 from planning.routes.records import Alias, Objective
 
-_VERSION = "v1alpha2"
-
 
 def objects(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the objectives and the rewrites of a variant's pool."""
@@ -24,7 +22,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
 
 def _objective(variant: VariantPlan, one: Objective) -> Rendered:
     manifest = {
-        "apiVersion": f"{variant.requests.group}/{_VERSION}",
+        "apiVersion": variant.requests.api_version,
         "kind": "InferenceObjective",
         "metadata": about.of(variant, about.ROUTE, one.name),
         "spec": {"priority": one.priority, "poolRef": _pool(variant)},
@@ -36,7 +34,7 @@ def _objective(variant: VariantPlan, one: Objective) -> Rendered:
 def _rewrite(variant: VariantPlan, aliases: tuple[Alias, ...]) -> Rendered:
     """Render all rewrites of a pool, under its name: each generation has its own, because it serves beside others."""
     manifest = {
-        "apiVersion": f"{variant.requests.group}/{_VERSION}",
+        "apiVersion": variant.requests.api_version,
         "kind": "InferenceModelRewrite",
         "metadata": about.of(variant, about.ROUTE, variant.names.pool),
         "spec": {"poolRef": _pool(variant), "rules": [_rule(one) for one in aliases]},

@@ -8,7 +8,6 @@ from manifests.objects import Rendered, compact, metadata
 from planning.ground import labels, parts
 from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.awaiting import SERVICE
-from planning.ground.names import LONGEST, shortened
 from planning.ground.order import Id
 from planning.ground.ports import ROUTED_PORT
 from planning.plans import InterceptorGrant, ServicePlan, VariantPlan
@@ -128,12 +127,10 @@ def mirror_grant(service: ServicePlan) -> Rendered:
 
 
 def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Rendered, ...]:
-    """Render what the interceptor may do: get and list Services, in the models' namespace alone."""
-    name = f"{grant.service_account}-services"
-    called = shortened(grant.service_account, LONGEST)
-    named = metadata(name, grant.namespace, labels.standard(called, "interceptor", own))
-    role = rbac.role(named, [{"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}])
-    binding = rbac.role_binding(named, name, [rbac.subject(grant.service_account, grant.subject_namespace)])
+    """Render what the interceptor may do in the models' namespace."""
+    named = metadata(grant.role, grant.namespace, labels.standard(grant.name, "interceptor", own))
+    role = rbac.role(named, grant.rules)
+    binding = rbac.role_binding(named, grant.role, [rbac.subject(grant.service_account, grant.subject_namespace)])
     return tuple(
         Rendered(Id(grant.owner, part), manifest, f"{grant.namespace}-{part.suffix}")
         for part, manifest in ((parts.INTERCEPTOR_ROLE, role), (parts.INTERCEPTOR_ROLE_BINDING, binding))

@@ -10,16 +10,16 @@ from manifests import about, autoscaling, awaiting, pods, rbac
 from manifests.objects import Manifest, Rendered, compact
 from models.paths import Path
 from planning.ground import labels, parts
-from planning.ground.api_groups import POOL_GROUP
 from planning.plans import VariantPlan
 from planning.serving import patch
+from planning.serving.sidecar import SidecarPlan
 from planning.serving.workload import Workload
 
 
 def objects(variant: VariantPlan) -> Iterator[Rendered]:
     """Render everything that serves one model, role by role."""
     if variant.decode.sidecar is not None:
-        yield from _pool_reader(variant)
+        yield from _pool_reader(variant, variant.decode.sidecar)
     for workload in variant.roles:
         of_role = parts.ROLES[workload.role]
         if workload.claim is not None:
@@ -59,7 +59,7 @@ def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
         "spec": {
             **_replicas(workload),
             "selector": {"matchLabels": selector},
-            "strategy": _strategy(workload),
+            "strategy": pods.strategy(workload.rollout),
             "progressDeadlineSeconds": workload.progress_deadline,
             "template": _template(variant, workload, selector, pods.leader(workload)),
         },
@@ -70,20 +70,12 @@ def _replicas(workload: Workload) -> dict[str, int]:
     return {} if workload.replicas is None else {"replicas": workload.replicas}
 
 
-def _strategy(workload: Workload) -> dict[str, Any]:
-    rollout = workload.rollout
-    if rollout.type == "Recreate":
-        return {"type": "Recreate"}
-    steps = {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable}
-    return {"type": "RollingUpdate", "rollingUpdate": steps}
-
-
 def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render a LeaderWorkerSet: the pods of one replica start, fail and end together, and the first of them serves."""
     own, role = variant.names, workload.role
     leads = _template(variant, workload, labels.role_selector(own, role), pods.leader(workload))
     works = _template(variant, workload, labels.worker(own, role), pods.worker(workload))
-    strategy = _strategy(workload)
+    strategy = pods.strategy(workload.rollout)
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
@@ -173,24 +165,13 @@ def _checksum(workload: Workload) -> dict[str, str]:
     return {"checksum/claim": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def _pool_reader(variant: VariantPlan) -> Iterator[Rendered]:
-    """Let the sidecar see which pods are the pool's, so that no client's header sends it anywhere else."""
-    name = variant.names.decode
-    account = variant.decode.identity.service_account or name
-    if account == name:
-        own = rbac.service_account(_about(variant, name))
-        yield about.rendered(variant, parts.DECODE_SERVICE_ACCOUNT, own)
-    rules = [
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]},
-        {
-            "apiGroups": [POOL_GROUP],
-            "resources": ["inferencepools"],
-            "resourceNames": [variant.names.pool],
-            "verbs": ["list", "watch"],
-        },
-    ]
-    yield about.rendered(variant, parts.DECODE_ROLE, rbac.role(_about(variant, name), rules))
-    subjects = [rbac.subject(account, variant.names.namespace)]
+def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendered]:
+    """Render what the sidecar may do, and the account that it does it with."""
+    name, identity = variant.names.decode, variant.decode.identity
+    if identity.makes_account:
+        yield about.rendered(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_about(variant, name)))
+    yield about.rendered(variant, parts.DECODE_ROLE, rbac.role(_about(variant, name), sidecar.rules))
+    subjects = [rbac.subject(identity.service_account or name, variant.names.namespace)]
     binding = rbac.role_binding(_about(variant, name), name, subjects)
     yield about.rendered(variant, parts.DECODE_ROLE_BINDING, binding)
 

@@ -11,6 +11,8 @@ from models.source import ModelSource, served_name
 from models.vocabulary import Dns1035Label, DnsSubdomain, Entries, Items, Quantity, Shape, Text, Url, Within
 
 _FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
+FETCHING = Resources(requests={"cpu": "1", "memory": "1Gi"}, limits={"memory": "4Gi"})
+"""What a container asks for that brings weights, in a pod or in a Job whose user says nothing else."""
 MODEL_MOUNT = "/models"
 """Where the engine finds the weights, unless storage says otherwise."""
 
@@ -39,7 +41,7 @@ class Fill(Spec):
     """Region of the bucket."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HTTPS_PROXY": "http://proxy.example.com:3128"}])
     """Environment of the Job, over what it gets without being asked."""
-    resources: Resources = Resources(requests={"cpu": "1", "memory": "1Gi"}, limits={"memory": "4Gi"})
+    resources: Resources = FETCHING
     """Requests and limits of the Job, replaced whole."""
     service_account_name: DnsSubdomain | None = Field(default=None, examples=["weights-reader"])
     """An existing ServiceAccount that may open the source; absent: one without any rights."""

@@ -11,7 +11,7 @@ from models.stack import Stack
 from planning import network, picker, routes, serving, variant
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
-from planning.ground.names import PRIMARY, Names
+from planning.ground.names import LONGEST, PRIMARY, Names, shortened
 from planning.ground.order import Id, Relations
 from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
@@ -54,8 +54,6 @@ class VariantPlan:
     port: int
     """The port that pool and Service reach the serving pods on."""
     picker: Picker
-    istio: bool
-    """Whether the gateway is Istio's, which has to be told to speak TLS to the picker."""
     gke: LoadBalancing | None
     """What the load balancer of GKE's gateway is told; absent: the gateway is another's."""
     requests: PoolRequests
@@ -154,6 +152,21 @@ class InterceptorGrant:
     namespace: str
     subject_namespace: str
     service_account: str
+
+    @property
+    def role(self) -> str:
+        """Return the name of the Role and of its binding."""
+        return f"{self.service_account}-services"
+
+    @property
+    def name(self) -> str:
+        """Return what the objects are part of, as a label's value."""
+        return shortened(self.service_account, LONGEST)
+
+    @property
+    def rules(self) -> tuple[Mapping[str, Any], ...]:
+        """Return what the interceptor may do: find Services, and nothing else."""
+        return ({"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]},)
 
     @property
     def owner(self) -> str:
@@ -267,7 +280,6 @@ def _variant(of: VariantContext, contexts: Contexts) -> VariantPlan:
         weights_of=of.owner if cache is None else claims.cache_owner(cache),
         port=spec.engine.port,
         picker=decided,
-        istio=provider == "istio",
         gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
         requests=requests.of(of),
         monitoring=scraped,

@@ -21,6 +21,8 @@ GROUP = "leaderworkerset.sigs.k8s.io/name"
 """What the LeaderWorkerSet controller puts on every pod of a set."""
 JOB = "batch.kubernetes.io/job-name"
 """What the Job controller puts on every pod of a Job."""
+POD_SECURITY = {"pod-security.kubernetes.io/enforce": "restricted"}
+"""On namespaces that are made here: the level that every pod of a stack is admitted at."""
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """An annotation of a pool whose requests may go past the picker."""
 LLM_D_ROLE = "llm-d.ai/role"

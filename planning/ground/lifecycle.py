@@ -39,6 +39,8 @@ class Drain:
     """Before the engine is told to end."""
     engine: int | None
     """That the engine itself lets requests run; absent: it cannot, and the time before it is told is longer."""
+    worker_pre_stop: int
+    """Before the engine of a further pod is told to end: its leader still needs it while it drains."""
     grace: int
     """From the pod's deletion to the kill (`terminationGracePeriodSeconds`)."""
 
@@ -75,6 +77,7 @@ def drain(timeout: str, *, engine_drains: bool) -> Drain:
     longest = seconds(timeout)
     return Drain(
         pre_stop=_ENDPOINT_REMOVAL if engine_drains else _ENDPOINT_REMOVAL + longest,
+        worker_pre_stop=_ENDPOINT_REMOVAL + longest,
         engine=longest if engine_drains else None,
         grace=_ENDPOINT_REMOVAL + longest + _MARGIN,
     )

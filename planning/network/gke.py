@@ -22,6 +22,8 @@ class LoadBalancing:
     check_timeout: int
     timeout: int
     """Of a whole answer, streams included; its own default of 30 would cut most of them."""
+    logging: bool
+    """Whether it writes a log of requests."""
 
 
 def plan(spec: Variant, decode: Workload) -> LoadBalancing:
@@ -32,4 +34,5 @@ def plan(spec: Variant, decode: Workload) -> LoadBalancing:
         check_interval=_CHECK_SECONDS,
         check_timeout=_CHECK_SECONDS,
         timeout=max(_LEAST_TIMEOUT, seconds(spec.drain_timeout)),
+        logging=True,
     )

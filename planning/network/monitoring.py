@@ -46,6 +46,9 @@ class Monitoring:
     """Of the picker; absent: it is not scraped."""
     authenticated: bool
     """Whether the picker asks its scraper for a token."""
+    token_readers: tuple[tuple[str, str], ...]
+    """Namespace and account of scrapers that have to be let read the token: unlike the operator of Prometheus, Google's
+    collector may read no Secrets by itself."""
 
 
 def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Monitoring | None:
@@ -55,6 +58,7 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
         return None
     interval = _interval(wish.interval)
     wanted = {"decode": wish.decode, "prefill": wish.prefill}
+    authenticated = wish.picker and spec.endpoint_picker.metrics_auth
     return Monitoring(
         type=monitors.type,
         labels=monitors.labels,
@@ -64,7 +68,8 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
             if wanted[name]
         },
         picker=Scrape(PICKER_PORT, PICKER_PATH, interval) if wish.picker else None,
-        authenticated=wish.picker and spec.endpoint_picker.metrics_auth,
+        authenticated=authenticated,
+        token_readers=GMP_COLLECTORS if authenticated and monitors.type == "gmp" else (),
     )
 
 

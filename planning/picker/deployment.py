@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.picker import Certificate, PickerTls
+from models.picker import Certificate
 from models.problems import Problem, warning
+from models.role import RollingUpdate
 from models.service import Variant
 from models.vocabulary import seconds
 from planning.ground import labels
@@ -32,14 +33,21 @@ _DRAIN, _MARGIN = "drain-timeout", 15
 
 
 @dataclass(frozen=True, slots=True)
-class Tls:
-    """How the gateway asks the picker."""
+class Origination:
+    """What Istio's gateway is told, which has to be told to speak TLS to the picker."""
 
-    encrypted: bool
-    certificate: str | None
-    """The Secret with the picker's certificate; absent: it makes one itself."""
     authority: str | None
-    """The Secret by which Istio's gateway verifies it; absent: it does not."""
+    """The Secret by which it verifies the picker; absent: it does not, because the picker makes its own certificate."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthProbe:
+    """A probe of the picker's gRPC health service; times in seconds."""
+
+    service: str
+    """The name that is asked for."""
+    interval: int
+    initial_delay: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +68,15 @@ class Picker:
     rules: tuple[Mapping[str, Any], ...]
     """Rules of its Role, as Kubernetes has them."""
     replicas: int
-    readiness_service: str
-    liveness_service: str
+    rollout: RollingUpdate | None
+    """How pods are replaced; absent: as Kubernetes does by itself."""
+    readiness: HealthProbe
+    liveness: HealthProbe
     metrics_auth: bool
-    tls: Tls
+    certificate: str | None
+    """The Secret with its certificate; absent: it makes one itself, or serves in plain text."""
+    origination: Origination | None
+    """Absent: the gateway needs no telling, or nothing is encrypted."""
     requests: dict[str, str]
     limits: dict[str, str]
     placement: Placement
@@ -82,11 +95,6 @@ class Picker:
         """Return the SHA-256 of the configuration: the picker reads it once, so a change has to roll its pods."""
         return hashlib.sha256(self.config.encode()).hexdigest()
 
-    @property
-    def elects(self) -> bool:
-        """Say whether several pickers elect a leader, which alone is ready."""
-        return self.replicas > 1
-
 
 def plan(of: VariantContext) -> Picker:
     """Decide the picker of one variant, which is without mistakes."""
@@ -104,10 +112,12 @@ def plan(of: VariantContext) -> Picker:
         fail_open_reason=wanted.fail_open_reason if wanted.failure_mode == "FailOpen" else None,
         rules=tuple(_rules(of)),
         replicas=wanted.replicas,
-        readiness_service=facts.probes.readiness,
-        liveness_service=facts.probes.liveness,
+        rollout=_rollout(wanted.replicas) if wanted.replicas > 1 else None,
+        readiness=HealthProbe(facts.probes.readiness, interval=2),
+        liveness=HealthProbe(facts.probes.liveness, interval=10, initial_delay=5),
         metrics_auth=wanted.metrics_auth,
-        tls=_tls(wanted.tls),
+        certificate=wanted.tls.secret if isinstance(wanted.tls, Certificate) else None,
+        origination=_origination(of),
         requests=wanted.resources.requests,
         limits=wanted.resources.limits,
         placement=placement.plan(wanted.pod, None, labels.picker_selector(of.names)),
@@ -139,10 +149,16 @@ def _elected(replicas: int) -> tuple[str, ...]:
     return counted, *(f"jsonpath={{.status.{field}}}={number}" for field, number in numbers.items())
 
 
-def _tls(wanted: PickerTls) -> Tls:
-    if isinstance(wanted, Certificate):
-        return Tls(encrypted=True, certificate=wanted.secret, authority=wanted.ca_secret)
-    return Tls(encrypted=wanted.type != "none", certificate=None, authority=None)
+def _rollout(replicas: int) -> RollingUpdate:
+    """Return how several pickers are replaced: those that wait for the lease are never ready, so all go at once."""
+    return RollingUpdate.model_validate({"type": "RollingUpdate", "maxSurge": 0, "maxUnavailable": replicas})
+
+
+def _origination(of: VariantContext) -> Origination | None:
+    tls = of.spec.endpoint_picker.tls
+    if of.gateway is None or of.gateway.provider != "istio" or tls.type == "none":
+        return None
+    return Origination(tls.ca_secret if isinstance(tls, Certificate) else None)
 
 
 def _rules(of: VariantContext) -> Iterator[dict[str, Any]]:

@@ -124,7 +124,7 @@ class Alias:
 class PoolRequests:
     """What the endpoint picker of a pool makes of requests."""
 
-    group: str
-    """API group of the objects that tell it."""
+    api_version: str
+    """Of the objects that tell it."""
     objectives: tuple[Objective, ...]
     aliases: tuple[Alias, ...]

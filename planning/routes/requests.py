@@ -5,6 +5,9 @@ from planning.ground.names import CANARY
 from planning.routes.records import Alias, Objective, PoolRequests
 from planning.variant.context import VariantContext
 
+_VERSION = "v1alpha2"
+"""Of InferenceObjective and InferenceModelRewrite, in every group that has had them."""
+
 
 def of(own: VariantContext) -> PoolRequests:
     """Decide for one pool. Aliases are told to a canary's picker, too: it gets requests by either name."""
@@ -14,7 +17,7 @@ def of(own: VariantContext) -> PoolRequests:
     aliases = (
         Alias(wish.model, {target.model: target.weight for target in wish.targets}) for wish in own.service.rewrites
     )
-    return PoolRequests(own.release.picker.objectives_group, tuple(objectives), tuple(aliases))
+    return PoolRequests(f"{own.release.picker.objectives_group}/{_VERSION}", tuple(objectives), tuple(aliases))
 
 
 def warnings(own: VariantContext) -> tuple[Problem, ...]:

@@ -1,12 +1,24 @@
 """The routing sidecar of decode pods: it takes the service's port and asks prefill before it asks the engine."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from models.service import Sidecar
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.environment import Variable, ordered
 from planning.releases import tracing
 from planning.variant.context import VariantContext
+
+_READ = ["list", "watch"]
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarProbe:
+    """How often the sidecar is asked for its health, in seconds, and how often it may fail."""
+
+    interval: int
+    failures: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +31,10 @@ class SidecarPlan:
     port: int
     """The service's port."""
     engine_port: int
+    startup: SidecarProbe
+    liveness: SidecarProbe
+    rules: tuple[Mapping[str, Any], ...]
+    """Rules of its Role, by which it sees which pods are the pool's, so that no client's header sends it elsewhere."""
     requests: dict[str, str]
     limits: dict[str, str]
 
@@ -51,6 +67,18 @@ def plan(context: VariantContext) -> SidecarPlan:
         env=ordered(tracing.environment(traces, f"{context.names.base}-sidecar", facts.untraced), {}),
         port=spec.engine.port,
         engine_port=own.engine_port,
+        startup=SidecarProbe(interval=1, failures=60),
+        # It answers for itself alone, so this finds a proxy that hangs; the engine has probes of its own.
+        liveness=SidecarProbe(interval=10, failures=3),
+        rules=(
+            {"apiGroups": [""], "resources": ["pods"], "verbs": _READ},
+            {
+                "apiGroups": [POOL_GROUP],
+                "resources": ["inferencepools"],
+                "resourceNames": [context.names.pool],
+                "verbs": _READ,
+            },
+        ),
         requests=own.resources.requests,
         limits=own.resources.limits,
     )

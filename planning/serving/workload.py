@@ -35,6 +35,8 @@ class Identity:
 
     service_account: str | None
     """The user's, or the workload's own; absent: the namespace's default, without a token."""
+    makes_account: bool
+    """Whether the account is made with the workload."""
     image_pull_secrets: tuple[str, ...]
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -127,8 +129,10 @@ def plan(context: RoleContext) -> Workload:
 
 def _identity(role: Role, own_account: str | None) -> Identity:
     pod = role.pod
+    account = pod.service_account_name or own_account
     return Identity(
-        service_account=pod.service_account_name or own_account,
+        service_account=account,
+        makes_account=account is not None and account == own_account,
         image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
         labels=pod.labels,
         annotations=pod.annotations,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from models.service import KeyVerification, Model, Verification
 from models.source import hub, place, scheme
 from models.stack import Images
+from models.storage import FETCHING
 from planning.ground import resources
 from planning.ground.environment import EnvValue, Variable, ordered
 from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
@@ -82,8 +83,10 @@ class Weights:
     """Volumes that are filled in the pod, with their size limit."""
     claims: Mapping[str, str]
     """Volumes that are claims, filled before any pod starts."""
-    storage: str | None
-    """Space on the node's disk for all that is fetched, as far as its size is known; absent: unknown."""
+    requests: Mapping[str, str]
+    """Of each container that fetches. A pod reserves what its most demanding init container asks for, so that each asks
+    for the space on the node's disk of all of them, as far as sizes are known."""
+    limits: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,14 @@ def plan(source: Source, kept: Kept) -> Weights:
     items = tuple(item for item in _items(source.model, kept) if scheme(item.source) != "image")
     fetched = [item for item in items if item.claim is None]
     sizes = {item.container: item.size for item in fetched if item.size is not None}
+    space = resources.volume(sizes, kept.headroom_percent) if sizes else None
     return Weights(
         fetches=tuple(_fetch(source, item, item.path, {}) for item in fetched),
         mounts=tuple(Mount(item.volume, item.path, item.sub_path) for item in items),
         volumes={item.volume: _limit(fetched, item.volume, kept) for item in fetched},
         claims={item.volume: item.claim for item in items if item.claim is not None},
-        storage=resources.volume(sizes, kept.headroom_percent) if sizes else None,
+        requests=FETCHING.requests if space is None else {**FETCHING.requests, "ephemeral-storage": space},
+        limits=FETCHING.limits,
     )
 
 
