@@ -70,15 +70,13 @@ def plan(context: VariantContext) -> SidecarPlan:
         startup=SidecarProbe(interval=1, failures=60),
         # It answers for itself alone, so this finds a proxy that hangs; the engine has probes of its own.
         liveness=SidecarProbe(interval=10, failures=3),
-        rules=(
-            {"apiGroups": [""], "resources": ["pods"], "verbs": _READ},
-            {
-                "apiGroups": [POOL_GROUP],
-                "resources": ["inferencepools"],
-                "resourceNames": [context.names.pool],
-                "verbs": _READ,
-            },
-        ),
+        rules=_rules(context.names.pool),
         requests=own.resources.requests,
         limits=own.resources.limits,
     )
+
+
+def _rules(pool: str) -> tuple[dict[str, Any], ...]:
+    """Return what lets the sidecar see which pods are the pool's, and nothing else."""
+    named = {"apiGroups": [POOL_GROUP], "resources": ["inferencepools"], "resourceNames": [pool], "verbs": _READ}
+    return {"apiGroups": [""], "resources": ["pods"], "verbs": _READ}, named
