@@ -13,7 +13,6 @@ from planning.serving.workload import Workload
 
 REPLICAS = ("spec.replicas",)
 """What the autoscaler owns: absent from the workload, and whatever stands in the cluster is left alone."""
-_API = {"Deployment": "apps/v1", "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1"}
 _PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]+"}
 """Tails of the names of the pods that serve."""
 _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
@@ -22,7 +21,7 @@ _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
 def manifest(variant: VariantPlan, workload: Workload, autoscaler: Autoscaler) -> Manifest:
     """Render the autoscaler of a workload."""
     own = about.of(variant, about.MODEL_SERVER, workload.name)
-    target = {"apiVersion": _API[workload.kind], "kind": workload.kind, "name": workload.name}
+    target = {"apiVersion": workload.api_version, "kind": workload.kind, "name": workload.name}
     if autoscaler.keda is None:
         return {
             "apiVersion": "autoscaling/v2",

@@ -9,7 +9,7 @@ from manifests.objects import Manifest, Rendered, compact
 from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security, strategy
 from models.paths import Path
 from planning.ground import labels, parts
-from planning.ground.api_groups import POOL_GROUP
+from planning.ground.api_groups import DEPLOYMENT_API, POOL_GROUP
 from planning.ground.awaiting import SERVICE
 from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
@@ -142,7 +142,7 @@ def _deployment(variant: VariantPlan) -> Rendered:
         "template": template,
     }
     manifest = {
-        "apiVersion": "apps/v1",
+        "apiVersion": DEPLOYMENT_API,
         "kind": "Deployment",
         "metadata": _about(variant),
         "spec": compact(spec),

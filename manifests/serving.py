@@ -10,6 +10,7 @@ from manifests import about, autoscaling, awaiting, pods, rbac
 from manifests.objects import Manifest, Rendered, compact
 from models.paths import Path
 from planning.ground import labels, parts
+from planning.ground.api_groups import CLAIM_TEMPLATE_API
 from planning.plans import VariantPlan
 from planning.serving import patch
 from planning.serving.sidecar import SidecarPlan
@@ -53,7 +54,7 @@ def _about(variant: VariantPlan, name: str) -> dict[str, Any]:
 def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     selector = labels.role_selector(variant.names, workload.role)
     return {
-        "apiVersion": "apps/v1",
+        "apiVersion": workload.api_version,
         "kind": "Deployment",
         "metadata": _about(variant, workload.name),
         "spec": {
@@ -77,7 +78,7 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     works = _template(variant, workload, labels.worker(own, role), pods.worker(workload))
     strategy = pods.strategy(workload.rollout)
     return {
-        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "apiVersion": workload.api_version,
         "kind": "LeaderWorkerSet",
         "metadata": _about(variant, workload.name),
         "spec": {
@@ -136,7 +137,7 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 def _claim(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render the template of the claim that each pod makes on devices of a class."""
     return {
-        "apiVersion": "resource.k8s.io/v1",
+        "apiVersion": CLAIM_TEMPLATE_API,
         "kind": "ResourceClaimTemplate",
         "metadata": _about(variant, workload.name),
         "spec": _claim_spec(workload),

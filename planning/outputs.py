@@ -4,13 +4,14 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from planning.ground.ports import ROUTED_PORT
+from planning.ground.api_groups import POOL_GROUP
+from planning.ground.ports import HTTP_PORT, HTTPS_PORT, ROUTED_PORT
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes.records import Route
 from planning.serving.workload import Workload
 
 CONTRACT_VERSION = 1
-_SCHEMES = {80: "http", 443: "https"}
+_SCHEMES = {HTTP_PORT: "http", HTTPS_PORT: "https"}
 """What a listener's port says about its protocol; any other says nothing, and then no URL is claimed."""
 
 
@@ -84,7 +85,7 @@ def _interceptor(variant: VariantPlan) -> dict[str, Any] | None:
 def _variant(variant: VariantPlan) -> dict[str, Any]:
     names = variant.names
     return {
-        "pool": {"group": "inference.networking.k8s.io", "name": names.pool},
+        "pool": {"group": POOL_GROUP, "name": names.pool},
         "objectives": sorted(one.name for one in variant.requests.objectives),
         "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}",
         "endpointPickerHost": f"{variant.host(names.picker)}:{variant.picker.port}",

@@ -11,7 +11,7 @@ from models.stack import Stack
 from planning import network, picker, routes, serving, variant
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
-from planning.ground.names import LONGEST, PRIMARY, Names, shortened
+from planning.ground.names import LONGEST, PRIMARY, Names, address, shortened
 from planning.ground.order import Id, Relations
 from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
@@ -102,7 +102,7 @@ class VariantPlan:
 
     def host(self, name: str) -> str:
         """Return the DNS name of a Service in the service's namespace."""
-        return f"{name}.{self.names.namespace}.svc.{self.domain}"
+        return f"{address(name, self.names.namespace)}.{self.domain}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from models.base import Spec
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground import tables
+from planning.ground.api_groups import CLAIM_TEMPLATE_API
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 
 _LEAST = "1.30"
-_SINCE = {"resource.k8s.io/v1/ResourceClaimTemplate": "1.34"}
+_SINCE = {f"{CLAIM_TEMPLATE_API}/ResourceClaimTemplate": "1.34"}
 """The Kubernetes version that first serves a kind, where that is not the least that everything else needs."""
 
 

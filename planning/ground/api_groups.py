@@ -1,6 +1,12 @@
-"""API groups of custom kinds that several modules name."""
+"""API groups and versions that several modules name."""
 
 GATEWAY_GROUP = "gateway.networking.k8s.io"
 """Gateway, HTTPRoute and ReferenceGrant (Gateway API)."""
 POOL_GROUP = "inference.networking.k8s.io"
 """InferencePool (Gateway API Inference Extension)."""
+DEPLOYMENT_API = "apps/v1"
+"""Deployment (Kubernetes)."""
+LEADER_WORKER_SET_API = "leaderworkerset.x-k8s.io/v1"
+"""LeaderWorkerSet (LWS)."""
+CLAIM_TEMPLATE_API = "resource.k8s.io/v1"
+"""ResourceClaimTemplate (Kubernetes)."""

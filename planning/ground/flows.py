@@ -8,10 +8,10 @@ from typing import Literal
 
 from models.stack import Stack
 from planning.ground.parts import Part
+from planning.ground.ports import HTTP_PORT, HTTPS_PORT
 
 _DNS_NAMESPACE = "kube-system"
-_HTTPS = 443
-_API_SERVER = (_HTTPS, 6443)
+_API_SERVER = (HTTPS_PORT, 6443)
 """Ports of API servers behind their Service, which most networks look at: managed ones, and kubeadm's."""
 _EVERYWHERE = ("0.0.0.0/0", "::/0")
 _ADDRESS = re.compile(r"(?:(https?)://)?(?:[^/@]*@)?(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?(?:/.*)?")
@@ -105,7 +105,7 @@ def api_server(pods: Pods, stack: Stack) -> Edge:
 
 def fetching(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]:
     """Yield the edges to where weights come from; outside, who is asked may send on to another address, over HTTPS."""
-    yield from asking(pods, urls, stack, further=(_HTTPS,))
+    yield from asking(pods, urls, stack, further=(HTTPS_PORT,))
 
 
 def asking(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int, ...] = ()) -> Iterator[Edge]:
@@ -115,8 +115,8 @@ def asking(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int, ..
         if parts is None:
             continue
         scheme, host, written = parts.groups()
-        port = int(written) if written else _HTTPS if scheme == "https" else 80
-        for end in _places(host, pods.namespace, stack, public=port == _HTTPS):
+        port = int(written) if written else HTTPS_PORT if scheme == "https" else HTTP_PORT
+        for end in _places(host, pods.namespace, stack, public=port == HTTPS_PORT):
             yield Edge(pods, end, tcp(port, *(further if isinstance(end, Addresses) else ())))
 
 

@@ -79,6 +79,11 @@ class Names:
         )
 
 
+def address(name: str, namespace: str) -> str:
+    """Return the DNS name of a Service, without the domain of the cluster."""
+    return f"{name}.{namespace}.svc"
+
+
 def names(namespace: str, service: str, variant: str = PRIMARY, generation: str | None = None) -> Names:
     """Return the names of the objects of a variant of a service called `service`."""
     whole = shortened(service, _LONGEST_BASE)

@@ -1,5 +1,7 @@
-"""Ports that several objects have to agree about, and that no user chooses."""
+"""Ports that several modules have to agree about, and that no user chooses."""
 
+HTTP_PORT, HTTPS_PORT = 80, 443
+"""Ports that a URL means which names none."""
 ROUTED_PORT = 8000
 """Port of the routed Service, in number and name: the interceptor looks for the name first."""
 HEALTH_PORT = 9003

@@ -158,18 +158,13 @@ def _picking(graph: _Graph) -> Iterator[Edge]:
     for role in graph.roles:
         published = role.workload.engine.events_port
         events = () if published is None else (published,)
-        if role is graph.decode and _tokenizes(graph):
+        # The Service finds more than a pool: pods of every generation.
+        if role is graph.decode and graph.of.names.generation is not None and graph.decided.asks_service:
             yield from _past_the_pool(graph)
             if events:
                 yield Edge(graph.picker, role.serving, tcp(*events))
         else:
             yield Edge(graph.picker, role.serving, tcp(port, *events))
-
-
-def _tokenizes(graph: _Graph) -> bool:
-    """Say whether the picker asks the variant's Service what the tokens of a prompt are; it finds more than a pool."""
-    own = graph.of.names
-    return own.generation is not None and f"//{own.base}.{own.namespace}.svc" in graph.decided.config
 
 
 def _past_the_pool(graph: _Graph) -> Iterator[Edge]:

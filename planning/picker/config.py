@@ -13,7 +13,7 @@ from models.picker import FlowControl
 from models.service import Variant
 from models.source import served_name
 from models.vocabulary import amount
-from planning.ground.names import Names
+from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
 from planning.picker import graph as picker_graph
 from planning.picker import shapes
@@ -99,8 +99,17 @@ def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
         block_size=cache.block_size,
         events_port=cache.events_port,
         model=served_name(spec.model.name, spec.model.source) or names.base,
-        render_url=f"http://{names.base}.{names.namespace}.svc:{ROUTED_PORT}",
+        render_url=f"http://{address(names.base, names.namespace)}:{ROUTED_PORT}",
     )
+
+
+def asks_service(own: object, names: Names) -> bool:
+    """Say whether a configuration names the variant's own Service, which is asked what the tokens of a prompt are."""
+    if isinstance(own, dict):
+        return any(asks_service(inner, names) for inner in cast("dict[str, object]", own).values())
+    if isinstance(own, list):
+        return any(asks_service(inner, names) for inner in cast("list[object]", own))
+    return isinstance(own, str) and f"//{address(names.base, names.namespace)}" in own
 
 
 def _filled(template: object, values: _Values) -> object:

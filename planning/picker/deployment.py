@@ -59,6 +59,8 @@ class Picker:
     env: tuple[Variable, ...]
     config: str
     """The EndpointPickerConfig as YAML."""
+    asks_service: bool
+    """Whether it asks the variant's Service what the tokens of a prompt are."""
     port: int
     app_protocol: str
     pool_app_protocol: str | None
@@ -105,6 +107,7 @@ def plan(of: VariantContext) -> Picker:
         arguments=tuple(_arguments(of, experimental=picker_graph.is_experimental(config, facts))),
         env=ordered(_environment(of), {}),
         config=picker_config.text(config, facts),
+        asks_service=picker_config.asks_service(config, of.names),
         port=wanted.port,
         app_protocol=facts.service_app_protocol,
         pool_app_protocol=picker_graph.app_protocol(config, facts),

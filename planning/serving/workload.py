@@ -8,6 +8,7 @@ from models.accelerators import ResourceClaim
 from models.paths import Path
 from models.role import Recreate, Role, RollingUpdate
 from planning.ground import labels, lifecycle, resources
+from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.awaiting import CURRENT, Wait
 from planning.ground.lifecycle import Drain
 from planning.hardware import placement
@@ -83,6 +84,11 @@ class Workload:
     def engine_port_name(self) -> str:
         """Return the name of the port that the engine itself listens on, and serves its metrics from."""
         return "http" if self.sidecar is None else "engine"
+
+    @property
+    def api_version(self) -> str:
+        """Return the API version of the workload object."""
+        return LEADER_WORKER_SET_API if self.kind == "LeaderWorkerSet" else DEPLOYMENT_API
 
     @property
     def kind(self) -> str:
