@@ -191,6 +191,7 @@ class ControlPlane:
                 call.result()
         self.kubectl(*server_side, "--subresource=status", f"--filename={self._nodes}")
         self._wait("kube-apiserver", lambda: self._api().serves_custom_resources())
+        self._wait("kube-apiserver", lambda: self._api().describes_kinds())
 
     def _nodes_ready(self) -> bool:
         status, body = self._api().get("/api/v1/nodes")

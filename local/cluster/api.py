@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 TIMEOUT = 5.0
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+SCHEMA = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+"""The form in which clients of Kubernetes ask for the kinds' schema."""
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
@@ -56,6 +58,10 @@ class Api:
             for resource in version.get("resources", ())
         }
         return {item["metadata"]["name"] for item in defined["items"] or ()} <= served
+
+    def describes_kinds(self) -> bool:
+        """Tell whether the schema of every kind is made; that takes seconds, and clients wait for it."""
+        return self.get("/openapi/v2", SCHEMA)[0] == http.HTTPStatus.OK
 
     def _json(self, path: str, accept: str) -> dict[str, Any] | None:
         status, body = self.get(path, accept)

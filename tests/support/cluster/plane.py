@@ -51,7 +51,7 @@ def new_plane(request: pytest.FixtureRequest, tools: dict[str, Tool], tmp_path_f
         planes.append(plane)
         plane.start(Report(io.StringIO()))
         # A start that has nothing to prepare returns before every kind is announced.
-        while not plane._api().serves_custom_resources():
+        while not (plane._api().serves_custom_resources() and plane._api().describes_kinds()):
             time.sleep(0.2)
         return plane
 
