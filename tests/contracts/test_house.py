@@ -1,6 +1,7 @@
 """Rules of the house about its own code: where tests lie, what they import, how long functions are."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,15 @@ def modules():
     return sorted([*Path().glob("*.py"), *(path for folder in folders for path in folder.rglob("*.py"))])
 
 
+@cache
+def nodes(text):
+    """Return every node of a module; several rules read each."""
+    return [*ast.walk(ast.parse(text))]
+
+
 def imported(text):
     """Yield the dotted names that a module imports; of `from a import b` both `a` and `a.b`."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -36,7 +43,7 @@ def of_tests(names):
 
 def too_long(text):
     """Yield name and length of every function that has more lines than the house allows."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = node.end_lineno - node.lineno + 1
             if lines > LONGEST:

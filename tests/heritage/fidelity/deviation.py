@@ -1,6 +1,5 @@
 """What a deviation is, and how an object of ours becomes theirs by undoing one after the other."""
 
-import copy
 import fnmatch
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ class Deviation:
         """Return the object as theirs is in this one respect; ours is left alone."""
         if not self.concerns(part, scenario):
             return one
-        theirs = copy.deepcopy(one)
+        theirs = copied(one)
         self.edit(theirs, SCENARIOS[scenario])
         return theirs
 
@@ -54,11 +53,18 @@ def stages(one: Any, part: str, scenario: str, undone: list[Deviation]) -> list[
 
 def mapped(one: Any, part: str, scenario: str, undone: list[Deviation]) -> Any:
     """Return what our object is after all deviations that are undone."""
-    theirs = copy.deepcopy(one)
+    theirs = copied(one)
     for each in undone:
         if each.concerns(part, scenario):
             each.edit(theirs, SCENARIOS[scenario])
     return theirs
+
+
+def copied(value: Any) -> Any:
+    """Return a tree of plain values anew."""
+    if isinstance(value, dict):
+        return {key: copied(inner) for key, inner in value.items()}
+    return [copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 def drop(items: list[Any], *names: str) -> None:

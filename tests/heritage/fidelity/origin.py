@@ -1,6 +1,5 @@
 """Where the leaves of a mapped object come from: our renderer, or the mapping."""
 
-import copy
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any
 
 from tests.heritage.fidelity import canonical
 from tests.heritage.fidelity.canonical import Leaf
-from tests.heritage.fidelity.deviation import mapped, stages
+from tests.heritage.fidelity.deviation import copied, mapped, stages
 from tests.heritage.fidelity.mapping import DEVIATIONS
 from tests.heritage.fidelity.scenarios import SCENARIOS
 
@@ -32,7 +31,7 @@ class Origin:
 def other(one: Any) -> Iterator[tuple[Leaf, Any]]:
     """Yield every leaf of an object, and the object with another value there."""
     for leaf in canonical.leaves(one):
-        changed = copy.deepcopy(one)
+        changed = copied(one)
         holder = changed
         for key in leaf.at[:-1]:
             holder = holder[key]
@@ -59,9 +58,14 @@ def used(one: Any, part: str, scenario: str) -> tuple[str, ...]:
 
 
 @cache
+def _rendered(scenario: str) -> dict[str, Any]:
+    return SCENARIOS[scenario].ours()
+
+
+@cache
 def origin(scenario: str, part: str) -> Origin:
     """Return where the leaves of an object come from."""
-    one = SCENARIOS[scenario].ours()[part]
+    one = _rendered(scenario)[part]
     through = stages(one, part, scenario, DEVIATIONS)
     same = canonical.kept(through)
     theirs = canonical.leaves(through[-1])
