@@ -99,7 +99,7 @@ def test_switched_on_the_number_is_the_running_one_and_then_the_autoscalers(depl
     assert number(one, name) == 6
     forced = {"metadata": {"annotations": {"pulumi.com/patchForce": "true"}}}
     one.write(stack(name, replicas=2, engine=V8, patch=forced))
-    text, foreseen = one.foresee("--diff", "--refresh")
+    text, foreseen = one.foresee("--diff")
     assert "replicas: 2" in text
     assert one.operate().done == foreseen.done
     assert number(one, name) == 2
