@@ -1,5 +1,9 @@
 """What is put into the picker's configuration: weights, flow control, and a user's own as it is."""
 
+import pytest
+
+from planning.ground.names import names
+from planning.picker.config import asks_service
 from tests.support.stacks.picker_configs import config, planned, said, single
 
 
@@ -90,3 +94,17 @@ def test_a_configuration_of_ones_own_is_written_as_it_is():
 def test_a_change_of_the_configuration_rolls_the_picker():
     changed = planned(endpointPicker={"scorerWeights": {"queue-scorer": 5}})
     assert planned().checksum() != changed.checksum()
+
+
+@pytest.mark.parametrize(
+    ("own", "asks"),
+    [
+        ({"plugins": [{"parameters": {"url": "http://qwen.models.svc:8000"}}]}, True),
+        ({"plugins": [{"parameters": {"url": "http://qwen.models.svc.cluster.local"}}]}, True),
+        ({"plugins": [{"parameters": {"url": "http://other.models.svc:8000"}}]}, False),
+        ({"plugins": [{"parameters": {"url": "http://qwen.trials.svc:8000", "number": 1}}]}, False),
+        ({}, False),
+    ],
+)
+def test_a_configuration_asks_the_service_whose_address_it_holds(own, asks):
+    assert asks_service(own, names("models", "qwen")) is asks
