@@ -15,6 +15,17 @@ pytest_plugins = [
     "tests.support.traffic.data_path",
 ]
 ROOT = Path(__file__).parent.parent
+REAL = ("real", "local")
+LONGEST = (
+    "real/test_topologies",
+    "real/test_make_up",
+    "real/test_autoscaling",
+    "real/test_crash",
+    "real/test_storage",
+    "real/test_canary",
+    "real/test_lws",
+)
+"""Modules that take longest, in this order: what begins first keeps no process waiting for another at the end."""
 # How long an example takes says how busy the machine is; a test that hangs meets pytest's own limit.
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
@@ -22,6 +33,16 @@ settings.load_profile("suite")
 
 def pytest_configure() -> None:
     processes.heed_interrupts()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_start)
+
+
+def _start(item: pytest.Item) -> tuple[int, bool]:
+    """Return what orders modules: those that take longest, then others on real parts, then what needs none."""
+    module = f"{item.path.parent.name}/{item.path.stem}"
+    return LONGEST.index(module) if module in LONGEST else len(LONGEST), item.path.parent.name not in REAL
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
