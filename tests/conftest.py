@@ -1,5 +1,6 @@
 """Options and plugins of the whole suite."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -22,6 +23,17 @@ settings.load_profile("suite")
 
 def pytest_configure() -> None:
     processes.heed_interrupts()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep what is collected out of the garbage collector's sight: it stays until the end, and takes long to walk."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
