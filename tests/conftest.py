@@ -1,5 +1,6 @@
 """Options and plugins of the whole suite."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -43,6 +44,17 @@ def _start(item: pytest.Item) -> tuple[int, bool]:
     """Return what orders modules: those that take longest, then others on real parts, then what needs none."""
     module = f"{item.path.parent.name}/{item.path.stem}"
     return LONGEST.index(module) if module in LONGEST else len(LONGEST), item.path.parent.name not in REAL
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep what is collected out of the garbage collector's sight: it stays until the end, and takes long to walk."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

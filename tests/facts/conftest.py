@@ -1,8 +1,11 @@
 """Nobody's credentials, a real S3 server and HTTP servers for tests of sizes."""
 
+from functools import cache
+
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.loaders import JSONFileLoader
 from moto.server import ThreadedMotoServer
 
 from tests.support.traffic.weight_servers import serve
@@ -18,6 +21,15 @@ def _nobody(monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _models_of_clients_are_read_once():
+    """Share what boto reads of its own files: each question has a session of its own, as each run of the program."""
+    read = cache(JSONFileLoader().load_file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JSONFileLoader, "load_file", lambda _loader, path: read(path))
+        yield
 
 
 @pytest.fixture
