@@ -14,7 +14,8 @@ from tests.support.cluster.server import read
 from tests.support.cluster.snapshots import at_rest, snapshot
 
 pytestmark = pytest.mark.real
-DEADLINE = 60
+DEADLINE = 180
+"""Seconds, which a busy machine takes and an idle one never."""
 
 
 def wait_for(condition, process):

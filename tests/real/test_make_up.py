@@ -91,6 +91,7 @@ def test_make_up_on_a_fresh_clone_deploys_and_make_down_leaves_nothing(clone):
     assert {path: digest for path, digest in of(home).items() if path.relative_to(home).parts[0] in OURS} == before
 
 
+@pytest.mark.timeout(1800)
 def test_make_up_that_is_killed_again_and_again_finishes_in_the_end(clone):
     checkout, environment, _ = clone
     for moment in (
@@ -102,7 +103,7 @@ def test_make_up_that_is_killed_again_and_again_finishes_in_the_end(clone):
             ["make", "up"], cwd=checkout, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
-        deadline = time.monotonic() + 200
+        deadline = time.monotonic() + 400
         while not moment():
             assert child.poll() is None
             assert time.monotonic() < deadline

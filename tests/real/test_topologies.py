@@ -316,12 +316,12 @@ def test_a_rollout_with_surge_waits_for_a_device_that_a_full_cluster_lacks(deplo
     one.up()
     image = "deployment/qwen-decode", "vllm=registry.example/engine:v9"
     wide_plane.kubectl("set", "image", *image, "-n", name)
-    deadline = time.monotonic() + 30
-    pending = []
-    while not pending and time.monotonic() < deadline:
+    deadline = time.monotonic() + 120
+    reasons = set()
+    while "Unschedulable" not in reasons and time.monotonic() < deadline:
         pending = [pod for pod in pods(one, name).values() if pod["status"]["phase"] == "Pending"]
+        reasons = {one.get("reason") for pod in pending for one in pod["status"].get("conditions", [])}
         time.sleep(0.5)
-    reasons = {one["reason"] for pod in pending for one in pod["status"].get("conditions", [])}
     assert "Unschedulable" in reasons
     one.discard()
     assert_gone(wide_plane, name)
