@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from local import files
-from local.cluster import CRDS, NODES, ControlPlane
+from local.cluster import CRDS, ControlPlane
 from local.report import Report
 from local.tools import Tool, ensure
 
@@ -43,11 +43,11 @@ def new_plane(request: pytest.FixtureRequest, tools: dict[str, Tool], tmp_path_f
     shared = tmp_path_factory.getbasetemp()
     shared = shared.parent if hasattr(request.config, "workerinput") else shared
 
-    def start(crds: Sequence[str] = CRDS, nodes: Path = NODES) -> ControlPlane:
+    def start(crds: Sequence[str] = CRDS) -> ControlPlane:
         directory = tmp_path_factory.mktemp("plane")
         if crds == CRDS:
             shutil.copytree(prepared(shared, tools), directory, dirs_exist_ok=True)
-        plane = ControlPlane(directory, tools, crds=crds, nodes=nodes, tie_to_parent=True)
+        plane = ControlPlane(directory, tools, crds=crds, tie_to_parent=True)
         planes.append(plane)
         plane.start(Report(io.StringIO()))
         # A start that has nothing to prepare returns before every kind is announced.

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from local.cluster import NODES, ControlPlane
+from local.cluster import ControlPlane
 from tests.support.cluster.deployments import Deploy, Deployed
 from tests.support.cluster.server import read, read_one
 from tests.support.stacks import GATEWAY
@@ -197,8 +196,8 @@ def eventually(condition: Callable[[], object], deadline: float = DEADLINE) -> N
         time.sleep(0.05)
 
 
-@pytest.fixture(scope="session")
-def loopback_plane(new_plane: Callable[..., ControlPlane], tmp_path_factory: pytest.TempPathFactory):
+@pytest.fixture(scope="module")
+def loopback_plane(new_plane: Callable[..., ControlPlane]):
     """Return a control plane on whose pods' addresses anybody can listen.
 
     The addresses are this run's alone, as the port is that they are made from.
@@ -206,12 +205,12 @@ def loopback_plane(new_plane: Callable[..., ControlPlane], tmp_path_factory: pyt
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         high, low = divmod(held.getsockname()[1], 256)
-        nodes = [node for node in yaml.safe_load_all(NODES.read_text(encoding="utf-8")) if node]
-        for node in nodes:
-            node["spec"] = node.get("spec", {}) | {"podCIDR": f"127.{high}.{low}.0/24"}
-        written = tmp_path_factory.mktemp("nodes") / "nodes.yaml"
-        written.write_text(yaml.safe_dump_all(nodes), encoding="utf-8")
-        yield new_plane(nodes=written)
+        addresses = json.dumps({"spec": {"podCIDR": f"127.{high}.{low}.0/24"}})
+        plane = new_plane()
+        for node in read(plane, "nodes"):
+            plane.kubectl("patch", "node", node["metadata"]["name"], "-p", addresses)
+        yield plane
+        plane.remove()
 
 
 @contextlib.contextmanager
