@@ -1,6 +1,6 @@
 """What is registered after what, from the identities of a stack's objects."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from planning.ground import parts
@@ -33,23 +33,46 @@ class Relations:
 
 def after(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, ...]]:
     """Return for each object of a stack those that exist before it; for a part that is not made, its predecessors."""
-    made = dict[tuple[str, Part], list[Id]]()
+    made = dict[_Place, list[Id]]()
     for identity in ids:
         made.setdefault((identity.owner, identity.part), []).append(identity)
-    everything = [identity for identities in made.values() for identity in identities]
-    return {identity: tuple(dict.fromkeys(_before(identity, made, relations))) for identity in everything}
+    order = _Order(made, relations, {})
+    return {identity: order.before(identity) for identities in made.values() for identity in identities}
 
 
-def _before(identity: Id, made: Mapping[tuple[str, Part], list[Id]], relations: Relations) -> Iterator[Id]:
-    """Yield the objects that exist before one, some of them more than once."""
-    namespace = relations.namespaces.get(identity.owner, "")
+_Place = tuple[str, Part]
+"""A part of an owner."""
 
-    def predecessors(owner: str, part: Part) -> Iterator[Id]:
-        for needed in part.after:
-            whose = {parts.NAMESPACE: namespace, parts.FILL: relations.weights.get(owner, owner)}.get(needed, owner)
-            yield from made.get((whose, needed)) or predecessors(whose, needed)
 
-    for owner in (identity.owner, *relations.beside.get(identity, ())):
-        yield from predecessors(owner, identity.part)
-    for other in relations.others.get(identity, ()):
-        yield from (found for found in made.get((other.owner, other.part), ()) if found == other)
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """The objects of a stack, and what is known of what exists before each part."""
+
+    made: Mapping[_Place, list[Id]]
+    relations: Relations
+    known: dict[tuple[str, _Place], tuple[Id, ...]]
+
+    def before(self, identity: Id) -> tuple[Id, ...]:
+        """Return the objects that exist before one."""
+        namespace = self.relations.namespaces.get(identity.owner, "")
+        owners = (identity.owner, *self.relations.beside.get(identity, ()))
+        found = [each for owner in owners for each in self._predecessors(namespace, (owner, identity.part))]
+        for other in self.relations.others.get(identity, ()):
+            found += (each for each in self.made.get((other.owner, other.part), ()) if each == other)
+        return tuple(dict.fromkeys(found))
+
+    def _predecessors(self, namespace: str, place: _Place) -> tuple[Id, ...]:
+        """Return the objects that exist before a part of an owner whose objects are in a namespace."""
+        known = self.known.get((namespace, place))
+        if known is None:
+            owner, part = place
+            needed = [(self._owner(namespace, owner, each), each) for each in part.after]
+            found = (each for at in needed for each in self.made.get(at) or self._predecessors(namespace, at))
+            known = self.known[namespace, place] = tuple(dict.fromkeys(found))
+        return known
+
+    def _owner(self, namespace: str, owner: str, part: Part) -> str:
+        """Return whose object the part is that an owner's objects need."""
+        if part == parts.NAMESPACE:
+            return namespace
+        return self.relations.weights.get(owner, owner) if part == parts.FILL else owner

@@ -41,6 +41,8 @@ INHERITING: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "weights-that-stay": ({}, {"storage": {"type": "dedicated"}}, {"model": {"source": "pvc://weights/n"}}),
 }
 """Defaults, a service and its canary, of which each inherits from those before."""
+NOTICED: dict[tuple[str, int], str] = {}
+"""The check that noticed the latest mutation of a leaf, by `kind path` and the way of mutating: asked first next time."""
 SCHEMA = "schema"
 """The check of an object by itself, beside those of `tests.invariants`."""
 _CHECKED = ("metadata", "spec", "rules", "data", "selector", "subjects", "roleRef")
@@ -69,23 +71,29 @@ def test_every_rendered_leaf_matters(stack):
 
 def _survivors(stack: dict[str, Any], objects: list[Any]) -> Iterator[str]:
     """Yield every leaf whose change, or whose removal, nothing notices."""
-    order: list[str] = []
+    scene, order, number = Scene.of(stack, objects), list[str](), ""
     for index, one in enumerate(objects):
         for at in [at for field in _CHECKED if field in one for at in _leaves(one[field], (field,))]:
-            for mutated in _mutations(one, at):
-                noticed = _noticed(stack, [*objects[:index], mutated, *objects[index + 1 :]], mutated, order)
+            leaf = f"{one['kind']} {'.'.join(map(str, at))}"
+            for way, mutated in enumerate(_mutations(one, at)):
+                # The check that noticed this leaf in another stack, of the variant that the leaf before belongs to.
+                likely = f"{number}: {NOTICED.get((leaf, way))}"
+                latest = [likely, *order] if likely in checks(stack) else order
+                noticed = _noticed(scene.changed(index, mutated), mutated, latest)
                 if noticed is None:
-                    yield f"{one['kind']} {'.'.join(map(str, at))}"
+                    yield leaf
                 else:
+                    NOTICED[leaf, way] = noticed.rpartition(": ")[2]
+                    number = noticed.rpartition(": ")[0] or number
                     order = [noticed, *(name for name in order if name != noticed)]
 
 
-def _noticed(stack: dict[str, Any], objects: list[Any], mutated: Any, order: Sequence[str] = ()) -> str | None:
+def _noticed(scene: Scene, mutated: Any, order: Sequence[str] = ()) -> str | None:
     """Return the name of a check that notices a mutation, or nothing once all were asked; those in `order` go first.
 
     Neighbouring leaves are mostly noticed by one check, so that asking the latest ones first asks few.
     """
-    scene, every = Scene(stack, objects), checks(stack)
+    every = checks(scene.stack)
     for name in chain(order, (name for name in (SCHEMA, *every) if name not in order)):
         found = _misfits(mutated) if name == SCHEMA else every[name](scene)
         if next(iter(found), None) is not None:

@@ -31,8 +31,8 @@ from tests.contracts.invariants import (
     storage,
     weights,
 )
-from tests.contracts.invariants.wishes import wishes
-from tests.contracts.invariants.world import World
+from tests.contracts.invariants.wishes import Wish, wishes
+from tests.contracts.invariants.world import Place, World
 
 Invariant = Callable[[World], Iterator[str]]
 Check = Callable[["Scene"], Iterator[str]]
@@ -73,27 +73,44 @@ class Scene:
 
     stack: Mapping[str, Any]
     rendered: list[Manifest]
+    index: Mapping[Place, Manifest]
+    wishes: tuple[Wish, ...]
 
-    @cached_property
-    def index(self) -> dict[Any, Manifest]:
-        return {
-            (one["kind"], one["metadata"].get("name"), one["metadata"].get("namespace")): one for one in self.rendered
-        }
+    @classmethod
+    def of(cls, stack: Mapping[str, Any], rendered: list[Manifest]) -> "Scene":
+        """Return the scene of a stack."""
+        index = {_place(manifest): manifest for manifest in rendered}
+        found = wishes(stack, index)
+        assert len(found) == _variants(stack)
+        return cls(stack, rendered, index, found)
+
+    def changed(self, number: int, manifest: Manifest) -> "Scene":
+        """Return the scene in which the object of this number is another of its kind."""
+        before = self.rendered[number]
+        rendered = [*self.rendered[:number], manifest, *self.rendered[number + 1 :]]
+        if before["kind"] == "InferencePool":
+            return Scene.of(self.stack, rendered)
+        index = dict(self.index)
+        del index[_place(before)]
+        index[_place(manifest)] = manifest
+        return Scene(self.stack, rendered, index, self.wishes)
 
     @cached_property
     def worlds(self) -> list[World]:
-        found = [World(wish, self.index) for wish in wishes(self.stack, self.index)]
-        assert len(found) == _variants(self.stack)
-        return found
+        return [World(wish, self.index) for wish in self.wishes]
 
     @cached_property
     def caches(self) -> list[storage.Owner]:
         return [*storage.caches(self.stack)]
 
 
+def _place(manifest: Manifest) -> Place:
+    return manifest["kind"], manifest["metadata"].get("name"), manifest["metadata"].get("namespace")
+
+
 def violations(stack: Mapping[str, Any], rendered: list[Manifest]) -> Iterator[str]:
     """Yield everything that is wrong with what was rendered for a stack."""
-    scene = Scene(stack, rendered)
+    scene = Scene.of(stack, rendered)
     for check in checks(stack).values():
         yield from check(scene)
 
@@ -113,9 +130,11 @@ def _checks(caches: int, variants: int) -> Mapping[str, Check]:
     """Return the checks of all stacks with so many caches, services and canaries."""
     found: dict[str, Check] = {
         "places": _every_place_is_taken_once,
-        "all": lambda scene: objects.nothing_else_is_made(scene.stack, scene.index),
+        "all": lambda scene: objects.nothing_else_is_made(scene.stack, scene.wishes, scene.index),
         "namespaces": lambda scene: objects.namespaces_are_restricted(scene.stack, scene.index),
-        "interceptor": lambda scene: objects.what_is_the_interceptors_carries_its_marks(scene.stack, scene.index),
+        "interceptor": lambda scene: objects.what_is_the_interceptors_carries_its_marks(
+            scene.stack, scene.wishes, scene.index
+        ),
     }
     for number, (name, check) in product(range(caches), _OF_A_CACHE.items()):
         found[f"cache {number}: {name}"] = partial(_of_a_cache, name, check, number)

@@ -1,11 +1,11 @@
 """Which objects there are: what was asked for and nothing else, each marked as its owner's."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.contracts.invariants import monitoring, network, routing, storage
-from tests.contracts.invariants.wishes import Wish, wishes
+from tests.contracts.invariants.wishes import Wish
 from tests.contracts.invariants.world import Place, World, marks, same
 
 SKIPPED = {"pulumi.com/skipAwait": "true"}
@@ -77,27 +77,28 @@ def _of_a_variant(wish: Wish) -> Iterator[tuple[Place, str]]:
     yield from ((one, "route") for one in routing.places(wish))
 
 
-def nothing_else_is_made(stack: Mapping[str, Any], index: Mapping[Place, Any]) -> Iterator[str]:
+def nothing_else_is_made(stack: Mapping[str, Any], every: Sequence[Wish], index: Mapping[Place, Any]) -> Iterator[str]:
     """Compare what a whole stack has with what all its services, its namespaces and its interceptor need."""
-    every = wishes(stack, index)
     expected = {place for wish in every for place, _ in _of_a_variant(wish)}
     kept = [owner for wish in every if (owner := storage.of_variant(wish)) is not None]
     expected |= {place for owner in [*kept, *storage.caches(stack)] for place in storage.places(owner)}
     if stack.get("namespaceOptions", {}).get("create"):
         expected |= {("Namespace", wish.namespace, None) for wish in every}
         expected |= {("Namespace", owner.namespace, None) for owner in storage.caches(stack)}
-    expected |= set(_of_the_interceptor(stack))
+    expected |= set(_of_the_interceptor(stack, every))
     yield from same("objects", sorted(map(str, index)), sorted(map(str, expected)))
 
 
-def _of_the_interceptor(stack: Mapping[str, Any]) -> Iterator[Place]:
-    for namespace in {wish.namespace for wish in wishes(stack) if contract(wish)}:
+def _of_the_interceptor(stack: Mapping[str, Any], every: Sequence[Wish]) -> Iterator[Place]:
+    for namespace in {wish.namespace for wish in every if contract(wish)}:
         name = f"{stack['interceptor'].get('serviceAccountName', 'phoebe-interceptor')}-services"
         yield from ((kind, name, namespace) for kind in ("Role", "RoleBinding"))
 
 
-def what_is_the_interceptors_carries_its_marks(stack: Mapping[str, Any], index: Mapping[Place, Any]) -> Iterator[str]:
-    for place in _of_the_interceptor(stack):
+def what_is_the_interceptors_carries_its_marks(
+    stack: Mapping[str, Any], every: Sequence[Wish], index: Mapping[Place, Any]
+) -> Iterator[str]:
+    for place in _of_the_interceptor(stack, every):
         labels = stack.get("labels", {}) | marks(str(place[1]).removesuffix("-services"), "interceptor")
         yield from same(f"{place[0]} {place[1]} labels", index.get(place, {}).get("metadata", {}).get("labels"), labels)
 
