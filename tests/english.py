@@ -1,0 +1,88 @@
+"""Check of the names and the docstrings of the sources; run it with `python -m tests.english`.
+
+Names that avoid a noun are refused, and docstrings that open with a relative clause. It prints every finding with its place and
+ends with 1 where there is one.
+"""
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+SOURCES = (
+    "__main__.py",
+    *("benchmarks", "cli", "components", "composition", "facts", "local", "manifests", "migration", "models"),
+    "planning",
+)
+WORDS = frozenset({"apart", "kept", "most", "one", "own", "said", "told", "tried", "wanted", "wish", "wishes"})
+"""Names that say nothing of what they hold."""
+OPENINGS = ("Nothing ", "What ", "Whence ", "Where ", "Which ", "Who ", "Whom ", "Whose ")
+"""First words of docstrings that describe a noun without naming it."""
+PARTICIPLES = frozenset(
+    {
+        *("begun", "beside", "brought", "built", "drawn", "found", "given", "held", "kept", "known", "left", "made"),
+        *("meant", "put", "said", "sent", "shown", "sought", "spread", "taken", "told", "understood", "written"),
+    }
+)
+"""Names of helpers that say neither what is returned nor what is done; so does every verb that ends in -ed."""
+NOUNS = frozenset({"bed", "feed", "need", "seed", "speed"})
+
+
+def main(root: Path) -> int:
+    """Print the findings of all sources; return 1 where there are any."""
+    places = [
+        f"{path.relative_to(root)}:{line}: {what}" for path in _files(root) for line, what in findings(path.read_text())
+    ]
+    for place in places:
+        print(place)
+    print(f"{len(places)} names and docstrings to mend" if places else "names and docstrings: nothing to mend")
+    return 1 if places else 0
+
+
+def findings(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and finding, in the order of the source."""
+    tree = ast.parse(source)
+    names = [(line, f"the name {name}") for line, name in _names(tree) if name.strip("_") in WORDS]
+    functions = [(node.lineno, f"the function {node.name}") for node in ast.walk(tree) if _is_participle(node)]
+    texts = [
+        (line, f"the docstring {text.split(maxsplit=1)[0]!r} …")
+        for line, text in _docstrings(tree)
+        if text.startswith(OPENINGS)
+    ]
+    yield from sorted([*names, *functions, *texts])
+
+
+def _files(root: Path) -> Iterable[Path]:
+    for source in (root / name for name in SOURCES):
+        yield from sorted(source.rglob("*.py")) if source.is_dir() else (source,)
+
+
+def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield every name that is bound: variables, fields and parameters."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name is not None:
+            yield node.lineno, node.name
+        elif isinstance(node, ast.ExceptHandler) and node.name is not None:
+            yield node.lineno, node.name
+
+
+def _is_participle(node: ast.AST) -> bool:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    name = node.name.strip("_")
+    return name in PARTICIPLES or ("_" not in name and name.endswith("ed") and name not in NOUNS)
+
+
+def _docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield every text that stands as a statement: docstrings, and those below fields and constants."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(__file__).parent.parent))
