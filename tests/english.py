@@ -1,7 +1,7 @@
 """Check of the names and the docstrings of the sources; run it with `python -m tests.english`.
 
-Names that avoid a noun are refused, and docstrings that open with a relative clause. It prints every finding with its place and
-ends with 1 where there is one.
+Names that avoid a noun are refused, and docstrings that open with a relative clause. It prints every finding with its
+place, and ends with 1 where there are any.
 """
 
 import ast
@@ -64,9 +64,7 @@ def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.id
         elif isinstance(node, ast.arg):
             yield node.lineno, node.arg
-        elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name is not None:
-            yield node.lineno, node.name
-        elif isinstance(node, ast.ExceptHandler) and node.name is not None:
+        elif isinstance(node, ast.MatchAs | ast.MatchStar | ast.ExceptHandler) and node.name is not None:
             yield node.lineno, node.name
 
 

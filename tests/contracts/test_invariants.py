@@ -42,7 +42,7 @@ INHERITING: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 }
 """Defaults, a service and its canary, of which each inherits from those before."""
 NOTICED: dict[tuple[str, int], str] = {}
-"""The check that noticed the latest mutation of a leaf, by `kind path` and the way of mutating: asked first next time."""
+"""The check that noticed the latest mutation of a leaf, by `kind path` and the way of mutating; asked first next."""
 SCHEMA = "schema"
 """The check of an object by itself, beside those of `tests.invariants`."""
 _CHECKED = ("metadata", "spec", "rules", "data", "selector", "subjects", "roleRef")
