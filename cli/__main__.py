@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from cli import schema
+from cli import reference, schema
 from cli.render import render, render_json
 from facts import cluster
 from models.problems import ConfigError
@@ -20,6 +20,8 @@ def main(arguments: list[str]) -> int:
                 sys.stdout.write(write(options.stack, options.facts))
             case "facts":
                 return _facts(options.context)
+            case "reference":
+                sys.stdout.write(reference.text())
             case _:
                 sys.stdout.write(schema.text())
     except ConfigError as error:
@@ -38,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     two = commands.add_parser("facts", help="print the facts of the kubeconfig's cluster as JSON")
     two.add_argument("--context", help="context of the kubeconfig; its current one if absent")
     commands.add_parser("schema", help="print the JSON schema of a stack file")
+    commands.add_parser("reference", help="print the page of every configuration word")
     return parser
 
 

@@ -127,7 +127,8 @@ _LABEL_RULE = "use lower-case letters, digits and '-', starting and ending with 
 _DURATION = r"([0-9]{1,5}(h|m|s|ms)){1,4}"
 _QUANTITY = r"[0-9]+(\.[0-9]{1,9})?(m|k|Ki|[MGTPE]i?)?"
 _LABEL_VALUE = r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?"
-_LARGEST = 2**31 - 1
+LARGEST = 2**31 - 1
+"""Largest count that Kubernetes takes."""
 IMAGE = (
     r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]*(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})"
@@ -195,9 +196,9 @@ HeaderValue = Annotated[
 ]
 Text = Annotated[str, Shape("is empty", r"\S(.*\S)?", "write some text")]
 Port = Annotated[int, Within(1, 65535, "write a port number, such as 8000")]
-Count = Annotated[int, Within(1, _LARGEST, "write 1 or more")]
+Count = Annotated[int, Within(1, LARGEST, "write 1 or more")]
 Share = Annotated[float, Between(0, 1, "write a share such as 0.9")]
-CountOrNone = Annotated[int, Within(0, _LARGEST, "write 0 or more")]
+CountOrNone = Annotated[int, Within(0, LARGEST, "write 0 or more")]
 
 KubernetesObject = dict[str, JsonValue]
 """A part of a Kubernetes object as the API has it; checked against the API's schema when it is rendered."""

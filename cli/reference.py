@@ -1,0 +1,166 @@
+"""`reference`: the page of every configuration word, made from the specs."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from models import vocabulary
+from models.load import ROOT
+from models.stack import Stack
+from models.vocabulary import Shape
+
+_DEFINITIONS = "#/$defs/"
+_ANY = "JsonValue"
+"""Definition of values that Kubernetes or an engine judges; it has no section."""
+_LONGEST = 80
+"""Characters of a default or an example in a table; what is longer is left to the section of its type."""
+_HEAD = f"""# Configuration
+
+Every word of `Pulumi.<stack>.yaml`, generated from the specs: `python -m cli reference > docs/configuration.md`.
+Everything stands below `config: {{{ROOT}: …}}`; `*` in a path is a name of yours.
+
+- A key without a default is **required**. `none` as a default means: absent, with the effect that the meaning states.
+- `defaults` holds the keys of a service. Layers merge from `defaults` to the service to its `prefill` and its `canary`:
+  maps merge key by key, lists and scalars replace, and `null` removes what a layer above says.
+- Unknown keys are errors. `python -m cli schema` prints the same rules as a JSON schema for editors.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """One group of keys."""
+
+    definition: dict[str, Any]
+    places: list[str] = field(default_factory=list[str])
+    """Paths at which the group stands, the first of them in the title."""
+
+    @property
+    def title(self) -> str:
+        return self.places[0]
+
+    @property
+    def anchor(self) -> str:
+        """Return the fragment that GitHub gives to the title."""
+        return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
+
+
+def text() -> str:
+    """Return the page as it is committed."""
+    tree = Stack.model_json_schema(by_alias=True)
+    sections = _sections(tree)
+    return "\n".join([_HEAD, *(line for section in sections.values() for line in _lines(section, sections))])
+
+
+def _sections(tree: dict[str, Any]) -> dict[str, _Section]:
+    """Return the groups by the names of their definitions, each before the groups below it."""
+    sections = {"": _Section(tree, [ROOT])}
+
+    def add(place: str, definition: dict[str, Any], *, without: str = "") -> None:
+        for key, node in definition["properties"].items():
+            groups = () if key == without else _groups(node, f"{place}.{key}".strip("."))
+            for below, name in groups:
+                known = name in sections
+                sections.setdefault(name, _Section(tree["$defs"][name])).places.append(below)
+                if not known:
+                    add(below, tree["$defs"][name])
+
+    add("", tree, without="defaults")
+    return sections
+
+
+def _groups(node: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
+    """Yield path and definition of every group of keys that may stand at a path."""
+    name = node.get("$ref", "").removeprefix(_DEFINITIONS)
+    if name not in {"", _ANY}:
+        yield place, name
+    for tag, alternative in _alternatives(node):
+        yield from _groups(alternative, f"{place} ({tag})" if tag else place)
+    if "items" in node:
+        yield from _groups(node["items"], f"{place}[]")
+    for inner in node.get("patternProperties", {}).values():
+        yield from _groups(inner, f"{place}.*")
+
+
+def _alternatives(node: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the alternatives of a value, each with what `type` says for it, or with an empty text."""
+    tags = {reference: f"type: {tag}" for tag, reference in node.get("discriminator", {}).get("mapping", {}).items()}
+    for alternative in (*node.get("oneOf", ()), *node.get("anyOf", ())):
+        yield tags.get(alternative.get("$ref"), ""), alternative
+
+
+def _lines(section: _Section, sections: dict[str, _Section]) -> Iterator[str]:
+    """Yield the lines of one section."""
+    required = section.definition.get("required", ())
+    yield from (f"## `{section.title}`", "", _flat(section.definition.get("description", "")), "")
+    if len(section.places) > 1:
+        yield from (f"The same keys stand at {', '.join(f'`{place}`' for place in section.places[1:])}.", "")
+    yield from ("| Key | Type | Default | Meaning |", "|---|---|---|---|")
+    for key, node in section.definition["properties"].items():
+        default = "**required**" if key in required else _default(node)
+        kind = f"{_link(sections['Service'])}, any part of it" if key == "defaults" else _type(node, sections)
+        cells = (f"`{key}`", kind, default, _meaning(node))
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    yield ""
+
+
+def _type(node: dict[str, Any], sections: dict[str, _Section]) -> str:
+    """Return what may be written, in words, with links to sections."""
+    alternatives = [inner for _, inner in _alternatives(node) if inner.get("type") != "null"]
+    if alternatives:
+        return " or ".join(dict.fromkeys(_type(inner, sections) for inner in alternatives))
+    if "$ref" in node:
+        name = node["$ref"].removeprefix(_DEFINITIONS)
+        return "any" if name == _ANY else _link(sections[name])
+    if "enum" in node or "const" in node:
+        return ", ".join(f"`{value}`" for value in node.get("enum", [node.get("const")]))
+    if node.get("type") == "array":
+        return f"list of {_type(node['items'], sections)}"
+    if node.get("type") == "object":
+        inner = next(iter(node.get("patternProperties", {}).values()), None)
+        return "Kubernetes object" if inner is None else f"map of {_type(inner, sections)}"
+    return _scalar(node)
+
+
+def _link(section: _Section) -> str:
+    return f"[`{section.title}`](#{section.anchor})"
+
+
+def _scalar(node: dict[str, Any]) -> str:
+    """Return what a text or a number is, in words."""
+    if node.get("type") in {"integer", "number"}:
+        least = node.get("minimum", node.get("exclusiveMinimum"))
+        bound = "" if least is None else f" above {least}" if "exclusiveMinimum" in node else f" from {least}"
+        most = node.get("maximum")
+        return f"{node['type']}{bound}" + ("" if most is None or most == vocabulary.LARGEST else f" to {most}")
+    return _NOUNS.get(node.get("pattern", ""), "text") if node.get("type") == "string" else str(node.get("type", "any"))
+
+
+def _default(node: dict[str, Any]) -> str:
+    value = node.get("default")
+    if value is None:
+        return "none"
+    written = json.dumps(value, ensure_ascii=False)
+    return "" if "$ref" in node or len(written) > _LONGEST else f"`{written}`"
+
+
+def _meaning(node: dict[str, Any]) -> str:
+    examples = [json.dumps(value, ensure_ascii=False) for value in node.get("examples", ())]
+    shown = [f"Example: `{example}`" for example in examples[:1] if len(example) <= _LONGEST]
+    return " ".join([_flat(node.get("description", "")), *shown])
+
+
+def _flat(description: str) -> str:
+    return " ".join(description.split())
+
+
+def _nouns() -> Iterator[tuple[str, str]]:
+    """Yield the pattern of each value type of the vocabulary, with its noun."""
+    for alias in vars(vocabulary).values():
+        for shape in (inner for inner in get_args(alias) if isinstance(inner, Shape)):
+            if (noun := re.sub(r"^is not an? ", "", shape.what)) != shape.what:
+                yield f"^(?:{shape.pattern})$", noun
+
+
+_NOUNS = dict(_nouns())
