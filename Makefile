@@ -34,6 +34,10 @@ check: setup ## Lint, types and import contracts
 format: setup ## Format the code
 	@$(VENV)/ruff format . && $(VENV)/ruff check --fix .
 
+# The second file begins with the first and adds what tests and linters need, so that each package is pinned once.
+COMPILE := $(VENV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11
 pins: setup ## Pin every dependency, transitive ones included, with hashes
-	@$(VENV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11 pyproject.toml --output-file requirements.txt
-	@$(VENV)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --python-version 3.11 --extra dev pyproject.toml --output-file requirements-dev.txt
+	@$(COMPILE) pyproject.toml --output-file requirements.txt
+	@$(COMPILE) pyproject.toml --extra dev --constraint requirements.txt --output-file requirements-dev.txt \
+		$$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.txt)
+	@sed -i -e '1i -r requirements.txt' -e '/^# The following packages were excluded/,$$d' requirements-dev.txt

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from local.report import Report
 
-REQUIREMENTS = "requirements-dev.txt"
+REQUIREMENTS = ("requirements-dev.txt", "requirements.txt")
+"""The file that is installed, and the one that it begins with."""
 STAMP = "installed"
 UNFINISHED = "unfinished"
 CREATE_SECONDS = 10.0
@@ -29,7 +30,7 @@ def setup(project: Path, report: Report) -> None:
     """Make or update .venv; does nothing where it fits the requirements. Raises LocalError where pip fails."""
     with files.locked(project):
         environment = project / ".venv"
-        wanted = hashlib.sha256((project / REQUIREMENTS).read_bytes()).hexdigest()
+        wanted = hashlib.sha256(b"".join((project / name).read_bytes() for name in REQUIREMENTS)).hexdigest()
         usable = _runs(environment) and not (environment / UNFINISHED).exists()
         if usable and _read(environment / STAMP) == wanted:
             return
@@ -40,7 +41,7 @@ def setup(project: Path, report: Report) -> None:
         with report.step("Python packages", INSTALL_SECONDS):
             # A killed pip may leave half a package that looks installed; the mark makes the next run begin anew.
             (environment / UNFINISHED).touch()
-            install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", REQUIREMENTS]
+            install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", REQUIREMENTS[0]]
             _run([str(environment / "bin" / "python"), *install], project)
             files.write(environment / STAMP, wanted)
             (environment / UNFINISHED).unlink()

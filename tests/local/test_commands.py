@@ -3,6 +3,7 @@
 import ast
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -124,7 +125,9 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setenv("INFERENCE_STACKS_CACHE", str(tmp_path / "cache"))
     project = tmp_path / "project"
     project.mkdir()
-    (project / venv.REQUIREMENTS).write_text("# nothing\n")
+    installed, first = venv.REQUIREMENTS
+    (project / installed).write_text(f"-r {first}\n")
+    (project / first).write_text("# nothing\n")
     return project
 
 
@@ -160,11 +163,21 @@ def test_the_environment_is_made_once_and_made_anew_when_broken(small):
 
 
 @pytest.mark.real
-def test_requirements_without_a_hash_are_refused_with_the_log(small):
-    (small / venv.REQUIREMENTS).write_text("six==1.17.0\n")
+@pytest.mark.parametrize("name", venv.REQUIREMENTS)
+def test_requirements_without_a_hash_are_refused_with_the_log(small, name):
+    (small / name).write_text("six==1.17.0\n")
     with pytest.raises(LocalError, match=r"(?s)the end of .*venv\.log:.*hash"):
         venv.setup(small, Report(io.StringIO()))
     assert not (small / ".venv" / venv.STAMP).exists()
+
+
+def test_each_package_is_pinned_once():
+    pins = [re.findall(r"^([\w.-]+)==", Path(name).read_text(), re.MULTILINE) for name in venv.REQUIREMENTS]
+    added, first = map(set, pins)
+    assert first
+    assert added
+    assert first & added == set()
+    assert Path(venv.REQUIREMENTS[0]).read_text().startswith(f"-r {venv.REQUIREMENTS[1]}\n")
 
 
 def test_a_plain_stream_gets_a_line_at_the_start_and_one_at_the_end():
