@@ -163,9 +163,8 @@ def test_the_environment_is_made_once_and_made_anew_when_broken(small):
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", venv.REQUIREMENTS)
-def test_requirements_without_a_hash_are_refused_with_the_log(small, name):
-    (small / name).write_text("six==1.17.0\n")
+def test_requirements_without_a_hash_are_refused_with_the_log(small):
+    (small / venv.REQUIREMENTS[1]).write_text("six==1.17.0\n")
     with pytest.raises(LocalError, match=r"(?s)the end of .*venv\.log:.*hash"):
         venv.setup(small, Report(io.StringIO()))
     assert not (small / ".venv" / venv.STAMP).exists()
