@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from cli import schema
 from models import vocabulary
 from models.load import ROOT
-from models.stack import Stack
 from models.vocabulary import Shape
 
 _DEFINITIONS = "#/$defs/"
@@ -48,7 +48,7 @@ class _Section:
 
 def text() -> str:
     """Return the page as it is committed."""
-    tree = Stack.model_json_schema(by_alias=True)
+    tree = schema.described()
     sections = _sections(tree)
     return "\n".join([_HEAD, *(line for section in sections.values() for line in _lines(section, sections))])
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
+from cli.descriptions import describe
 from models.load import ROOT
 from models.stack import Stack
 
@@ -15,7 +16,7 @@ _VERBATIM = frozenset({"default", "description", "enum", "examples", "title"})
 
 def schema() -> dict[str, Any]:
     """Return the schema of a whole stack file. Keys of the file that are Pulumi's own are left open."""
-    tree = Stack.model_json_schema(by_alias=True, ref_template=f"{_DEFINITIONS}{{model}}")
+    tree = described()
     definitions = tree.pop("$defs")
     definitions |= _partials(definitions)
     _layered(tree, definitions)
@@ -27,6 +28,13 @@ def schema() -> dict[str, Any]:
         "required": ["config"],
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def described() -> dict[str, Any]:
+    """Return the schema of the specs, in which every property has its description."""
+    tree = describe(Stack.__name__, Stack.model_json_schema(by_alias=True, ref_template=f"{_DEFINITIONS}{{model}}"))
+    named = {name: node for name, node in tree["$defs"].items() if "properties" in node}
+    return {**tree, "$defs": {**tree["$defs"], **{name: describe(name, node) for name, node in named.items()}}}
 
 
 def text() -> str:

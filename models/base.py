@@ -11,11 +11,12 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(
         alias_generator=to_camel,
+        # A validator is built when it is first used: those of groups are parts of the stack's and never used alone.
+        defer_build=True,
         extra="forbid",
         frozen=True,
         hide_input_in_errors=True,
         strict=True,
-        use_attribute_docstrings=True,
         validate_by_alias=True,
         validate_by_name=False,
     )
