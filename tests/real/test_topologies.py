@@ -260,7 +260,8 @@ def test_many_models_on_one_gateway_come_up_and_are_gone(deploy, wide_plane, too
     made = one.operate()
     objectives = {"routing-qwen-objective.batch", "routing-qwen-objective.chat"}
     made.assert_order({"qwen-decode", "qwen-epp-deployment"}, objectives, {"routing-qwen-route"})
-    made.assert_order({"llama-decode"}, {"routing-llama-model-rewrite"}, {"routing-llama-route"})
+    made.assert_order({"llama-epp-pool"}, {"routing-llama-model-rewrite"}, {"routing-llama-route"})
+    made.assert_order({"llama-decode"}, {"routing-llama-route"})
     made.assert_order({"routing-qwen-next-mirror-grant"}, {"routing-qwen-route"})
     assert all(service["ready"] for service in one.outputs()["services"].values())
     moved = changed(stack, "qwen", objectives={"batch": {"priority": -2}}, route={"setHeaders": {"x-served-by": "q"}})
