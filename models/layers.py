@@ -298,9 +298,9 @@ def _is_tokens(value: object) -> TypeGuard[list[str]]:
 def _arguments(low: Layer, high: Layer, found: list[Problem]) -> Layer:
     """Merge arguments by flag; JSON that should merge and is broken must not silently give way to the other layer's."""
     origins = (low.origin, high.origin)
-    for layer, flag in flags.broken(low.tree, high.tree):
-        found += flags.not_json(origins[layer].child(flag.holder).at, flag)
-    placed = flags.combine(low.tree, high.tree)
+    for layer, flag in flags.malformed_json(low.tree, high.tree):
+        found += flags.json_problems(origins[layer].child(flag.value_index).at, flag)
+    placed = flags.merge_with_origins(low.tree, high.tree)
     below = {position: origins[one.layer].child(one.index) for position, one in enumerate(placed)}
     return Layer([one.token for one in placed], Origin(high.origin.at, below))
 
@@ -310,7 +310,7 @@ def _nothing_to_remove(path: Path) -> Problem:
     return Problem(
         path,
         "has no value (null) and nothing is inherited that it could remove",
-        f"{fields.instead_of_nothing(path, inherited)}, or delete the line",
+        f"{fields.remedy_for_null(path, inherited)}, or delete the line",
     )
 
 

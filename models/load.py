@@ -175,7 +175,7 @@ def _what(path: Path, details: ErrorDetails) -> tuple[str, str]:
             written = cast("Mapping[str, object]", value).get("type")
             verdict = f"is of no known type{echo(path, written)}", f"write type: with one of {tags}"
         case "union_tag_not_found":
-            tags = ", ".join(tag for model in fields.specs(path) for tag in fields.tags(model))
+            tags = ", ".join(tag for model in fields.specs_at(path) for tag in fields.type_tags(model))
             verdict = "does not say its type", f"add type: with one of {tags}"
         case "too_long" | "too_short":
             most, least = context.get("max_length"), context.get("min_length")
@@ -210,8 +210,8 @@ def _likest(path: Path, names: Sequence[str]) -> list[str]:
 
 def _known(path: Path, tag: tuple[str | int, ...]) -> list[str]:
     """Return the keys that may stand beside one; of specs that `type` tells apart, only the written one counts."""
-    models = fields.specs(path.parent)
-    chosen = [model for model in models if set(tag) & set(fields.tags(model))] or models
+    models = fields.specs_at(path.parent)
+    chosen = [model for model in models if set(tag) & set(fields.type_tags(model))] or models
     return [field.alias or name for model in chosen for name, field in model.model_fields.items()]
 
 
@@ -223,7 +223,7 @@ def _suggestion(path: Path, tag: tuple[str | int, ...]) -> str:
 
 def _example(path: Path) -> str:
     """Return the field's example as a user would write it on one line."""
-    field = fields.one(path)
+    field = fields.field_at(path)
     return _flow(field.examples[0]) if field is not None and field.examples else ""
 
 
@@ -249,7 +249,7 @@ def _repair(tree: dict[str, Any], path: Path) -> Path:
         if not isinstance(at, dict) or part not in at:
             return path
         at = cast("dict[Any, Any]", at)[part]
-    field = fields.one(path)
+    field = fields.field_at(path)
     if field is not None and field.is_required() and field.examples:
         at[path[-1]] = copy.deepcopy(field.examples[0])
     elif isinstance(at, dict) and path:
