@@ -70,11 +70,11 @@ def test_a_canarys_prefill_is_the_services_layers_over_the_canarys_role():
         "patch": {"spec": {"a": 1}},
     }
     at = ("services", "a", "canary", "prefill")
-    written = [layer.origin.written((*at, "engine", "args", index)) for index in range(2)]
+    written = [layer.origin.locate((*at, "engine", "args", index)) for index in range(2)]
     assert written[0] == ("services", "a", "canary", "engine", "args", 0)
     assert written[1] == ("services", "a", "canary", "prefill", "engine", "args", 0)
-    assert layer.origin.written((*at, "engine", "port")) == ("services", "a", "engine", "port")
-    assert layer.origin.written((*at, "pod", "fsGroup")) == ("defaults", "prefill", "pod", "fsGroup")
+    assert layer.origin.locate((*at, "engine", "port")) == ("services", "a", "engine", "port")
+    assert layer.origin.locate((*at, "pod", "fsGroup")) == ("defaults", "prefill", "pod", "fsGroup")
 
 
 @pytest.mark.parametrize(
