@@ -72,7 +72,7 @@ class Loaded:
         of_services = {(at, problem.what) for problem, at, canary in located if not canary}
         paths = dict[tuple[Path, Path, str], Path]()
         for problem, at, canary in located:
-            if problem.said and at != problem.path:
+            if problem.explicit_only and at != problem.path:
                 continue
             is_at_origin = not canary or (at, problem.what) in of_services or at.is_within(canary)
             path = paths.setdefault((canary, at, problem.what), at if is_at_origin else problem.path)

@@ -30,7 +30,7 @@ class Problem:
     """Advice for the user: `add it`."""
     depends_on: tuple[Path, ...] = ()
     """Other paths that the check read; the problem is dropped if a value at one of them is invalid."""
-    said: bool = False
+    explicit_only: bool = False
     """Whether only an explicit value has the problem; an inherited value may be without effect."""
     severity: Literal["error", "warning"] = "error"
     """Errors stop a run, warnings are printed."""

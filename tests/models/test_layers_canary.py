@@ -199,7 +199,7 @@ def test_a_verdict_that_only_a_canary_earns_is_told_at_the_canary_once():
 
 def test_what_has_no_effect_is_a_mistake_only_where_it_is_said():
     def problem(path):
-        return Problem(place(path), "has no effect", "remove it", said=True)
+        return Problem(place(path), "has no effect", "remove it", explicit_only=True)
 
     tree = stack(defaults={"pod": {"fsGroup": 5}}, a={"engine": {"port": 1}, "canary": {"weight": 1}})
     inherited = ["services.a.pod.fsGroup", "services.a.canary.pod.fsGroup", "services.a.canary.engine.port"]
