@@ -90,7 +90,7 @@ def compose(tree: object, target: Target) -> Composition | Refusal:
     """Take a configuration, the tree below `inference-stacks:stack`, all the way to checked objects."""
     source_warnings, plan_warnings = tuple[Problem, ...](), tuple[Problem, ...]()
     try:
-        loaded, answers = source_sizes.asked(load(tree))
+        loaded, answers = source_sizes.add_sizes(load(tree))
         source_warnings = tuple(answers)
         plan = planning.plan(loaded)
         plan_warnings = plan.warnings

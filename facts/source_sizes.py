@@ -20,7 +20,7 @@ DEADLINE_SECONDS = 15.0
 """Deadline for all sources together."""
 
 
-def asked(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, list[Problem]]:
+def add_sizes(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, list[Problem]]:
     """Ask sources for the sizes that are needed and not explicit; return the configuration with them, and warnings.
 
     Never raises for a failed read. A source that no pod can fetch from becomes a problem of the configuration.
