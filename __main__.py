@@ -94,7 +94,7 @@ def _export(composition: Composition, registry: Registry) -> None:
     """Export the outputs; `ready` of a service resolves once all objects that it awaits are up."""
     contract = composition.contract
     for service in composition.plan.services:
-        urns = [registry[object_id].urn for object_id in composition.awaited(service)]
+        urns = [registry[object_id].urn for object_id in composition.awaited_objects(service)]
         contract["services"][service.key]["ready"] = pulumi.Output.all(*urns).apply(bool)
     for name, value in contract.items():
         pulumi.export(name, value)

@@ -79,7 +79,7 @@ class Composition:
         """Outputs of the stack, without `ready` of each service."""
         return outputs.stack(self.plan, self.facts_digest, self.waits.routes)
 
-    def awaited(self, service: ServicePlan) -> tuple[Id, ...]:
+    def awaited_objects(self, service: ServicePlan) -> tuple[Id, ...]:
         """Return the objects that have to be up before a service is ready, in the order of registration."""
         owners = {variant.owner for variant in service.variants}
         awaited_parts = {*_READY_PARTS, *((parts.ROUTE,) if service.key in self.waits.routes else ())}
