@@ -1,4 +1,4 @@
-"""The root program: reads the configuration, says what composing it found, registers, exports."""
+"""The Pulumi program: composes the configuration, prints problems, registers the objects and exports the outputs."""
 
 import pathlib
 from collections.abc import Iterable
@@ -18,31 +18,32 @@ from models.stack import Cluster
 from planning.plans import ServicePlan, VariantPlan
 
 _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
-"""Requests a second to the API server: the client's own limit of about 50 is what a large preview waits for."""
+"""Requests a second to the API server; the client's default limit of about 50 slows large previews down."""
 
 
 def main() -> None:
-    """Deploy the stack. Mistakes of the user end it before the first resource, without a traceback."""
+    """Deploy the stack. A mistake of the user ends the run before the first resource, without a traceback."""
     target = Live(pulumi.Config().get("kubeconfig"), pathlib.Path.cwd())
-    composed = compose(_configuration(), target)
-    _warn(composed.source_warnings)
-    if isinstance(composed, Refusal):
-        if isinstance(composed.error, ConfigError):
-            raise _stop("The configuration is mistaken", str(composed.error).splitlines())
-        raise composed.error
-    _warn(composed.preflight)
-    if mistakes := errors(composed.preflight):
-        raise _stop("The cluster is not as this stack needs it", map(str, mistakes))
-    _warn((*composed.waits.warnings, *composed.announcements, *composed.plan_warnings))
-    spec = composed.stack.cluster
-    _export(composed, _register(composed, _provider(spec, target.access(spec))))
+    composition = compose(_configuration(), target)
+    _warn(composition.source_warnings)
+    if isinstance(composition, Refusal):
+        if isinstance(composition.error, ConfigError):
+            raise _run_error("The configuration is mistaken", str(composition.error).splitlines())
+        raise composition.error
+    _warn(composition.preflight)
+    if mistakes := errors(composition.preflight):
+        raise _run_error("The cluster is not as this stack needs it", map(str, mistakes))
+    _warn((*composition.waits.warnings, *composition.announcements, *composition.plan_warnings))
+    spec = composition.stack.cluster
+    _export(composition, _register(composition, _provider(spec, target.access(spec))))
 
 
 def _configuration() -> object:
+    """Return the tree of the stack. Raises RunError if the key is encrypted as a whole."""
     if pulumi.runtime.is_config_secret(ROOT):
         what = "holds a secret value (the key is encrypted as a whole)"
         remedy = "put it into an existing Secret and give its name, or into a config key of its own"
-        raise _stop("The configuration is mistaken", [str(Problem(Path(ROOT), what, remedy))])
+        raise _run_error("The configuration is mistaken", [str(Problem(Path(ROOT), what, remedy))])
     return pulumi.Config().get_object("stack")
 
 
@@ -51,12 +52,15 @@ def _warn(problems: Iterable[Problem]) -> None:
         pulumi.log.warn(str(problem))
 
 
-def _stop(headline: str, problems: Iterable[str]) -> pulumi.RunError:
+def _run_error(headline: str, problems: Iterable[str]) -> pulumi.RunError:
     return pulumi.RunError(f"{headline}, nothing was changed:\n" + "\n".join(f"  - {problem}" for problem in problems))
 
 
 def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:
-    """Make the explicit provider. The cluster's name is its identity: credentials change without replacing anything."""
+    """Make the explicit provider.
+
+    The cluster's name identifies it in the state, so that new credentials replace no resources.
+    """
     return k8s.Provider(
         "cluster",
         kubeconfig=None if access.kubeconfig is None else pulumi.Output.secret(access.kubeconfig),
@@ -69,27 +73,28 @@ def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:
     )
 
 
-def _register(composed: Composition, provider: k8s.Provider) -> Registry:
+def _register(composition: Composition, provider: k8s.Provider) -> Registry:
+    """Register all components and return the resources by id."""
     registry, opts = Registry(), pulumi.ResourceOptions(providers=[provider])
-    for component in composed.components:
-        name, parts = component.name, component.objects
+    for component in composition.components:
+        name, objects = component.name, component.objects
         match component.of:
             case ServicePlan() as service:
-                ModelServiceStack(name, ModelServiceArgs(service, parts, registry), opts)
+                ModelServiceStack(name, ModelServiceArgs(service, objects, registry), opts)
             case VariantPlan() as variant:
-                EPPStack(name, EPPArgs(variant, parts, registry), opts)
+                EPPStack(name, EPPArgs(variant, objects, registry), opts)
             case None if component.type is ComponentType.ROUTING:
-                RoutingStack(name, RoutingArgs(composed.plan, parts, registry), opts)
+                RoutingStack(name, RoutingArgs(composition.plan, objects, registry), opts)
             case None:
-                register(name, parts, registry, pulumi.ResourceOptions(provider=provider))
+                register(name, objects, registry, pulumi.ResourceOptions(provider=provider))
     return registry
 
 
-def _export(composed: Composition, registry: Registry) -> None:
-    """Export the contract; a service is ready once everything that is awaited for it has been."""
-    contract = composed.contract
-    for service in composed.plan.services:
-        urns = [registry[each].urn for each in composed.awaited(service)]
+def _export(composition: Composition, registry: Registry) -> None:
+    """Export the outputs; `ready` of a service resolves once all objects that it awaits are up."""
+    contract = composition.contract
+    for service in composition.plan.services:
+        urns = [registry[object_id].urn for object_id in composition.awaited_objects(service)]
         contract["services"][service.key]["ready"] = pulumi.Output.all(*urns).apply(bool)
     for name, value in contract.items():
         pulumi.export(name, value)

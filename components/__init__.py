@@ -1,4 +1,7 @@
-"""The components: each registers rendered objects in their planned order. The only layer that knows Pulumi."""
+"""The Pulumi components, which register rendered objects in their planned order.
+
+Only this package and the root program import Pulumi.
+"""
 
 from components.epp import EPPArgs, EPPStack
 from components.model_service import ModelServiceArgs, ModelServiceStack

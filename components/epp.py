@@ -11,7 +11,7 @@ from planning.plans import VariantPlan
 
 @dataclass(frozen=True, slots=True)
 class EPPArgs:
-    """A variant's plan, its picker's rendered objects, and what is registered before them."""
+    """A variant's plan, its picker's rendered objects, and the registry of the stack."""
 
     plan: VariantPlan
     objects: tuple[Rendered, ...]

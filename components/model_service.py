@@ -1,4 +1,4 @@
-"""ModelServiceStack: what serves one model."""
+"""ModelServiceStack: pods, weights and Services of one service."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from planning.plans import ServicePlan
 
 @dataclass(frozen=True, slots=True)
 class ModelServiceArgs:
-    """A service's plan, its rendered objects, and what is registered before them."""
+    """A service's plan, its rendered objects, and the registry of the stack."""
 
     plan: ServicePlan
     objects: tuple[Rendered, ...]

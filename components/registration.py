@@ -1,6 +1,6 @@
-"""The one adapter between rendered objects and the SDK.
+"""Adapter that registers rendered objects with Pulumi's Kubernetes SDK.
 
-Built-in kinds get the SDK's typed class from one table, all others CustomResource.
+Built-in kinds are registered with the SDK's typed class, all others with CustomResource.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,40 +31,41 @@ _CLASSES: Mapping[str, str] = {
     "v1/Service": "core.v1.Service",
     "v1/ServiceAccount": "core.v1.ServiceAccount",
 }
-"""The SDK's class for each built-in kind; its modules load when they are first asked for."""
+"""SDK class of each built-in kind, by name: the SDK imports a module when it is first used."""
 _ARGUMENTS = {"automountServiceAccountToken": "automount_service_account_token", "roleRef": "role_ref"}
-"""Top-level fields whose Python argument is spelt otherwise; everything below them passes through as it is."""
+"""Python arguments of top-level fields with another name; the values of all fields are passed unchanged."""
 
 Registry = dict[Id, pulumi.Resource]
-"""What is registered so far. The components of one stack share it, because order crosses them."""
+"""Registered resources by id. The components of a stack share it, because objects depend on those of others."""
 
 
 def register(name: str, objects: Iterable[Rendered], registry: Registry, opts: pulumi.ResourceOptions) -> None:
-    """Register objects below a component called `name`, each after what it needs, and note them in the registry."""
-    for one in objects:
-        before = [registry[earlier] for earlier in one.after]
-        waits = _timeouts(one.wait.seconds)
-        anew = ["spec"] if one.replace else None
-        own = pulumi.ResourceOptions(
-            depends_on=before,
-            custom_timeouts=waits,
-            replace_on_changes=anew,
-            delete_before_replace=one.replace or None,
-            ignore_changes=list(one.ignore) or None,
-            retain_on_delete=one.retain or None,
-            protect=one.protect or None,
+    """Register objects of the component `name` and add them to the registry.
+
+    Objects that they depend on come earlier in `objects` or are in the registry already.
+    """
+    for rendered in objects:
+        options = pulumi.ResourceOptions(
+            depends_on=[registry[earlier] for earlier in rendered.after],
+            custom_timeouts=_timeouts(rendered.wait.seconds),
+            replace_on_changes=["spec"] if rendered.replace else None,
+            delete_before_replace=rendered.replace or None,
+            ignore_changes=list(rendered.ignore) or None,
+            retain_on_delete=rendered.retain or None,
+            protect=rendered.protect or None,
         )
-        registry[one.id] = _make(f"{name}-{one.suffix}", one, pulumi.ResourceOptions.merge(opts, own))
+        merged = pulumi.ResourceOptions.merge(opts, options)
+        registry[rendered.id] = _make(f"{name}-{rendered.suffix}", rendered, merged)
 
 
 def _timeouts(seconds: int | None) -> pulumi.CustomTimeouts | None:
     return None if seconds is None else pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s")
 
 
-def _make(name: str, one: Rendered, opts: pulumi.ResourceOptions) -> pulumi.Resource:
-    typed = _CLASSES.get(one.api)
-    if typed is None:
-        manifest = one.manifest
+def _make(name: str, rendered: Rendered, opts: pulumi.ResourceOptions) -> pulumi.Resource:
+    """Register one object under a logical name."""
+    class_name, manifest = _CLASSES.get(rendered.api), rendered.manifest
+    if class_name is None:
         return k8s.apiextensions.CustomResource(
             name,
             api_version=manifest["apiVersion"],
@@ -74,8 +75,6 @@ def _make(name: str, one: Rendered, opts: pulumi.ResourceOptions) -> pulumi.Reso
             opts=opts,
         )
     fields: dict[str, Any] = {
-        _ARGUMENTS.get(field, field): value
-        for field, value in one.manifest.items()
-        if field not in {"apiVersion", "kind"}
+        _ARGUMENTS.get(field, field): value for field, value in manifest.items() if field not in {"apiVersion", "kind"}
     }
-    return attrgetter(typed)(k8s)(name, **fields, opts=opts)
+    return attrgetter(class_name)(k8s)(name, **fields, opts=opts)

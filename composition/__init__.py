@@ -1,7 +1,7 @@
-"""One way from a configuration to checked objects, for a deployment run and for `python -m cli render`.
+"""Composition of a stack from its configuration, for a deployment run and for `python -m cli render`.
 
-Load, ask for sizes, plan, read the cluster, decide waits, render, check: which step follows which stands here alone.
-Nothing here knows Pulumi or prints; who calls says what was found, registers it or writes it down.
+The steps, whose order only this package decides: load, read sizes, plan, read the cluster, decide waits, render, check.
+The package neither imports Pulumi nor prints. Its callers print the problems and register or write the objects.
 """
 
 from composition.pipeline import Composition, Refusal, compose

@@ -1,6 +1,6 @@
-"""The steps from a configuration to checked objects, and the record of what they found.
+"""The steps from a configuration to checked objects, and the record of their results.
 
-Sizes of sources and facts of the cluster are read; all else follows from those by pure functions.
+Two steps read something: the sizes of sources and the cluster facts. All others are pure functions.
 """
 
 from collections.abc import Collection
@@ -26,72 +26,73 @@ from planning.routes import acceptance, collisions
 from planning.routes.acceptance import Waits
 
 _READY_PARTS = frozenset({parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER})
-"""Parts of a service that a deployment run always waits for."""
+"""Parts of a service that a deployment run waits for in every stack."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A configuration that cannot be deployed, and what was found before that showed."""
+    """A configuration that cannot be deployed, with the warnings of the steps before its error."""
 
     error: ConfigError | SchemaError
-    """Every mistake of the user, or else every mistake of ours."""
+    """All mistakes of the user (ConfigError), or all mistakes of this program (SchemaError)."""
     source_warnings: tuple[Problem, ...] = ()
+    """Warnings about sources whose size could not be read."""
     plan_warnings: tuple[Problem, ...] = ()
-    """Empty where the mistakes left nothing to plan."""
+    """Warnings of planning; empty if the mistakes prevent it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A configuration without mistakes, and all that follows from it for one cluster."""
+    """A configuration without mistakes, with the results of all steps for one cluster."""
 
     stack: Stack
-    """With the sizes that sources answered."""
+    """The configuration, with the sizes that sources answered."""
     source_warnings: tuple[Problem, ...]
-    """What sources did not answer."""
+    """Warnings about sources whose size could not be read."""
     plan: StackPlan
     facts: ClusterFacts
     waits: Waits
     components: tuple[Component, ...]
-    """In the order of their registration; every object fits its kind's schema."""
+    """Components in the order of registration; every object fits the schema of its kind."""
     preflight: tuple[Problem, ...]
-    """Where the cluster is not as the stack needs it; errors let nothing be registered."""
+    """Requirements of the stack that the cluster does not meet; with an error nothing is registered."""
     announcements: tuple[Problem, ...]
-    """What a change means that the list of operations does not show; empty after errors of preflight."""
+    """Consequences of the change that a preview does not show; empty if preflight has errors."""
 
     @property
     def plan_warnings(self) -> tuple[Problem, ...]:
-        """Return what works, and what its author should know."""
+        """Warnings of planning."""
         return self.plan.warnings
 
     @property
     def objects(self) -> tuple[Rendered, ...]:
-        """Return every object in the order of registration."""
+        """Every object in the order of registration."""
         return tuple(objects(self.components))
 
     @property
     def facts_digest(self) -> str | None:
-        """Return the SHA-256 of the facts that decided about this stack, or nothing where they are not known."""
+        """SHA-256 of the cluster facts that this stack depends on; None if they are unknown."""
         return self.facts.digest(_kinds(self.components), self.waits.gateways)
 
     @property
     def contract(self) -> dict[str, Any]:
-        """Return the stack's outputs, all but `ready`."""
+        """Outputs of the stack, without `ready` of each service."""
         return outputs.stack(self.plan, self.facts_digest, self.waits.routes)
 
-    def awaited(self, service: ServicePlan) -> tuple[Id, ...]:
-        """Return the objects that are up when a service is ready, in the order of registration."""
+    def awaited_objects(self, service: ServicePlan) -> tuple[Id, ...]:
+        """Return the objects that have to be up before a service is ready, in the order of registration."""
         owners = {variant.owner for variant in service.variants}
-        ready = {*_READY_PARTS, *((parts.ROUTE,) if service.key in self.waits.routes else ())}
+        awaited_parts = {*_READY_PARTS, *((parts.ROUTE,) if service.key in self.waits.routes else ())}
         ids = (rendered.id for rendered in self.objects)
-        return tuple(found for found in ids if found.owner in owners and found.part in ready)
+        return tuple(object_id for object_id in ids if object_id.owner in owners and object_id.part in awaited_parts)
 
 
 def compose(tree: object, target: Target) -> Composition | Refusal:
-    """Take a configuration, the tree below `inference-stacks:stack`, all the way to checked objects."""
+    """Run all steps on a configuration, which is the tree below `inference-stacks:stack`."""
     source_warnings, plan_warnings = tuple[Problem, ...](), tuple[Problem, ...]()
     try:
-        loaded, answers = source_sizes.asked(load(tree))
-        source_warnings = tuple(answers)
+        loaded, size_warnings = source_sizes.add_sizes(load(tree))
+        source_warnings = tuple(size_warnings)
         plan = planning.plan(loaded)
         plan_warnings = plan.warnings
         facts = target.facts(loaded.stack.cluster, acceptance.gateways(plan.routes))
@@ -100,15 +101,15 @@ def compose(tree: object, target: Target) -> Composition | Refusal:
         validation.check(objects(components))
     except (ConfigError, SchemaError) as error:
         return Refusal(error, source_warnings, plan_warnings)
-    checked = _preflight(loaded.stack, plan, facts, components)
-    announced = () if errors(checked) else _announcements(loaded.stack, plan, target)
-    return Composition(loaded.stack, source_warnings, plan, facts, waits, components, checked, announced)
+    problems = _preflight(loaded.stack, plan, facts, components)
+    announcements = () if errors(problems) else _announcements(loaded.stack, plan, target)
+    return Composition(loaded.stack, source_warnings, plan, facts, waits, components, problems, announcements)
 
 
 def _preflight(
     stack: Stack, plan: StackPlan, facts: ClusterFacts, components: Collection[Component]
 ) -> tuple[Problem, ...]:
-    """Check the cluster's kinds, then its routes."""
+    """Return the problems of the cluster: first kinds that it does not serve, then routes that are in the way."""
     mode = stack.checks.preflight
     routes = collisions.with_cluster(plan.routes, _namespaces(plan), facts.routes, mode)
     return (*preflight.kinds(_kinds(components), facts, mode), *routes)
@@ -121,7 +122,7 @@ def _announcements(stack: Stack, plan: StackPlan, target: Target) -> tuple[Probl
 
 
 def _kinds(components: Collection[Component]) -> frozenset[str]:
-    """Return what the cluster has to serve, as `apiVersion/Kind`."""
+    """Return the kinds that the cluster has to serve, as `apiVersion/Kind`."""
     return frozenset(rendered.api for rendered in objects(components))
 
 

@@ -1,4 +1,4 @@
-"""The cluster that a configuration is composed for: one that is asked, or facts that are given."""
+"""The cluster that a configuration is composed for: a live cluster, or given facts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from planning.ground.cluster_facts import ClusterFacts, GatewayRef, Pools, Unkno
 
 
 class Target(Protocol):
-    """Answers questions about a cluster. Never raises for a failed read."""
+    """A source of cluster facts. It never raises for a failed read."""
 
     def facts(self, spec: Cluster, used: Iterable[GatewayRef]) -> ClusterFacts:
-        """Return kinds, and Gateways and routes of those that are used."""
+        """Return the kinds of the cluster, the Gateways in use and their routes."""
         ...
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
@@ -24,29 +24,29 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """A cluster that is asked where the configuration lets it be asked (`cluster.facts`)."""
+    """The cluster of the configuration, read as far as `cluster.facts` allows."""
 
     kubeconfig: str | None
-    """Text of a kubeconfig; absent: KUBECONFIG's own rules."""
+    """Text of a kubeconfig; None for the files that KUBECONFIG names, or the default file."""
     root: Path
-    """The folder that paths in the configuration start from."""
+    """Folder that paths in the configuration are relative to."""
 
     def access(self, spec: Cluster) -> cluster.Access:
-        """Return how the cluster is reached."""
+        """Return kubeconfig and context by which the cluster is reached."""
         return cluster.Access(self.kubeconfig, spec.context)
 
     def facts(self, spec: Cluster, used: Iterable[GatewayRef]) -> ClusterFacts:
-        """Read what the configuration asks for."""
+        """Read the facts that the configuration asks for."""
         return cluster.read(spec, self.access(spec), self.root, used)
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
-        """Read pools, of a live cluster only."""
+        """Read the InferencePools of some namespaces; `Unknown` unless the configuration has live facts."""
         return cluster.pools(spec, self.access(spec), namespaces)
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Facts that hold whatever the configuration says about reading them; no cluster is asked."""
+    """Given facts, which replace those that the configuration asks for; no cluster is read."""
 
     known: ClusterFacts
 
@@ -55,5 +55,5 @@ class Given:
         return self.known
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:  # noqa: ARG002, the protocol's
-        """Return that pools are not known."""
+        """Return that the pools are unknown."""
         return Unknown("the cluster was not asked")

@@ -1,4 +1,4 @@
-"""What is there already: readers of a live cluster, or of a file, into one frozen record.
+"""Readers of cluster facts (from a live cluster or a file) and of the sizes of weights.
 
-Called by the composition root and the command line only. A failed read is `Unknown` with its reason, never "empty".
+Only the composition and the command line call them. A failed read is `Unknown` with its reason, never an empty result.
 """

@@ -1,4 +1,4 @@
-"""Reads a cluster's kinds, Gateways, routes and pools, with the kubeconfig's own credentials and a deadline."""
+"""Reader of a cluster's kinds, Gateways, routes and pools, with the kubeconfig's credentials and within a deadline."""
 
 import http
 import importlib
@@ -33,17 +33,17 @@ Read = TypeVar("Read")
 
 _DEADLINE_SECONDS = 15
 _ATTEMPTS, _PAUSE_SECONDS = 3, 0.5
-"""A connection that breaks once is no fact about the cluster."""
+"""A connection that breaks once says nothing about the cluster, so reads are repeated."""
 _JSON = "application/json"
 _GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
 _PAGE = "500"
-"""Objects that are asked for at a time."""
+"""Objects in one page of a list."""
 _NOTHING: Mapping[str, str] = {}
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
 class _RefusedError(Exception):
-    """The API server answered with something else than what was asked."""
+    """The API server answered with another status than 200."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"it answered {status}")
@@ -52,16 +52,19 @@ class _RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a cluster is reached: the text of a kubeconfig, or KUBECONFIG's own rules where it is absent."""
+    """Kubeconfig and context by which a cluster is reached."""
 
     kubeconfig: str | None
+    """Text of a kubeconfig; None for the files that KUBECONFIG names, or the default file."""
     context: str | None
+    """Context of the kubeconfig; None for its current context."""
 
 
 def read(spec: Cluster, access: Access, root: Path, used: Iterable[GatewayRef] = ()) -> ClusterFacts:
-    """Read the facts that the configuration asks for; paths are relative to `root`. Never raises for a failed read.
+    """Read the facts that the configuration asks for.
 
-    Of Gateways those in use are read, with the routes that attach to them.
+    Only the Gateways in `used` are read, with the routes that attach to them. The path of a facts file is relative to
+    `root`. Never raises for a failed read.
     """
     if isinstance(spec.facts, NoFacts):
         return NOTHING_READ
@@ -71,12 +74,12 @@ def read(spec: Cluster, access: Access, root: Path, used: Iterable[GatewayRef] =
 
 
 def read_all(access: Access) -> ClusterFacts:
-    """Read what any stack may want to know of a cluster. Never raises for a failed read."""
+    """Read all facts of a live cluster that any stack may use. Never raises for a failed read."""
     return _live(access, None)
 
 
 def from_file(path: Path) -> ClusterFacts:
-    """Read facts that `python -m cli facts` wrote."""
+    """Read the cluster facts that `python -m cli facts` wrote. Never raises for a failed read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         kinds = Served(frozenset(map(str, content["apis"])))
@@ -87,55 +90,55 @@ def from_file(path: Path) -> ClusterFacts:
 
 
 def _part(path: Path, content: Mapping[str, Any], part: type[Read]) -> Read | Unknown:
-    """Return a part of a facts file, which one that was written without it does not know."""
+    """Return one part of a facts file; `Unknown` if the file was written without it."""
     name = part.__name__.lower()
     return TypeAdapter(part).validate_python(content) if name in content else Unknown(f"{path.name} has no {name}")
 
 
 def to_json(facts: ClusterFacts) -> str:
-    """Return facts as the text of a facts file, without what is unknown."""
+    """Return cluster facts as the text of a facts file; unknown parts are left out."""
     apis = {} if isinstance(facts.apis, Unknown) else {"apis": sorted(facts.apis.kinds)}
     parts = (asdict(part) for part in (facts.gateways, facts.routes) if not isinstance(part, Unknown))
-    return json.dumps({**apis, **{name: each for part in parts for name, each in part.items()}}, indent=1) + "\n"
+    return json.dumps({**apis, **{name: value for part in parts for name, value in part.items()}}, indent=1) + "\n"
 
 
 def name(access: Access) -> str | None:
-    """Return the name that the kubeconfig's context has for the cluster, or nothing where none can be read."""
+    """Return the cluster's name in the kubeconfig's context; None if it cannot be read."""
     try:
         if access.kubeconfig is None:
             contexts, active = _kubernetes("config").list_kube_config_contexts()
         else:
             content = cast("dict[str, Any]", yaml.safe_load(access.kubeconfig))
             contexts = content["contexts"]
-            active = next(one for one in contexts if one["name"] == content.get("current-context"))
-        wanted = next((one for one in contexts if one["name"] == access.context), active)
-        return str(wanted["context"]["cluster"])
-    except Exception:  # noqa: BLE001, whatever is wrong with a kubeconfig, it gives no name
+            active = next(context for context in contexts if context["name"] == content.get("current-context"))
+        selected = next((context for context in contexts if context["name"] == access.context), active)
+        return str(selected["context"]["cluster"])
+    except Exception:  # noqa: BLE001, a kubeconfig with any mistake gives no name
         return None
 
 
-def _kubernetes(part: str) -> Any:  # noqa: ANN401, the client is untyped
-    """Import a part of the client when a cluster is read at all: it costs a third of a second."""
-    return importlib.import_module(f"kubernetes.{part}")
+def _kubernetes(module: str) -> Any:  # noqa: ANN401, the client is untyped
+    """Import a module of the Kubernetes client; only readers of a cluster pay the third of a second that it takes."""
+    return importlib.import_module(f"kubernetes.{module}")
 
 
 def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | Unknown:
-    """Read the InferencePools of some namespaces, where the configuration lets the cluster be asked."""
+    """Read the InferencePools of some namespaces; `Unknown` unless the configuration has live facts."""
     if not isinstance(spec.facts, LiveFacts):
         return Unknown(f"cluster.facts is {spec.facts.type}")
-    wanted = tuple(sorted(set(namespaces)))
+    distinct = tuple(sorted(set(namespaces)))
 
-    def reading() -> Pools:
+    def read_pools() -> Pools:
         with _client(access) as api:
-            return Pools({at: selector for namespace in wanted for at, selector in _pools(api, namespace)})
+            return Pools({at: selector for namespace in distinct for at, selector in _pools(api, namespace)})
 
-    return _within_deadline(reading)
+    return _within_deadline(read_pools)
 
 
 def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
-    """Read kinds and, of the Gateways in use or else of all, what they and their routes are."""
+    """Read the kinds of a cluster, and the Gateways in use with their routes; None for all Gateways and routes."""
 
-    def reading() -> ClusterFacts:
+    def read_facts() -> ClusterFacts:
         with _client(access) as api:
             kinds = Served(_discover(api))
             if used is not None and not used:
@@ -144,49 +147,49 @@ def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
                 kinds, _unless_refused(lambda: _gateways(api, used)), _unless_refused(lambda: _routes(api, used))
             )
 
-    found = _within_deadline(reading)
-    return ClusterFacts(found, found, found) if isinstance(found, Unknown) else found
+    facts = _within_deadline(read_facts)
+    return ClusterFacts(facts, facts, facts) if isinstance(facts, Unknown) else facts
 
 
-def _unless_refused(reading: Callable[[], Read]) -> Read | Unknown:
-    """Read what not everybody may."""
+def _unless_refused(reader: Callable[[], Read]) -> Read | Unknown:
+    """Run a reader that the user may lack permission for; `Unknown` if the API server refuses."""
     try:
-        return reading()
+        return reader()
     except _RefusedError as error:
         return Unknown(f"the cluster could not be read ({error})")
 
 
-def _within_deadline(reading: Callable[[], Read]) -> Read | Unknown:
-    """Read within a deadline that also covers credential plugins, which have none of their own.
+def _within_deadline(reader: Callable[[], Read]) -> Read | Unknown:
+    """Run a reader within a deadline that also covers credential plugins, which have no deadline themselves.
 
-    The thread is a daemon: a plugin that hangs must not keep the program from ending.
+    The thread is a daemon, so that a plugin that hangs does not keep the program from ending.
     """
-    answer = queue.SimpleQueue[Read | Exception]()
+    results = queue.SimpleQueue[Read | Exception]()
 
-    def trying() -> None:
+    def try_reading() -> None:
         for attempt in range(_ATTEMPTS):
             try:
-                answer.put(reading())
-            except Exception as error:  # noqa: BLE001, every way to fail is the same fact: unknown, and why
+                results.put(reader())
+            except Exception as error:  # noqa: BLE001, every failure is the same fact: unknown, with a reason
                 if isinstance(error, _RefusedError) or attempt == _ATTEMPTS - 1:
-                    answer.put(error)
+                    results.put(error)
                     return
                 time.sleep(_PAUSE_SECONDS)
             else:
                 return
 
-    threading.Thread(target=trying, daemon=True).start()
+    threading.Thread(target=try_reading, daemon=True).start()
     try:
-        found = answer.get(timeout=_DEADLINE_SECONDS)
+        result = results.get(timeout=_DEADLINE_SECONDS)
     except queue.Empty:
         return Unknown(f"the cluster did not answer within {_DEADLINE_SECONDS} seconds")
-    if isinstance(found, Exception):
-        return Unknown(f"the cluster could not be read ({_reason(found)})")
-    return found
+    if isinstance(result, Exception):
+        return Unknown(f"the cluster could not be read ({_reason(result)})")
+    return result
 
 
 def _reason(error: Exception) -> str:
-    """Name the error without its text, which may carry a credential."""
+    """Return the name of an error without its text, which may contain a credential."""
     return str(error) if isinstance(error, _RefusedError) else type(error).__name__
 
 
@@ -207,15 +210,18 @@ def _discover(api: Any) -> frozenset[str]:  # noqa: ANN401, untyped
 
 
 def _gateways(api: Any, used: Collection[GatewayRef] | None) -> Gateways:  # noqa: ANN401, untyped
-    """Read Gateways one by one where some are in use, because fewer may look at those of every namespace."""
+    """Read the Gateways in use one by one; None for all.
+
+    Reading one Gateway takes fewer permissions than listing those of all namespaces.
+    """
     if used is None:
-        return Gateways(tuple(map(gateways.gateway, _listed(api, f"{_GATEWAY_API}/gateways"))))
+        return Gateways(tuple(map(gateways.gateway, _list_objects(api, f"{_GATEWAY_API}/gateways"))))
     found = list[LiveGateway]()
-    for one in sorted(used):
-        if (one.group, one.kind) != (GATEWAY_GROUP, gateways.KIND):
+    for ref in sorted(used):
+        if (ref.group, ref.kind) != (GATEWAY_GROUP, gateways.KIND):
             continue
         try:
-            item = _get(api, f"{_GATEWAY_API}/namespaces/{one.namespace}/gateways/{one.name}", _JSON)
+            item = _get(api, f"{_GATEWAY_API}/namespaces/{ref.namespace}/gateways/{ref.name}", _JSON)
         except _RefusedError as error:
             if error.status != http.HTTPStatus.NOT_FOUND:
                 raise
@@ -225,27 +231,28 @@ def _gateways(api: Any, used: Collection[GatewayRef] | None) -> Gateways:  # noq
 
 
 def _routes(api: Any, used: Collection[GatewayRef] | None) -> Routes:  # noqa: ANN401, untyped
-    found = map(gateways.route, _listed(api, f"{_GATEWAY_API}/httproutes"))
-    return Routes(tuple(one for one in found if used is None or any(to.gateway in used for to in one.parents)))
+    """Read the routes that attach to a Gateway in use; None for all routes."""
+    routes = map(gateways.route, _list_objects(api, f"{_GATEWAY_API}/httproutes"))
+    return Routes(tuple(route for route in routes if used is None or any(ref.gateway in used for ref in route.parents)))
 
 
-def _listed(api: Any, path: str) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401, untyped
+def _list_objects(api: Any, path: str) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401, untyped
     """Yield the objects of a list, page by page."""
-    more = ""
+    token = ""
     while True:
-        page = _get(api, path, _JSON, {"limit": _PAGE, **({"continue": more} if more else {})})
+        page = _get(api, path, _JSON, {"limit": _PAGE, **({"continue": token} if token else {})})
         yield from page["items"]
-        more = page.get("metadata", {}).get("continue", "")
-        if not more:
+        token = page.get("metadata", {}).get("continue", "")
+        if not token:
             return
 
 
 def _pools(api: Any, namespace: str) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:  # noqa: ANN401, untyped
-    """Yield place and selector of each."""
-    found = _get(api, f"/apis/{POOL_GROUP}/v1/namespaces/{namespace}/inferencepools", _JSON)
-    for one in found["items"]:
-        selector = one["spec"].get("selector", {}).get("matchLabels", {})
-        yield (namespace, one["metadata"]["name"]), {str(key): str(value) for key, value in selector.items()}
+    """Yield (namespace, name) and selector of each InferencePool."""
+    pools = _get(api, f"/apis/{POOL_GROUP}/v1/namespaces/{namespace}/inferencepools", _JSON)
+    for pool in pools["items"]:
+        selector = pool["spec"].get("selector", {}).get("matchLabels", {})
+        yield (namespace, pool["metadata"]["name"]), {str(key): str(value) for key, value in selector.items()}
 
 
 def _get(api: Any, path: str, accepted: str, query: Mapping[str, str] = _NOTHING) -> Mapping[str, Any]:  # noqa: ANN401, untyped
@@ -264,7 +271,7 @@ def _get(api: Any, path: str, accepted: str, query: Mapping[str, str] = _NOTHING
 
 
 def _kinds(discovery: Mapping[str, Any]) -> Iterator[str]:
-    """Yield `apiVersion/Kind` of each resource; the core group has no name."""
+    """Yield `apiVersion/Kind` of each resource; the core group's name is empty."""
     for group in discovery["items"]:
         name = group.get("metadata", {}).get("name", "")
         for version in group["versions"]:

@@ -1,4 +1,4 @@
-"""Asks a registry for the bytes of a ModelKit, anonymously or with the static credentials of Docker's configuration."""
+"""Reader of the size of a ModelKit from its registry, anonymously or with credentials of Docker's configuration."""
 
 import base64
 import hashlib
@@ -20,9 +20,9 @@ from planning.weights.sizes import Answer, Size, Unusable, Wanted
 
 _ATTEMPTS = 2
 _LARGEST = 8 * 2**20
-"""Bytes of a manifest or Kitfile; registries take manifests of up to 4 MiB."""
+"""Largest manifest or Kitfile in bytes; registries accept manifests of up to 4 MiB."""
 _LONGEST_CHAIN = 10
-"""ModelKits that refer to one another (kit's own limit)."""
+"""Largest number of ModelKits that refer to one another (kit's own limit)."""
 _INDEXES = frozenset(
     {"application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"}
 )
@@ -37,71 +37,79 @@ _TYPES = {
     "code": frozenset({"code"}),
     "docs": frozenset({"docs", "doc"}),
 }
-"""What the media type of a layer says, in a ModelKit or a ModelPack, by the filter that takes it."""
+"""Layer types in the media types of ModelKits and ModelPacks, by the filter that unpacks them."""
 _KITFILE = "ml.kitops.modelkit.kitfile"
-"""The annotation of a ModelPack that kit made."""
+"""Annotation that holds the Kitfile of a ModelPack made by kit."""
 _ADDRESSES = {"docker.io": "registry-1.docker.io"}
+"""Addresses of registries that have another address than their name."""
 _DOCKER_HUB = "index.docker.io"
-"""The name of docker.io in Docker's configuration."""
+"""Name of docker.io in Docker's configuration."""
 _FINAL = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN, http.HTTPStatus.NOT_FOUND})
-"""Answers that a second request would not change."""
+"""Statuses that a second request would not change."""
 
 
 class _UnusableError(Exception):
-    """Nothing could be unpacked."""
+    """The source holds nothing that a pod could unpack."""
 
-    def __init__(self, found: Unusable) -> None:
-        super().__init__(found.what)
-        self.found = found
+    def __init__(self, answer: Unusable) -> None:
+        super().__init__(answer.what)
+        self.answer = answer
 
 
 class _RefusedError(Exception):
-    """The registry did not show what it was asked for."""
+    """The registry refused a request; the pods may have other rights."""
 
 
-def ask(wanted: Wanted, seconds: float) -> Answer:
-    """Return the bytes of the layers that kit would unpack; `seconds` bound one answer. Raises where nobody answers."""
+def ask(question: Wanted, seconds: float) -> Answer:
+    """Return the bytes of the layers that kit would unpack.
+
+    `seconds` is the timeout of each request. Raises OSError or ValueError if the registry or Docker's configuration
+    cannot be read.
+    """
     try:
-        return _size(wanted, seconds)
+        return _size(question, seconds)
     except _UnusableError as error:
-        return error.found
+        return error.answer
     except _RefusedError as error:
-        return wanted.unchecked(str(error))
+        return question.unchecked(str(error))
 
 
-def _size(wanted: Wanted, seconds: float) -> Size:
-    """Add up a ModelKit and those whose model it refers to; the digest is its own."""
-    reference, layers, seen = place(wanted.source), wanted.layers, dict[str, _Kit]()
-    counted = list[tuple[int, bool]]()
+def _size(question: Wanted, seconds: float) -> Size:
+    """Add up the layers of a ModelKit and of the ModelKits whose model it refers to; the digest is the first one's."""
+    reference, layers, kits = place(question.source), question.layers, dict[str, _Kit]()
+    sizes = list[tuple[int, bool]]()
     while reference is not None:
-        if reference in seen or len(seen) > _LONGEST_CHAIN:
-            what = f"refers to ModelKits without end ({' -> '.join([*seen, reference])})"
+        if reference in kits or len(kits) > _LONGEST_CHAIN:
+            what = f"refers to ModelKits without end ({' -> '.join([*kits, reference])})"
             raise _UnusableError(Unusable("source", what, "pack it with a model.path that holds a model"))
-        seen[reference] = kit = _Kit.read(_Repository(reference, wanted, seconds))
-        counted += kit.counted(layers)
+        kits[reference] = kit = _Kit.read(_Repository(reference, question, seconds))
+        sizes += kit.layer_sizes(layers)
         reference = kit.parent() if "model" in layers else None
         layers = ("model",)
-    total = sum(size for size, _ in counted)
+    total = sum(size for size, _ in sizes)
     if not total:
-        what = f"takes nothing out of {wanted.source} ({', '.join(wanted.layers)})"
+        what = f"takes nothing out of {question.source} ({', '.join(question.layers)})"
         raise _UnusableError(Unusable("filter", what, "name layers that the ModelKit has, or another ModelKit"))
-    return Size(total, digest=next(iter(seen.values())).digest, packed=any(packed for _, packed in counted))
+    return Size(total, digest=next(iter(kits.values())).digest, packed=any(packed for _, packed in sizes))
 
 
 class _Repository:
-    """One repository of a registry; keeps the authorization that it was given."""
+    """One repository of a registry; reuses the authorization of its first request."""
 
-    def __init__(self, reference: str, wanted: Wanted, seconds: float) -> None:
+    def __init__(self, reference: str, question: Wanted, seconds: float) -> None:
         self.reference = reference
         self._host, _, path = reference.partition("/")
         self._pinned = "@" in path
         self._name, _, self._version = path.partition("@" if self._pinned else ":")
-        self._wanted, self._seconds = wanted, seconds
+        self._question, self._seconds = question, seconds
         self._authorization: str | None = None
         self._login = _login(self._host)
 
     def manifest(self) -> tuple[bytes, str]:
-        """Return the manifest's text and its digest, checked against what was asked for and what the registry says."""
+        """Return the manifest's text and digest.
+
+        The digest is checked against that of the reference, or else against the one that the registry claims.
+        """
         try:
             body, claimed = self._get(f"manifests/{self._version}", _ACCEPT)
         except urllib.error.HTTPError as error:
@@ -116,7 +124,7 @@ class _Repository:
         return body, digest
 
     def blob(self, digest: str) -> bytes:
-        """Return a blob, checked against its digest."""
+        """Return the blob of a digest, checked against the digest."""
         body, _ = self._get(f"blobs/{digest}", "*/*")
         if digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
             what = f"has a Kitfile of another digest than its manifest says ({self.reference})"
@@ -124,13 +132,14 @@ class _Repository:
         return body
 
     def _absent(self) -> Exception:
-        if self._wanted.private and self._login is None:
+        """Return the error for a manifest that the registry does not find."""
+        if self._question.private and self._login is None:
             return _RefusedError("an anonymous request does not find it; the pods ask with credentials")
         remedy = "push it, or correct the reference"
         return _UnusableError(Unusable("source", f"is not in its registry ({self.reference})", remedy))
 
     def _get(self, path: str, accept: str) -> tuple[bytes, str | None]:
-        protocol = "http" if self._wanted.insecure else "https"
+        protocol = "http" if self._question.insecure else "https"
         url = f"{protocol}://{_ADDRESSES.get(self._host, self._host)}/v2/{self._name}/{path}"
         try:
             return self._open(url, accept, self._authorization)
@@ -144,18 +153,18 @@ class _Repository:
         raise _RefusedError("access was denied to whoever runs this; the pods may have other rights")
 
     def _authorize(self, challenge: str) -> str:
-        """Return the header that answers a challenge."""
+        """Return the value of the Authorization header that answers a challenge."""
         kind, _, rest = challenge.partition(" ")
         if kind.lower() == "basic" and self._login is not None:
             return f"Basic {self._login}"
-        given = dict(re.findall(r'(\w+)="([^"]*)"', rest))
-        realm = str(given.get("realm", ""))
-        safe = ("http://", "https://") if self._wanted.insecure else ("https://",)
-        if kind.lower() != "bearer" or not realm.startswith(safe):
+        fields = dict(re.findall(r'(\w+)="([^"]*)"', rest))
+        realm = str(fields.get("realm", ""))
+        protocols = ("http://", "https://") if self._question.insecure else ("https://",)
+        if kind.lower() != "bearer" or not realm.startswith(protocols):
             raise _RefusedError("access was denied to an anonymous request; the pods may have other rights")
-        asked = {"service": given.get("service", ""), "scope": given.get("scope") or f"repository:{self._name}:pull"}
+        query = {"service": fields.get("service", ""), "scope": fields.get("scope") or f"repository:{self._name}:pull"}
         login = None if self._login is None else f"Basic {self._login}"
-        url = f"{realm}{'&' if '?' in realm else '?'}{urllib.parse.urlencode(asked)}"
+        url = f"{realm}{'&' if '?' in realm else '?'}{urllib.parse.urlencode(query)}"
         return f"Bearer {self._token(url, login)}"
 
     def _token(self, url: str, login: str | None) -> str:
@@ -168,23 +177,23 @@ class _Repository:
         return str(answer.get("token") or answer["access_token"])
 
     def _open(self, url: str, accept: str, authorization: str | None) -> tuple[bytes, str | None]:
-        """Return body and digest header. The authorization stays with the host that it is meant for."""
-        request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310, callers write the protocol
+        """Return the body and the digest header of an answer. Redirects to other hosts get no authorization."""
+        request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310, the callers set the protocol
         if authorization is not None:
             request.add_unredirected_header("Authorization", authorization)
         for attempt in range(_ATTEMPTS):
-            last = attempt == _ATTEMPTS - 1
+            is_last = attempt == _ATTEMPTS - 1
             try:
                 with urllib.request.urlopen(request, timeout=self._seconds) as response:  # noqa: S310, as above
-                    return _whole(response), response.headers.get("Docker-Content-Digest")
+                    return _body(response), response.headers.get("Docker-Content-Digest")
             except urllib.error.HTTPError as error:
                 error.close()
                 if error.code in _FINAL:
                     raise
-                if last:
+                if is_last:
                     raise _RefusedError(f"the registry answered {error.code}") from None
             except OSError:
-                if last:
+                if is_last:
                     raise
         raise AssertionError
 
@@ -199,7 +208,7 @@ class _Kit:
 
     @classmethod
     def read(cls, repository: _Repository) -> Self:
-        """Read manifest and Kitfile; raises `_UnusableError` for what is no ModelKit or ModelPack."""
+        """Read manifest and Kitfile; raises `_UnusableError` for anything but a ModelKit or ModelPack."""
         body, digest = repository.manifest()
         manifest = json.loads(body)
         config = manifest.get("config", {})
@@ -214,17 +223,17 @@ class _Kit:
         remedy = "write a reference that kit pack made, or image:// where weights are inside the engine's image"
         raise _UnusableError(Unusable("source", f"is no ModelKit ({repository.reference})", remedy))
 
-    def counted(self, layers: Sequence[str]) -> Iterator[tuple[int, bool]]:
-        """Yield the bytes of each layer that is unpacked, and whether it is compressed."""
-        if "kitfile" in layers and self.kitfile:
+    def layer_sizes(self, filters: Sequence[str]) -> Iterator[tuple[int, bool]]:
+        """Yield the bytes of each layer that the filters unpack, and whether it is compressed."""
+        if "kitfile" in filters and self.kitfile:
             yield len(json.dumps(self.kitfile)), False
         for layer in self.manifest.get("layers", ()):
-            matched = _LAYER.fullmatch(layer["mediaType"])
-            if matched and any(matched[1] in _TYPES.get(name, ()) for name in layers):
-                yield int(layer["size"]), matched[2] is not None
+            media_type = _LAYER.fullmatch(layer["mediaType"])
+            if media_type and any(media_type[1] in _TYPES.get(name, ()) for name in filters):
+                yield int(layer["size"]), media_type[2] is not None
 
     def parent(self) -> str | None:
-        """Return the ModelKit that this one takes its model from, if it does."""
+        """Return the reference of the ModelKit that holds this one's model; None if this one holds it."""
         model = cast("dict[str, Any]", self.kitfile.get("model") or {})
         path = str(model.get("path") or "")
         if ":" not in path and "@" not in path:
@@ -234,8 +243,8 @@ class _Kit:
         return path
 
 
-def _whole(response: HTTPResponse) -> bytes:
-    """Read a body; half of one is an error, because it would look like one of another digest."""
+def _body(response: HTTPResponse) -> bytes:
+    """Read the body of an answer; raises if it is cut short, because its digest would be wrong."""
     body = response.read(_LARGEST + 1)
     if len(body) > _LARGEST:
         raise _RefusedError(f"the registry's answer is longer than {_LARGEST} bytes")
@@ -245,9 +254,10 @@ def _whole(response: HTTPResponse) -> bytes:
 
 
 def _login(host: str) -> str | None:
-    """Return user and password for a registry, in base64, from `auths` of Docker's configuration; no helper is run.
+    """Return user and password for a registry, in base64, from `auths` of Docker's configuration; None if absent.
 
-    Raises OSError or ValueError where the file cannot be read: that is not the same as having no credentials.
+    Credential helpers are not run. Raises OSError or ValueError if the file exists and cannot be read, which is not the
+    same as having no credentials.
     """
     path = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
     try:
@@ -255,12 +265,12 @@ def _login(host: str) -> str | None:
     except FileNotFoundError:
         return None
     name = _DOCKER_HUB if host in _ADDRESSES else host
-    entry = next((auths[key] for key in auths if _named(key) == name), dict[str, str]())
+    entry = next((auths[key] for key in auths if _host(key) == name), dict[str, str]())
     if entry.get("auth") or not entry.get("username"):
         return entry.get("auth")
     return base64.b64encode(f"{entry['username']}:{entry.get('password', '')}".encode()).decode()
 
 
-def _named(key: str) -> str:
-    """Return the host that a key of `auths` names; some are URLs with a path."""
+def _host(key: str) -> str:
+    """Return the host in a key of `auths`, which may be a URL with a path."""
     return key.partition("://")[2].partition("/")[0] if "://" in key else key.partition("/")[0]

@@ -1,4 +1,4 @@
-"""Asks S3 for the bytes under a prefix, with the AWS credentials of whoever runs the program."""
+"""Reader of the bytes under an S3 prefix, with the AWS credentials of the user who runs the program."""
 
 import http
 import importlib
@@ -12,25 +12,25 @@ from planning.weights.sizes import Answer, Size, Unusable, Wanted
 _ATTEMPTS = 2
 _PAGE = 1000
 _DEFAULT_REGION = "us-east-1"
-"""What the downloader uses in a pod, whatever the region of whoever runs the program."""
+"""Default region of the downloader in a pod; the region in the user's own AWS configuration does not count."""
 _NO_BUCKET = frozenset({"NoSuchBucket", "InvalidBucketName"})
 _OTHER_REGION = frozenset({"AuthorizationHeaderMalformed", "PermanentRedirect"})
 _DENIED = frozenset({"ExpiredToken", "InvalidToken"})
-"""Codes of refused credentials that come with another status than 401 and 403."""
+"""Error codes of refused credentials that have another status than 401 and 403."""
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".zip")
-"""What the downloader unpacks where it is alone under a prefix."""
+"""Suffixes of an archive that the downloader unpacks if it is the only object under the prefix."""
 
 
 class Clients:
-    """The clients of one run; credentials are looked for once, and where there are none the request is anonymous."""
+    """The S3 clients of one run. Credentials are looked up once; without any, requests are anonymous."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._lock = threading.Lock()
         self._session: Any = None
 
-    def client(self, wanted: Wanted) -> Any:  # noqa: ANN401, the client is untyped
-        """Return a client for one source; imports boto3, which costs a tenth of a second. Raises boto3's errors."""
+    def client(self, question: Wanted) -> Any:  # noqa: ANN401, the client is untyped
+        """Return a client for one source. Raises boto3's errors; the first call also imports boto3, in 0.1 s."""
         with self._lock:
             if self._session is None:
                 self._session = importlib.import_module("boto3.session").Session()
@@ -43,52 +43,54 @@ class Clients:
                 ignore_configured_endpoint_urls=True,
                 **signature,
             )
-            region = wanted.region or _DEFAULT_REGION
-            return self._session.client("s3", region_name=region, endpoint_url=wanted.endpoint, config=settings)
+            region = question.region or _DEFAULT_REGION
+            return self._session.client("s3", region_name=region, endpoint_url=question.endpoint, config=settings)
 
 
-def ask(wanted: Wanted, clients: Clients) -> Answer:
-    """Return the bytes of the objects that the downloader would fetch. Raises boto3's errors where nobody answers."""
-    client = clients.client(wanted)
-    bucket, _, path = place(wanted.source).partition("/")
+def ask(question: Wanted, clients: Clients) -> Answer:
+    """Return the bytes of the objects that the downloader would fetch. Raises boto3's errors if nothing answers."""
+    client = clients.client(question)
+    bucket, _, path = place(question.source).partition("/")
     try:
-        found = _objects(client, bucket, f"{path.rstrip('/')}/")
+        sizes = _object_sizes(client, bucket, f"{path.rstrip('/')}/")
     except importlib.import_module("botocore.exceptions").ClientError as error:
-        return _refused(wanted, bucket, error.response)
-    if found is None:
-        return wanted.unchecked("the endpoint answered with something else than a listing")
-    total = sum(found.values())
+        return _refusal(question, bucket, error.response)
+    if sizes is None:
+        return question.unchecked("the endpoint answered with something else than a listing")
+    total = sum(sizes.values())
     if not total:
         remedy = "upload the weights there, or write the prefix that they are under; a single object is no prefix"
-        return Unusable("source", f"holds no objects with content ({wanted.source})", remedy)
-    return Size(total, digest=None, packed=len(found) == 1 and next(iter(found)).endswith(_ARCHIVES))
+        return Unusable("source", f"holds no objects with content ({question.source})", remedy)
+    return Size(total, digest=None, packed=len(sizes) == 1 and next(iter(sizes)).endswith(_ARCHIVES))
 
 
-def _objects(client: Any, bucket: str, prefix: str) -> dict[str, int] | None:  # noqa: ANN401, the client is untyped
-    """List every object with content under a prefix; nothing where the answer is none of S3's."""
-    found = dict[str, int]()
+def _object_sizes(client: Any, bucket: str, prefix: str) -> dict[str, int] | None:  # noqa: ANN401, untyped
+    """Return the bytes of every object with content under a prefix; None if the answer is no listing of S3."""
+    sizes = dict[str, int]()
     pages = client.get_paginator("list_objects_v2").paginate(
         Bucket=bucket, Prefix=prefix, PaginationConfig={"PageSize": _PAGE}
     )
     for page in pages:
         if "IsTruncated" not in page:
             return None
-        files = (one for one in page.get("Contents", ()) if one["Size"] and not one["Key"].endswith("/"))
-        found |= {one["Key"]: one["Size"] for one in files}
-    return found
+        files = (entry for entry in page.get("Contents", ()) if entry["Size"] and not entry["Key"].endswith("/"))
+        sizes |= {entry["Key"]: entry["Size"] for entry in files}
+    return sizes
 
 
-def _refused(wanted: Wanted, bucket: str, response: Mapping[str, Any]) -> Answer:
+def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Answer:
+    """Return the answer for an error of S3: a mistake in bucket or region, or else a size that stays unknown."""
     error, meta = response["Error"], response["ResponseMetadata"]
     code = str(error["Code"])
     if code in _NO_BUCKET:
         remedy = "create the bucket, or correct its name or the endpoint"
         return Unusable("source", f"is in a bucket that does not exist ({bucket})", remedy)
     if code in _OTHER_REGION:
-        right = error.get("Region") or meta.get("HTTPHeaders", {}).get("x-amz-bucket-region")
-        what = f"is not that of the bucket ({wanted.region})" if wanted.region else f"is missing for bucket {bucket}"
-        return Unusable("region", what, f"write {right}" if right else "write the region of the bucket")
+        actual = error.get("Region") or meta.get("HTTPHeaders", {}).get("x-amz-bucket-region")
+        region = question.region
+        what = f"is not that of the bucket ({region})" if region else f"is missing for bucket {bucket}"
+        return Unusable("region", what, f"write {actual}" if actual else "write the region of the bucket")
     if code in _DENIED or meta.get("HTTPStatusCode") in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
-        why = f"access was denied to whoever runs this ({code}); the pods may have other rights"
-        return wanted.unchecked(why)
-    return wanted.unchecked(f"the endpoint answered {code}")
+        reason = f"access was denied to whoever runs this ({code}); the pods may have other rights"
+        return question.unchecked(reason)
+    return question.unchecked(f"the endpoint answered {code}")

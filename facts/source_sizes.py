@@ -1,8 +1,8 @@
-"""Asks sources how many bytes of weights they hold: s3:// and kit://, all at once and within a deadline.
+"""Reader of the sizes of s3:// and kit:// sources, all at once and within a deadline.
 
-hf:// is not asked: its size is written down where it is needed. pvc:// and image:// hold weights that nobody fetches.
-Pods open a source with Secrets that are not read here: what is denied to whoever runs the program is `Unknown`, not
-wrong.
+Hugging Face is not asked: users write the size of an hf:// source where it is needed. Weights behind pvc:// and
+image:// are not fetched. Pods open sources with Secrets that this program does not read, so a source that is denied to
+the user who runs the program has an unknown size, and is no mistake.
 """
 
 import queue
@@ -17,56 +17,56 @@ from models.source import scheme
 from planning.weights.sizes import Answer, Wanted, answered, questions
 
 DEADLINE_SECONDS = 15.0
-"""For all sources together."""
+"""Deadline for all sources together."""
 
 
-def asked(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, list[Problem]]:
-    """Ask for the sizes that are needed and not written; return the configuration with them, and warnings.
+def add_sizes(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, list[Problem]]:
+    """Ask sources for the sizes that are needed and not explicit; return the configuration with them, and warnings.
 
-    Never raises for a failed read; a source that no pod could be filled from is a problem of its path.
+    Never raises for a failed read. A source that no pod can fetch from becomes a problem of the configuration.
     """
     return answered(loaded, sizes(questions(loaded.stack).values(), deadline))
 
 
-def sizes(wanted: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
+def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
     """Ask each source once, within `deadline` seconds in all. Never raises for a failed read.
 
-    The threads are daemons: a credential plugin or a server that hangs must not keep the program from ending.
+    The threads are daemons, so that a credential plugin or a server that hangs does not keep the program from ending.
     """
-    asked = dict.fromkeys(wanted)
-    answers = queue.SimpleQueue[tuple[Wanted, Answer]]()
+    distinct = dict.fromkeys(questions)
+    results = queue.SimpleQueue[tuple[Wanted, Answer]]()
     clients = s3.Clients(deadline)
 
-    def asking(one: Wanted) -> None:
-        answers.put((one, _ask(one, clients, deadline)))
+    def ask(question: Wanted) -> None:
+        results.put((question, _ask(question, clients, deadline)))
 
-    for one in asked:
-        threading.Thread(target=asking, args=(one,), daemon=True).start()
-    found, end = dict[Wanted, Answer](), time.monotonic() + deadline
-    while len(found) < len(asked):
+    for question in distinct:
+        threading.Thread(target=ask, args=(question,), daemon=True).start()
+    answers, end = dict[Wanted, Answer](), time.monotonic() + deadline
+    while len(answers) < len(distinct):
         try:
-            one, answer = answers.get(timeout=max(0.0, end - time.monotonic()))
+            question, answer = results.get(timeout=max(0.0, end - time.monotonic()))
         except queue.Empty:
             break
-        found[one] = answer
+        answers[question] = answer
     late = f"there was no answer within {deadline:g} seconds"
-    return {one: found.get(one) or one.unchecked(late) for one in asked}
+    return {question: answers.get(question) or question.unchecked(late) for question in distinct}
 
 
-def _ask(wanted: Wanted, clients: s3.Clients, seconds: float) -> Answer:
+def _ask(question: Wanted, clients: s3.Clients, seconds: float) -> Answer:
     try:
-        if scheme(wanted.source) == "s3":
-            return s3.ask(wanted, clients)
-        if scheme(wanted.source) == "kit":
-            from facts import registry  # noqa: PLC0415, urllib costs more than most stacks have a use for
+        if scheme(question.source) == "s3":
+            return s3.ask(question, clients)
+        if scheme(question.source) == "kit":
+            from facts import registry  # noqa: PLC0415, most stacks need no urllib, which is slow to import
 
-            return registry.ask(wanted, seconds)
-    except Exception as error:  # noqa: BLE001, every way to fail is the same fact: unknown, and why
-        return wanted.unchecked(f"it could not be reached or read ({_reason(error)})")
-    return wanted.unchecked("only s3:// and kit:// are asked")
+            return registry.ask(question, seconds)
+    except Exception as error:  # noqa: BLE001, every failure is the same fact: unknown, with a reason
+        return question.unchecked(f"it could not be reached or read ({_reason(error)})")
+    return question.unchecked("only s3:// and kit:// are asked")
 
 
 def _reason(error: Exception) -> str:
-    """Name the error, or what caused it, without its text, which may carry a credential."""
+    """Return the name of an error, or of its cause, without its text, which may contain a credential."""
     cause = getattr(error, "reason", None)
     return type(cause if isinstance(cause, Exception) else error).__name__

@@ -1,4 +1,4 @@
-"""What a user may say: the words of the configuration, strict and frozen, with their defaults.
+"""The configuration as users write it: strict, frozen specs with their defaults, and the loader that reads them.
 
-Nothing here decides or renders; every default of the project stands in this package.
+This package decides and renders nothing. It holds every default of the project.
 """

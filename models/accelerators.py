@@ -1,4 +1,4 @@
-"""Accelerator classes that a user adds to the shipped ones, or amends."""
+"""Specs of the accelerator classes that a user adds, and of amendments to shipped ones."""
 
 from typing import Annotated, Literal
 
@@ -20,16 +20,16 @@ from models.vocabulary import (
 )
 
 Vendor = Literal["nvidia", "amd", "intel-gaudi", "intel", "google", "cpu"]
-"""Makers of devices; cpu for none."""
+"""Vendor of the devices; `cpu` stands for nodes without devices."""
 
 
-def _above_zero(quantity: str) -> str:
+def _check_at_least_a_byte(quantity: str) -> str:
     if amount(quantity) < 1:
         raise refuse("is less than a byte", "write the memory with its unit, such as 80Gi")
     return quantity
 
 
-Memory = Annotated[Quantity, AfterValidator(_above_zero)]
+Memory = Annotated[Quantity, AfterValidator(_check_at_least_a_byte)]
 """Device memory: a Kubernetes quantity of at least one byte."""
 DevicesPerNode = Annotated[int, Within(1, 1024, "write the devices of the largest node, such as 8")]
 _NAME = r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?"
@@ -40,7 +40,7 @@ ExtendedResourceName = Annotated[
         "is not the name of an extended resource",
         rf"(?!requests\.)(?!.*kubernetes\.io/){_DOMAIN}/{_NAME}",
         "write the vendor's domain and a name, such as nvidia.com/mig-3g.40gb",
-        # Quota counts it under the prefix `requests.`, which has to fit the domain's 253 characters.
+        # A ResourceQuota prefixes the name with `requests.`; domain and prefix together have at most 253 characters.
         308,
     ),
 ]

@@ -1,4 +1,4 @@
-"""Who decides how many replicas a role has, and by what: an HPA, or KEDA."""
+"""Specs of autoscaling: an HPA or a KEDA ScaledObject that sets a role's number of replicas from metrics."""
 
 from typing import Annotated, Literal
 
@@ -68,7 +68,7 @@ Metric = Annotated[RequestMetric | CacheMetric | CpuMetric | CustomMetric, Field
 
 
 class _Bounds(Spec):
-    """What every autoscaler is told."""
+    """Bounds, behaviour and metrics, which every autoscaler has."""
 
     min_replicas: CountOrNone = 1
     """Replicas at least."""

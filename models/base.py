@@ -1,4 +1,4 @@
-"""The base of every spec."""
+"""The base class of every spec."""
 
 from typing import Any, Self
 
@@ -7,7 +7,10 @@ from pydantic.alias_generators import to_camel
 
 
 class Spec(BaseModel):
-    """Strict, frozen, camelCase in YAML; an unknown key is an error, and no error text prints an input."""
+    """A section of the configuration: strict and frozen, with camelCase keys in YAML.
+
+    An unknown key is an error. Pydantic's own error texts never show an input, which could be a credential.
+    """
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -22,5 +25,8 @@ class Spec(BaseModel):
     )
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Return the spec itself, which is frozen: pydantic copies a default into every value that lacks the field."""
+        """Return the spec itself, which is safe to share because it is frozen.
+
+        Pydantic copies a default into every value that lacks the field; this saves those copies.
+        """
         return self

@@ -1,4 +1,4 @@
-"""Environment variables as a user writes them: text, or a reference to where the value is."""
+"""Specs of environment variables: text, or a reference to a Secret, a ConfigMap, the pod or a container."""
 
 from typing import Annotated, cast
 
@@ -80,19 +80,19 @@ class EnvSource(Spec):
     """A request or limit of a container."""
 
     @model_validator(mode="after")
-    def _is_one(self) -> "EnvSource":
+    def _has_one_source(self) -> "EnvSource":
         fields = type(self).model_fields
-        known = {name: field.alias or name for name, field in fields.items()}
-        given = [alias for name, alias in known.items() if getattr(self, name) is not None]
-        if not given:
-            raise refuse("names no source", f"write one of {', '.join(known.values())}", echoed=False)
-        if len(given) > 1:
-            raise refuse(f"names several sources ({', '.join(given)})", "keep one of them", echoed=False)
+        aliases = {name: field.alias or name for name, field in fields.items()}
+        sources = [alias for name, alias in aliases.items() if getattr(self, name) is not None]
+        if not sources:
+            raise refuse("names no source", f"write one of {', '.join(aliases.values())}", echoed=False)
+        if len(sources) > 1:
+            raise refuse(f"names several sources ({', '.join(sources)})", "keep one of them", echoed=False)
         return self
 
 
 def _text_or_source(value: object) -> str | EnvSource:
-    """Judge a value by what it was written as, so that a mistake is one error instead of one for each type."""
+    """Validate a variable's value by its YAML type, so that a mistake is one error instead of one for each type."""
     if isinstance(value, dict):
         return EnvSource.model_validate(cast("dict[str, object]", value))
     if isinstance(value, str | EnvSource):
@@ -101,11 +101,11 @@ def _text_or_source(value: object) -> str | EnvSource:
 
 
 EnvValue = Annotated[str | EnvSource, PlainValidator(_text_or_source, json_schema_input_type=str | EnvSource)]
-"""Text, or where the value is."""
+"""Value of an environment variable: text, or a reference to its source."""
 
 _CREDENTIALS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "ACCESS_KEY", "ACCESS_KEY_ID", "PRIVATE_KEY")
 
 
 def names_credential(name: str) -> bool:
-    """Say whether a variable of this name holds a credential, or the id of one."""
+    """Return whether the name of a variable suggests that it holds a credential, or the id of a credential."""
     return any(f"_{name.upper()}".endswith(f"_{word}") for word in _CREDENTIALS)

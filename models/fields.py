@@ -1,4 +1,4 @@
-"""What may stand at a path of a stack, by the specs."""
+"""The specs and fields that may stand at a path of a stack."""
 
 import types
 import typing
@@ -12,66 +12,70 @@ from models.paths import Path
 from models.stack import Stack
 
 
-def specs(path: Path) -> list[type[BaseModel]]:
+def specs_at(path: Path) -> list[type[BaseModel]]:
     """Return the specs that may stand at a path."""
-    return [one for one in _types(path) if isinstance(one, type) and issubclass(one, BaseModel)]
+    return [found for found in _types_at(path) if isinstance(found, type) and issubclass(found, BaseModel)]
 
 
-def tags(spec: type[BaseModel]) -> tuple[str, ...]:
-    """Return the values of `type` that mean a spec; none where it is no choice among several."""
+def type_tags(spec: type[BaseModel]) -> tuple[str, ...]:
+    """Return the values of `type` that select a spec from a union; empty for a spec that is in no union."""
     field = spec.model_fields.get("type")
     return typing.get_args(field.annotation) if field is not None and field.is_required() else ()
 
 
-def every(path: Path) -> dict[str, FieldInfo]:
-    """Return the fields that may stand at a path, by the names that users write."""
-    return {field.alias or name: field for spec in specs(path) for name, field in spec.model_fields.items()}
+def fields_at(path: Path) -> dict[str, FieldInfo]:
+    """Return the fields that may stand below a path, by the names that users write."""
+    return {field.alias or name: field for spec in specs_at(path) for name, field in spec.model_fields.items()}
 
 
-def one(path: Path) -> FieldInfo | None:
+def field_at(path: Path) -> FieldInfo | None:
     """Return the field that a path ends at."""
-    return every(path.parent).get(str(path[-1])) if path else None
+    return fields_at(path.parent).get(str(path[-1])) if path else None
 
 
-def instead_of_nothing(path: Path, inherited: Collection[str]) -> str:
-    """Return what to write where there is no value but what is inherited; below `defaults` stands part of a service."""
+def remedy_for_null(path: Path, inherited: Collection[str]) -> str:
+    """Return the advice for a null that removes nothing: what to write at the path instead.
+
+    `inherited` are the keys that the value would inherit. `defaults` has the keys of a service.
+    """
     at = Path("services", "", *path[1:]) if path[:1] == ("defaults",) and path[1:] else path
-    field, found = one(at), specs(at)
-    required = [name for name, inner in every(at).items() if inner.is_required() and name not in inherited]
-    if any(map(tags, found)):
+    field, specs = field_at(at), specs_at(at)
+    required = [name for name, inner in fields_at(at).items() if inner.is_required() and name not in inherited]
+    if any(map(type_tags, specs)):
         return "write it with type"
     if required:
         return f"write it with {', '.join(required)}"
-    is_map = any(typing.get_origin(each) is dict for each in _types(at))
-    if (found or is_map) and (field is None or not field.is_required()):
+    is_map = any(typing.get_origin(annotation) is dict for annotation in _types_at(at))
+    if (specs or is_map) and (field is None or not field.is_required()):
         return "write {} for its defaults"
     return "write a value"
 
 
-def _types(path: Path) -> list[object]:
-    """Return the types that may stand at a path, with optional and annotated wrappers taken off."""
-    found: list[object] = [Stack]
+def _types_at(path: Path) -> list[object]:
+    """Return the types that may stand at a path, without the wrappers for optional and annotated types."""
+    annotations: list[object] = [Stack]
     for part in path:
-        found = [inner for each in found for inner in _inside(each, part)]
-    return found
+        annotations = [inner for annotation in annotations for inner in _types_below(annotation, part)]
+    return annotations
 
 
-def _inside(annotation: object, part: str | int) -> Iterator[object]:
-    """Yield the types that stand below `part`."""
+def _types_below(annotation: object, part: str | int) -> Iterator[object]:
+    """Yield the types of what a type holds at a key or an index."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
             if (field.alias or name) == part:
-                yield from _bare(field.annotation)
+                yield from _unwrap(field.annotation)
     elif typing.get_origin(annotation) in {dict, tuple}:
-        yield from _bare(typing.get_args(annotation)[0 if isinstance(part, int) else 1])
+        yield from _unwrap(typing.get_args(annotation)[0 if isinstance(part, int) else 1])
 
 
-def _bare(annotation: object) -> Iterator[object]:
+def _unwrap(annotation: object) -> Iterator[object]:
+    """Yield the members of an annotated, optional or union type."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
-        yield from _bare(typing.get_args(annotation)[0])
+        yield from _unwrap(typing.get_args(annotation)[0])
     elif origin in {Union, types.UnionType}:
         for member in typing.get_args(annotation):
-            yield from _bare(member)
+            yield from _unwrap(member)
     elif annotation is not type(None):
         yield annotation

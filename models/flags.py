@@ -1,7 +1,7 @@
-"""Command-line flags as vLLM's argument parser understands a list of tokens.
+"""Command-line flags, parsed from a list of tokens as vLLM's argument parser reads them.
 
-It takes `_` for `-` before the first dot of a name, `--flag value` for `--flag=value`, `--no-flag` for the contrary of
-a switch, `-O3` for `--optimization-level 3`, and a flag whose value is JSON also in pieces: `--flag.key=value`.
+vLLM reads `_` as `-` before the first dot of a name, `--flag value` as `--flag=value`, `--no-flag` as the opposite of
+`--flag`, and `-O3` as `--optimization-level 3`. A flag whose value is JSON may also come in pieces: `--flag.key=value`.
 """
 
 import json
@@ -14,26 +14,26 @@ from models.paths import Path
 from models.problems import Problem
 
 LOW, HIGH = 0, 1
-"""The layer that a merged token is from."""
+"""The two layers of a merge; `HIGH` overrides `LOW`."""
 _FLAG = re.compile(r"--?[A-Za-z][^\s=]*(?:=.*)?", re.DOTALL)
 _FLAG_AND_MORE = re.compile(r"--?[A-Za-z][^\s=]*\s.*|--", re.DOTALL)
-"""What the shell would have cut into several tokens, and the mark behind which no flag is read."""
+"""A token that a shell would split into several, or `--`, after which vLLM reads no flags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One flag with its values; tokens that belong to none are a flag without a name."""
+    """One flag with its values. Tokens that belong to no flag form a flag whose name is empty."""
 
     name: str
-    """Canonical: `--kebab-case`, whatever was written."""
+    """Canonical name in `--kebab-case`; the tokens may spell it otherwise."""
     tokens: tuple[str, ...]
-    """As written."""
+    """The flag and its values as the user wrote them."""
     index: int
-    """Position of the first token."""
+    """Position of the first token in the list."""
 
     @property
     def value(self) -> str | None:
-        """The text after `=`, or the tokens after the flag; nothing where it has neither."""
+        """The text after `=`, or the tokens after the flag; None if there are neither."""
         head, separator, attached = self.tokens[0].partition("=")
         if separator and self.name:
             return attached
@@ -42,88 +42,92 @@ class Flag:
         return " ".join(self.tokens[1:] if self.name else self.tokens) or None
 
     @property
-    def holder(self) -> int:
+    def value_index(self) -> int:
         """Position of the token that holds the value."""
         return self.index + (len(self.tokens) > 1)
 
     @property
     def switch(self) -> str:
-        """The name without `no-`: what `--x` and `--no-x` both set."""
+        """The name without `no-`, which `--x` and `--no-x` share."""
         return f"--{self.name.removeprefix('--no-')}" if self.name.startswith("--no-") else self.name
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """One token of a merged list, and where it was written."""
+class MergedToken:
+    """One token of a merged list, with its position in the layer that it is from."""
 
     token: str
     layer: int
+    """`LOW` or `HIGH`."""
     index: int
 
 
 def parse(tokens: Sequence[str]) -> tuple[Flag, ...]:
-    """Cut a list of tokens into flags, in order; no token is lost."""
-    found = list[Flag]()
+    """Split a list of tokens into flags, in order; every token is in one of them."""
+    flags = list[Flag]()
     for index, token in enumerate(tokens):
-        name = _name(token)
-        if name is None and found and _takes_more(found[-1]):
-            found[-1] = replace(found[-1], tokens=(*found[-1].tokens, token))
+        name = _flag_name(token)
+        if name is None and flags and _takes_values(flags[-1]):
+            flags[-1] = replace(flags[-1], tokens=(*flags[-1].tokens, token))
         else:
-            found.append(Flag(name or "", (token,), index))
-    return tuple(found)
+            flags.append(Flag(name or "", (token,), index))
+    return tuple(flags)
 
 
 def merge(low: Sequence[str], high: Sequence[str]) -> list[str]:
-    """Merge two lists by flag name: what `high` says replaces the same flag of `low` in its place, the rest follows.
+    """Merge two lists by flag name: a flag of `high` takes the place of the same flag of `low`; new flags follow.
 
-    JSON objects merge deeply (RFC 7386), compact, as one token `--flag={…}`.
+    JSON objects merge deeply (RFC 7386) into one compact token `--flag={…}`.
     """
-    return [one.token for one in combine(low, high)]
+    return [merged.token for merged in merge_with_origins(low, high)]
 
 
-def combine(low: Sequence[str], high: Sequence[str]) -> list[Placed]:
-    """Return what `merge` does, each token with its layer and its index there."""
+def merge_with_origins(low: Sequence[str], high: Sequence[str]) -> list[MergedToken]:
+    """Merge two lists as `merge` does, and return each token with its layer and its position there."""
     if not low or not high:
-        return [Placed(token, HIGH if high else LOW, index) for index, token in enumerate(high or low)]
-    lower, higher = parse(low), parse(high)
-    over = {flag.switch: [one for one in higher if one.switch == flag.switch] for flag in higher}
-    under = {flag.switch: flag for flag in lower}
-    # Behind another layer's flag a token without a flag would become its value.
-    merged = [*_placed(lower, LOW, stray=True), *_placed(higher, HIGH, stray=True)]
-    done = {""}
-    for flag in lower:
-        if flag.switch not in over:
-            merged += _placed([flag], LOW)
-        elif flag.switch not in done:
-            merged += _replaced(under[flag.switch], over[flag.switch])
-            done.add(flag.switch)
-    return merged + _placed([flag for flag in higher if flag.switch not in done], HIGH)
+        return [MergedToken(token, HIGH if high else LOW, index) for index, token in enumerate(high or low)]
+    low_flags, high_flags = parse(low), parse(high)
+    overrides = {flag.switch: [other for other in high_flags if other.switch == flag.switch] for flag in high_flags}
+    last_low = {flag.switch: flag for flag in low_flags}
+    # A token that belongs to no flag comes first: after another layer's flag it would become that flag's value.
+    merged = [*_merged_tokens(low_flags, LOW, stray=True), *_merged_tokens(high_flags, HIGH, stray=True)]
+    overridden = {""}
+    for flag in low_flags:
+        if flag.switch not in overrides:
+            merged += _merged_tokens([flag], LOW)
+        elif flag.switch not in overridden:
+            merged += _override(last_low[flag.switch], overrides[flag.switch])
+            overridden.add(flag.switch)
+    return merged + _merged_tokens([flag for flag in high_flags if flag.switch not in overridden], HIGH)
 
 
-def broken(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, Flag]]:
-    """Return the flags, with their layer, that would merge with the other layer's JSON if they were valid JSON."""
-    higher, found = {flag.name: flag for flag in parse(high) if flag.name}, list[tuple[int, Flag]]()
-    for lower in parse(low):
-        pair = [(LOW, lower), (HIGH, higher[lower.name])] if lower.name in higher else []
-        mistaken = [(layer, flag) for layer, flag in pair if json_object(flag) is None]
-        if len(mistaken) == 1:
-            found += [(layer, flag) for layer, flag in mistaken if (flag.value or "").startswith("{")]
-    return found
+def malformed_json(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, Flag]]:
+    """Return layer and flag of each malformed JSON object that should merge with a valid one of the other layer."""
+    high_flags, malformed = {flag.name: flag for flag in parse(high) if flag.name}, list[tuple[int, Flag]]()
+    for low_flag in parse(low):
+        pair = [(LOW, low_flag), (HIGH, high_flags[low_flag.name])] if low_flag.name in high_flags else []
+        no_object = [(layer, flag) for layer, flag in pair if json_object(flag) is None]
+        if len(no_object) == 1:
+            malformed += [(layer, flag) for layer, flag in no_object if (flag.value or "").startswith("{")]
+    return malformed
 
 
 def problems(path: Path, tokens: Sequence[str], json_flags: Collection[str]) -> list[Problem]:
-    """Return what is wrong in one list at `path`, such as `services.qwen.engine.args`. No value is ever echoed."""
-    found, seen = list[Problem](), list[Flag]()
+    """Return the problems of one list at `path`, such as `services.qwen.engine.args`. They never show a value."""
+    found, earlier = list[Problem](), list[Flag]()
     for flag in parse(tokens):
-        found += [*_stray(path, flag, json_flags), *_beside(path, flag, seen)]
+        found += [*_stray_tokens(path, flag, json_flags), *_conflicts(path, flag, earlier)]
         if flag.name in json_flags:
-            found += not_json(path / flag.holder, flag)
-        seen.append(flag)
+            found += json_problems(path / flag.value_index, flag)
+        earlier.append(flag)
     return found
 
 
-def not_json(at: Path, flag: Flag) -> list[Problem]:
-    """Return the problem of a flag whose value, written at `at`, is not valid JSON: the place, nothing of the value."""
+def json_problems(at: Path, flag: Flag) -> list[Problem]:
+    """Return the problem of a flag whose value at `at` is not valid JSON; empty for valid JSON.
+
+    The problem names the position of the error and shows nothing of the value.
+    """
     try:
         json.loads(flag.value or "")
     except json.JSONDecodeError as error:
@@ -136,8 +140,11 @@ def not_json(at: Path, flag: Flag) -> list[Problem]:
     return [Problem(at, f"is not valid JSON ({flag.name}: {where})", remedy)]
 
 
-def _name(token: str) -> str | None:
-    """Return a flag's canonical name, "" for what belongs to no flag, nothing for a value."""
+def _flag_name(token: str) -> str | None:
+    """Return the canonical name of the flag that a token starts.
+
+    None for a value of the flag before it, "" for a token that belongs to no flag.
+    """
     if _FLAG_AND_MORE.fullmatch(token):
         return ""
     if _FLAG.fullmatch(token) is None:
@@ -149,31 +156,33 @@ def _name(token: str) -> str | None:
     return f"--{plain.replace('_', '-')}{dot}{key}"
 
 
-def _takes_more(flag: Flag) -> bool:
+def _takes_values(flag: Flag) -> bool:
+    """Return whether tokens after a flag are its values: not if it has one after `=`, as `-O3` has one attached."""
     return not flag.name or ("=" not in flag.tokens[0] and not re.match("-O.", flag.tokens[0]))
 
 
-def _placed(flags: Sequence[Flag], layer: int, *, stray: bool = False) -> list[Placed]:
+def _merged_tokens(flags: Sequence[Flag], layer: int, *, stray: bool = False) -> list[MergedToken]:
+    """Return the tokens of some flags of one layer; with `stray`, only those that belong to no flag."""
     return [
-        Placed(token, layer, flag.index + offset)
+        MergedToken(token, layer, flag.index + offset)
         for flag in flags
         if bool(flag.name) != stray
         for offset, token in enumerate(flag.tokens)
     ]
 
 
-def _replaced(low: Flag, high: Sequence[Flag]) -> list[Placed]:
-    """Return what takes the place of a low flag: the high ones, or one token with the JSON of both."""
-    under, over = json_object(low), json_object(high[0])
-    if low.name != high[0].name or len(high) > 1 or under is None or over is None:
-        return _placed(high, HIGH)
+def _override(low: Flag, high: Sequence[Flag]) -> list[MergedToken]:
+    """Return the tokens that take the place of a low flag: the high flags, or one token with the JSON of both."""
+    low_object, high_object = json_object(low), json_object(high[0])
+    if low.name != high[0].name or len(high) > 1 or low_object is None or high_object is None:
+        return _merged_tokens(high, HIGH)
     head = high[0].tokens[0].partition("=")[0]
-    value = json.dumps(_patched(under, over), separators=(",", ":"))
-    return [Placed(f"{head}={value}", HIGH, high[0].index)]
+    value = json.dumps(_merge_patch(low_object, high_object), separators=(",", ":"))
+    return [MergedToken(f"{head}={value}", HIGH, high[0].index)]
 
 
 def json_object(flag: Flag) -> dict[str, Any] | None:
-    """Return a flag's value where it is a JSON object."""
+    """Return a flag's value if it is a JSON object, else None."""
     try:
         value = json.loads(flag.value or "")
     except (ValueError, RecursionError):
@@ -181,23 +190,23 @@ def json_object(flag: Flag) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
-def _patched(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any]:
-    """Merge two JSON objects as RFC 7386 has it."""
+def _merge_patch(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any]:
+    """Merge two JSON objects by RFC 7386."""
     merged = dict(low)
     for key, value in high.items():
         if value is None:
             merged.pop(key, None)
         elif isinstance(value, dict):
-            below = merged.get(key)
-            base = cast("dict[str, Any]", below) if isinstance(below, dict) else {}
-            merged[key] = _patched(base, cast("dict[str, Any]", value))
+            low_value = merged.get(key)
+            base = cast("dict[str, Any]", low_value) if isinstance(low_value, dict) else {}
+            merged[key] = _merge_patch(base, cast("dict[str, Any]", value))
         else:
             merged[key] = value
     return merged
 
 
-def _stray(path: Path, flag: Flag, json_flags: Collection[str]) -> Iterator[Problem]:
-    """Report tokens that belong to no flag; a flag with a JSON value takes one token."""
+def _stray_tokens(path: Path, flag: Flag, json_flags: Collection[str]) -> Iterator[Problem]:
+    """Yield a problem for tokens that belong to no flag; a flag with a JSON value takes one token as its value."""
     remedy = "write --flag=value as one entry, or flag and value as two"
     if not flag.name:
         yield Problem(path / flag.index, "is no flag", remedy)
@@ -205,16 +214,20 @@ def _stray(path: Path, flag: Flag, json_flags: Collection[str]) -> Iterator[Prob
         yield Problem(path / (flag.index + 2), "is no flag", remedy)
 
 
-def _beside(path: Path, flag: Flag, seen: Sequence[Flag]) -> Iterator[Problem]:
-    """Report a flag that does not go with an earlier one. Pieces of a list, `--flag.key+`, may come several times."""
+def _conflicts(path: Path, flag: Flag, earlier: Sequence[Flag]) -> Iterator[Problem]:
+    """Yield problems of a flag that repeats or contradicts an earlier one.
+
+    Entries of a list, `--flag.key+`, may come several times.
+    """
     at = path / flag.index
-    twins = [one.name for one in seen if flag.name and one.switch == flag.switch]
+    twins = [other.name for other in earlier if flag.name and other.switch == flag.switch]
     if flag.name in twins and not ("." in flag.name and flag.name.endswith("+")):
         yield Problem(at, f"repeats an earlier flag ({flag.name})", "keep one of them")
     elif twins and flag.name not in twins:
         yield Problem(at, f"contradicts an earlier flag ({flag.name}, {twins[0]})", "keep one of them")
     head, dot, _ = flag.name.partition(".")
-    others = [one.name for one in seen if one.name.partition(".")[0] == head and ("." in one.name) != bool(dot)]
-    if flag.name and others:
-        what = f"is written whole and in pieces, of which the engine drops the whole ({flag.name}, {others[0]})"
+    names = [other.name for other in earlier]
+    other_forms = [name for name in names if name.partition(".")[0] == head and ("." in name) != bool(dot)]
+    if flag.name and other_forms:
+        what = f"is written whole and in pieces, of which the engine drops the whole ({flag.name}, {other_forms[0]})"
         yield Problem(at, what, "write all of it as JSON, or all of it in pieces")

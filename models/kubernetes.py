@@ -1,4 +1,4 @@
-"""Small shapes of the Kubernetes API, by its names and with its rules."""
+"""Specs of small types of the Kubernetes API, with its names and rules."""
 
 from typing import Literal
 
@@ -30,7 +30,7 @@ class Toleration(Spec):
     """Seconds that a running pod stays after a NoExecute taint has come; absent: for ever."""
 
     @model_validator(mode="after")
-    def _is_one_that_kubernetes_takes(self) -> "Toleration":
+    def _is_valid_in_kubernetes(self) -> "Toleration":
         if self.operator == "Exists" and self.value:
             raise refuse(
                 f"has a value that operator Exists never compares ({self.value})",

@@ -1,7 +1,8 @@
-"""The one merge of configuration layers, and the memory of where each value was written.
+"""Merge of the configuration's layers, with a record of where each value was written.
 
-RFC 7386: maps by key, scalars and lists whole, null removes; an explicit false, 0 or "" wins. Beyond it `engine.args`
-merges by flag name, references are replaced whole, and a group whose `type` changes keeps nothing of the old one.
+The layers are `defaults`, a service, its `prefill` and its `canary`. They merge by RFC 7386: mappings by key, scalars
+and lists whole, null removes; an explicit false, 0 or "" wins. Three rules are added: `engine.args` merges by flag
+name, references are replaced whole, and a group whose `type` changes keeps nothing of the old one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,33 +27,36 @@ INHERITED_BY_PREFILL = (
     "rollout",
     "disruptionBudget",
 )
-"""What prefill takes over from its service; replicas, autoscaling and patch are each role's own."""
+"""Keys that prefill inherits from its service; each role has its own replicas, autoscaling and patch."""
 INHERITED_BY_CANARY = tuple(
     field.alias or name
     for name, field in Variant.model_fields.items()
     if name not in {"prefill", "replicas", "autoscaling"}
 )
-"""What a canary takes over from its service; the number of its replicas is its own, and prefill inherits in turn."""
+"""Keys that a canary inherits from its service; it has its own number of replicas, and its prefill inherits from it."""
 _WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
+"""Keys whose value a higher layer replaces whole."""
 _WHOLE_PAIRS = frozenset({("endpointPicker", "tls"), ("env", "*")})
+"""The same by parent and key."""
 _TYPED = frozenset({"storage", "rollout", "autoscaling"})
+"""Keys whose value a higher layer replaces whole if it has another `type`."""
 _NAMES_BELOW = frozenset({"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env"})
-"""Maps whose keys are the user's own names: a service called `gateway` is no gateway."""
+"""Mappings whose keys are names that the user chose: a service called `gateway` is no gateway."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value was written, and which values below it were written elsewhere."""
+    """Path at which a value was written, with the origins of values below it that were written elsewhere."""
 
     at: Path
     below: "Mapping[Any, Origin]" = field(default_factory=dict[Any, "Origin"])
 
     def child(self, part: str | int) -> "Origin":
-        """Return the origin of what stands directly below."""
+        """Return the origin of the value at a key or an index."""
         return self.below.get(part) or Origin(self.at / part)
 
-    def written(self, path: Path) -> Path:
-        """Return where the value at a path of the merged tree was written."""
+    def locate(self, path: Path) -> Path:
+        """Return the path at which the value at `path` of the merged tree was written."""
         origin = self
         for part in path:
             origin = origin.child(part)
@@ -61,47 +65,48 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer, or several merged: the tree, where it was written, and what was wrong with it."""
+    """One layer, or several merged: the tree, its origin, and its problems."""
 
     tree: Any
     origin: Origin
     problems: tuple[Problem, ...] = ()
 
     def without(self, *keys: str) -> "Layer":
-        """Return the layer without some of its keys, and without its problems."""
+        """Return the layer without some of its keys and without its problems."""
         return Layer({name: value for name, value in self.tree.items() if name not in keys}, self.origin)
 
     def child(self, key: str) -> "Layer":
-        """Return what stands below a key, as a layer."""
+        """Return the value at a key as a layer."""
         return Layer(self.tree[key], self.origin.child(key))
 
-    def written(self, path: Path, *, absent: bool) -> Path:
-        """Return where the value at a path of a merged stack was written.
+    def locate(self, path: Path, *, absent: bool) -> Path:
+        """Return the path at which the value at `path` of a merged stack was written.
 
-        What is absent is the service's to add, not the defaults', unless it lacks in what is only replaced whole.
+        An absent value belongs in the service rather than in `defaults`, unless it is absent inside of a value that
+        layers only replace whole.
         """
-        written = self.origin.written(path)
-        if absent and written[:1] == ("defaults",) and not _is_inside_whole(path):
-            return Path(*path[:2], *written[1:])
-        return written
+        origin = self.origin.locate(path)
+        if absent and origin[:1] == ("defaults",) and not _is_inside_whole(path):
+            return Path(*path[:2], *origin[1:])
+        return origin
 
     def holds(self, path: Path) -> bool:
-        """Say whether the tree has a value at a path."""
+        """Return whether the tree has a value at a path."""
         node: object = self.tree
         for part in path:
             items = enumerate(cast("list[object]", node)) if isinstance(node, list) else ()
-            inside = {**_mapping(cast("object", node)), **dict(items)}
-            if part not in inside:
+            children = {**_mapping(cast("object", node)), **dict(items)}
+            if part not in children:
                 return False
-            node = inside[part]
+            node = children[part]
         return True
 
 
 def merge(low: Layer, high: Layer) -> Layer:
-    """Merge a higher layer over a lower one. Neither is changed, and the result shares nothing with them."""
-    found = list[Problem]()
-    merged = _over(low, high, Path(), found)
-    return Layer(merged.tree, merged.origin, (*low.problems, *high.problems, *found))
+    """Merge a higher layer over a lower one; the result shares nothing with either."""
+    problems = list[Problem]()
+    merged = _merge_values(low, high, Path(), problems)
+    return Layer(merged.tree, merged.origin, (*low.problems, *high.problems, *problems))
 
 
 def effective(tree: Mapping[str, Any]) -> Layer:
@@ -112,131 +117,137 @@ def effective(tree: Mapping[str, Any]) -> Layer:
     root = Origin(Path())
     rest = {key: value for key, value in tree.items() if key not in {"defaults", "services"} or value is None}
     stack = merge(Layer({}, root), Layer(rest, root))
-    beneath = _defaults(tree.get("defaults"))
-    services = _services(beneath, tree.get("services"))
+    defaults = _defaults(tree.get("defaults"))
+    services = _services(defaults, tree.get("services"))
     if isinstance(tree.get("defaults"), dict):
-        stack.tree["defaults"] = _copied(tree["defaults"])
+        stack.tree["defaults"] = _copy(tree["defaults"])
     if tree.get("services") is not None:
         stack.tree["services"] = services.tree
-    problems = (*stack.problems, *beneath.problems, *services.problems)
+    problems = (*stack.problems, *defaults.problems, *services.problems)
     return Layer(stack.tree, Origin(Path(), {"services": services.origin}), problems)
 
 
-def _defaults(written: object) -> Layer:
-    """Return `defaults` as a layer. Its prefill is left as it is: a null there may remove what a service has."""
+def _defaults(tree: object) -> Layer:
+    """Return `defaults` as a layer. Its prefill is left as it is: a null there may remove a value of a service."""
     origin = Origin(Path("defaults"))
-    nothing = Layer({}, origin)
-    if written is None:
-        return nothing
-    if not isinstance(written, dict):
-        what = f"is not a mapping{echo(origin.at, written)}"
+    empty = Layer({}, origin)
+    if tree is None:
+        return empty
+    if not isinstance(tree, dict):
+        what = f"is not a mapping{echo(origin.at, tree)}"
         return Layer({}, origin, (Problem(origin.at, what, "write keys with values below it"),))
-    own = Layer(cast("dict[str, Any]", written), origin)
-    apart = {} if own.tree.get("prefill") is None else _only(own.tree, "prefill")
-    merged = merge(nothing, own.without("canary", *apart))
-    problems = (*merged.problems, *(_canary_of_all() if "canary" in own.tree else ()))
-    return Layer({**merged.tree, **apart}, merged.origin, problems)
+    defaults = Layer(cast("dict[str, Any]", tree), origin)
+    prefill = {} if defaults.tree.get("prefill") is None else _select(defaults.tree, "prefill")
+    merged = merge(empty, defaults.without("canary", *prefill))
+    problems = (*merged.problems, *(_canary_in_defaults() if "canary" in defaults.tree else ()))
+    return Layer({**merged.tree, **prefill}, merged.origin, problems)
 
 
-def _canary_of_all() -> Iterator[Problem]:
+def _canary_in_defaults() -> Iterator[Problem]:
     yield Problem(
         Path("defaults", "canary"), "would be a canary of every service", "write it in the service that has one"
     )
 
 
-def _services(defaults: Layer, written: object) -> Layer:
+def _services(defaults: Layer, tree: object) -> Layer:
+    """Return all services, each over the defaults."""
     origin = Origin(Path("services"))
-    if not isinstance(written, dict):
-        return Layer(_copied(written), origin)
-    keys = cast("dict[str, Any]", written)
-    every = {key: _service(defaults, Layer(own, origin.child(key))) for key, own in keys.items()}
-    tree = {key: one.tree for key, one in every.items() if one.tree is not None}
-    problems = tuple(problem for one in every.values() for problem in one.problems)
-    return Layer(tree, Origin(origin.at, {key: one.origin for key, one in every.items()}), problems)
+    if not isinstance(tree, dict):
+        return Layer(_copy(tree), origin)
+    explicit = {key: Layer(value, origin.child(key)) for key, value in cast("dict[str, Any]", tree).items()}
+    services = {key: _service(defaults, layer) for key, layer in explicit.items()}
+    trees = {key: service.tree for key, service in services.items() if service.tree is not None}
+    problems = tuple(problem for service in services.values() for problem in service.problems)
+    return Layer(trees, Origin(origin.at, {key: service.origin for key, service in services.items()}), problems)
 
 
-def _service(defaults: Layer, own: Layer) -> Layer:
-    """Return a service over the defaults; what is no mapping stays for the specs to refuse, null is taken away."""
-    if own.tree is None:
-        return Layer(None, own.origin, (_nothing_to_remove(own.origin.at),))
-    if not _is_mapping(own.tree):
-        return Layer(_copied(own.tree), own.origin)
-    every, its = defaults.without("prefill"), own.without("prefill", "canary")
-    service = _numbered(merge(every, its), own)
-    prefills = [layer.child("prefill") for layer in (defaults, own) if "prefill" in layer.tree]
-    whole = _with_prefill(service, prefills)
-    if "canary" not in own.tree:
-        return whole
-    if own.tree["canary"] is None:
-        return Layer(whole.tree, whole.origin, (*whole.problems, _nothing_to_remove(own.origin.at / "canary")))
-    return _with(whole, "canary", _canary(whole, prefills, own.child("canary")))
+def _service(defaults: Layer, explicit: Layer) -> Layer:
+    """Return a service over the defaults. Null is a problem; the specs reject any other value that is no mapping."""
+    if explicit.tree is None:
+        return Layer(None, explicit.origin, (_ineffective_null(explicit.origin.at),))
+    if not _is_mapping(explicit.tree):
+        return Layer(_copy(explicit.tree), explicit.origin)
+    merged = merge(defaults.without("prefill"), explicit.without("prefill", "canary"))
+    prefills = [layer.child("prefill") for layer in (defaults, explicit) if "prefill" in layer.tree]
+    service = _with_prefill(_drop_inherited_replicas(merged, explicit), prefills)
+    if "canary" not in explicit.tree:
+        return service
+    if explicit.tree["canary"] is None:
+        null = _ineffective_null(explicit.origin.at / "canary")
+        return Layer(service.tree, service.origin, (*service.problems, null))
+    return _with_part(service, "canary", _canary(service, prefills, explicit.child("canary")))
 
 
-def _with(service: Layer, key: str, role: Layer) -> Layer:
-    """Return a service with one of its roles."""
-    origin = Origin(service.origin.at, {**service.origin.below, key: role.origin})
-    return Layer({**service.tree, key: role.tree}, origin, (*service.problems, *role.problems))
+def _with_part(service: Layer, key: str, part: Layer) -> Layer:
+    """Return a service with its prefill or its canary."""
+    origin = Origin(service.origin.at, {**service.origin.below, key: part.origin})
+    return Layer({**service.tree, key: part.tree}, origin, (*service.problems, *part.problems))
 
 
 def _with_prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
-    """Return a service with the prefill that layers make of it; null in the highest takes it away."""
+    """Return a service with the prefill of some layers merged, lowest first; null in the highest removes it."""
     if not layers:
         return service
     if layers[-1].tree is None:
-        problems = () if len(layers) > 1 else (_nothing_to_remove(layers[0].origin.at),)
+        problems = () if len(layers) > 1 else (_ineffective_null(layers[0].origin.at),)
         return Layer(service.tree, service.origin, (*service.problems, *problems))
-    return _with(service, "prefill", _prefill(service, layers))
+    return _with_part(service, "prefill", _prefill(service, layers))
 
 
 def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
-    """Return prefill over what it inherits; a null that `defaults` writes may find nothing to remove."""
+    """Return prefill over the keys that it inherits. A null in `defaults` is no problem if it removes nothing."""
     highest: object = layers[-1].tree
     if not isinstance(highest, dict):
-        return Layer(_copied(highest), layers[-1].origin)
+        return Layer(_copy(highest), layers[-1].origin)
     at = service.origin.child("prefill").at
-    own = layers[-1] if layers[-1].origin.at == at else Layer({}, Origin(at))
-    merged = _inheriting(service, INHERITED_BY_PREFILL, at, [one for one in layers if isinstance(one.tree, dict)])
-    return _numbered(Layer(merged.tree, merged.origin, merged.problems if own is layers[-1] else ()), own)
+    explicit = layers[-1] if layers[-1].origin.at == at else Layer({}, Origin(at))
+    mappings = [layer for layer in layers if isinstance(layer.tree, dict)]
+    merged = _merge_inherited(service, INHERITED_BY_PREFILL, at, mappings)
+    problems = merged.problems if explicit is layers[-1] else ()
+    return _drop_inherited_replicas(Layer(merged.tree, merged.origin, problems), explicit)
 
 
-def _canary(service: Layer, prefills: Sequence[Layer], own: Layer) -> Layer:
-    """Return a canary over its service, and its prefill over the layers of the service's."""
-    if not _is_mapping(own.tree):
-        return Layer(_copied(own.tree), own.origin)
-    beneath = service
-    if "source" in _mapping(own.tree.get("model")) and "model" in service.tree:
-        # Another source is of another size.
-        beneath = Layer({**service.tree, "model": _without(service.tree["model"], "size")}, service.origin)
-    canary = _numbered(_inheriting(beneath, INHERITED_BY_CANARY, own.origin.at, [own.without("prefill")]), own)
-    apart = [one.without("replicas", "autoscaling") for one in prefills if _is_mapping(one.tree)]
-    layers = [*(apart if "prefill" in service.tree else ()), *([own.child("prefill")] if "prefill" in own.tree else ())]
-    whole = _with_prefill(canary, layers)
-    routes = "prefill" in whole.tree or "sidecar" in own.tree
-    return whole if routes else Layer(_without(whole.tree, "sidecar"), whole.origin, whole.problems)
+def _canary(service: Layer, prefills: Sequence[Layer], explicit: Layer) -> Layer:
+    """Return a canary over its service, and its prefill over the layers of the service's prefill."""
+    if not _is_mapping(explicit.tree):
+        return Layer(_copy(explicit.tree), explicit.origin)
+    base = service
+    if "source" in _mapping(explicit.tree.get("model")) and "model" in service.tree:
+        # The size belongs to the service's source.
+        base = Layer({**service.tree, "model": _without(service.tree["model"], "size")}, service.origin)
+    merged = _merge_inherited(base, INHERITED_BY_CANARY, explicit.origin.at, [explicit.without("prefill")])
+    layers = list[Layer]()
+    if "prefill" in service.tree:
+        layers += [layer.without("replicas", "autoscaling") for layer in prefills if _is_mapping(layer.tree)]
+    if "prefill" in explicit.tree:
+        layers.append(explicit.child("prefill"))
+    canary = _with_prefill(_drop_inherited_replicas(merged, explicit), layers)
+    has_sidecar = "prefill" in canary.tree or "sidecar" in explicit.tree
+    return canary if has_sidecar else Layer(_without(canary.tree, "sidecar"), canary.origin, canary.problems)
 
 
-def _inheriting(service: Layer, keys: Sequence[str], at: Path, layers: Sequence[Layer]) -> Layer:
-    """Return layers over some keys of a service; what is in neither lacks in the service."""
+def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequence[Layer]) -> Layer:
+    """Return layers merged over some keys of a service; a key that neither has is absent in the service."""
     inherited = {key: service.origin.child(key) for key in keys}
-    merged = Layer(_only(service.tree, *keys), Origin(at, inherited))
+    merged = Layer(_select(service.tree, *keys), Origin(at, inherited))
     for layer in layers:
         merged = merge(Layer(merged.tree, merged.origin), layer)
     absent = {key: origin for key, origin in inherited.items() if key not in service.tree and key not in merged.tree}
     return Layer(merged.tree, Origin(merged.origin.at, {**absent, **merged.origin.below}), merged.problems)
 
 
-def _numbered(merged: Layer, own: Layer) -> Layer:
-    """Take away an inherited number of replicas where autoscaling owns it."""
-    inherited = merged.tree.get("autoscaling") is not None and own.tree.get("replicas") is None
-    return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if inherited else merged
+def _drop_inherited_replicas(merged: Layer, explicit: Layer) -> Layer:
+    """Remove an inherited number of replicas if autoscaling sets it."""
+    is_inherited = merged.tree.get("autoscaling") is not None and explicit.tree.get("replicas") is None
+    return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if is_inherited else merged
 
 
-def _only(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: tree[key] for key in keys if key in tree}
 
 
 def _without(value: object, key: str) -> object:
-    """Return a mapping without a key; anything else is left for the specs to refuse."""
+    """Return a mapping without a key, and any other value as it is: the specs reject it."""
     return {name: inner for name, inner in _mapping(value).items() if name != key} if _mapping(value) else value
 
 
@@ -248,46 +259,46 @@ def _mapping(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _over(low: Layer, high: Layer, path: Path, found: list[Problem]) -> Layer:
-    """Merge two values at a path of the merged tree, in which the user's own names are written as `*`."""
-    if _is_merged(low.tree, high.tree, path):
-        return _mappings(low, high, path, found)
+def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
+    """Merge two values at a path of the merged tree, in which `*` stands for names that the user chose."""
+    if _is_merged_by_key(low.tree, high.tree, path):
+        return _merge_mappings(low, high, path, problems)
     if path[-2:] == ("engine", "args") and _is_tokens(low.tree) and _is_tokens(high.tree):
-        return _arguments(low, high, found)
-    return Layer(_settled(high.tree, high.origin.at, found), high.origin)
+        return _merge_arguments(low, high, problems)
+    return Layer(_copy_without_nulls(high.tree, high.origin.at, problems), high.origin)
 
 
-def _mappings(low: Layer, high: Layer, path: Path, found: list[Problem]) -> Layer:
-    """Merge two mappings. Origins are kept only for what is not simply below the higher one's."""
+def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
+    """Merge two mappings. The origin records a key only if its path does not follow from the higher layer's path."""
     tree, below = dict[str, Any](), dict(high.origin.below)
-    named = bool(path) and path[-1] in _NAMES_BELOW
+    has_names = bool(path) and path[-1] in _NAMES_BELOW
     for key, value in low.tree.items():
         if key not in high.tree:
-            tree[key], below[key] = _copied(value), low.origin.child(key)
+            tree[key], below[key] = _copy(value), low.origin.child(key)
         elif isinstance(high.tree[key], dict | list):
-            merged = _over(low.child(key), high.child(key), path / ("*" if named else key), found)
+            merged = _merge_values(low.child(key), high.child(key), path / ("*" if has_names else key), problems)
             tree[key], below[key] = merged.tree, merged.origin
         elif high.tree[key] is not None:
             tree[key] = high.tree[key]
-    new = {key: value for key, value in high.tree.items() if key not in low.tree}
-    return Layer(tree | _settled(new, high.origin.at, found), Origin(high.origin.at, below))
+    added = {key: value for key, value in high.tree.items() if key not in low.tree}
+    return Layer(tree | _copy_without_nulls(added, high.origin.at, problems), Origin(high.origin.at, below))
 
 
-def _is_merged(low: object, high: object, path: Path) -> bool:
-    """Say whether a mapping merges with what is beneath it, instead of replacing it whole."""
+def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
+    """Return whether two values are mappings that merge by key; otherwise the higher replaces the lower whole."""
     if not isinstance(low, dict) or not isinstance(high, dict) or not path:
         return isinstance(low, dict) and isinstance(high, dict)
     if path[-1] in _WHOLE or path[-2:] in _WHOLE_PAIRS:
         return False
-    old, new = cast("dict[str, Any]", low).get("type"), cast("dict[str, Any]", high).get("type")
-    return path[-1] not in _TYPED or old is None or new is None or old == new
+    low_type, high_type = cast("dict[str, Any]", low).get("type"), cast("dict[str, Any]", high).get("type")
+    return path[-1] not in _TYPED or low_type is None or high_type is None or low_type == high_type
 
 
 def _is_inside_whole(path: Path) -> bool:
-    """Say whether a path of a stack leads into a service's list, or into a value that is replaced whole."""
-    above = path[2:-1]
-    return any(isinstance(part, int) or part in _WHOLE for part in above) or any(
-        (outer, inner) in _WHOLE_PAIRS or (outer, "*") in _WHOLE_PAIRS for outer, inner in pairwise(above)
+    """Return whether a path of a stack leads into a list of a service, or into a value that is replaced whole."""
+    ancestors = path[2:-1]
+    return any(isinstance(part, int) or part in _WHOLE for part in ancestors) or any(
+        (outer, inner) in _WHOLE_PAIRS or (outer, "*") in _WHOLE_PAIRS for outer, inner in pairwise(ancestors)
     )
 
 
@@ -295,44 +306,51 @@ def _is_tokens(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(token, str) for token in cast("list[object]", value))
 
 
-def _arguments(low: Layer, high: Layer, found: list[Problem]) -> Layer:
-    """Merge arguments by flag; JSON that should merge and is broken must not silently give way to the other layer's."""
+def _merge_arguments(low: Layer, high: Layer, problems: list[Problem]) -> Layer:
+    """Merge arguments by flag.
+
+    Malformed JSON that should merge is reported here: otherwise one layer's JSON would silently replace the other's.
+    """
     origins = (low.origin, high.origin)
-    for layer, flag in flags.broken(low.tree, high.tree):
-        found += flags.not_json(origins[layer].child(flag.holder).at, flag)
-    placed = flags.combine(low.tree, high.tree)
-    below = {position: origins[one.layer].child(one.index) for position, one in enumerate(placed)}
-    return Layer([one.token for one in placed], Origin(high.origin.at, below))
+    for layer, flag in flags.malformed_json(low.tree, high.tree):
+        problems += flags.json_problems(origins[layer].child(flag.value_index).at, flag)
+    merged = flags.merge_with_origins(low.tree, high.tree)
+    below = {position: origins[token.layer].child(token.index) for position, token in enumerate(merged)}
+    return Layer([token.token for token in merged], Origin(high.origin.at, below))
 
 
-def _nothing_to_remove(path: Path) -> Problem:
+def _ineffective_null(path: Path) -> Problem:
+    """Return the problem of a null that removes nothing."""
     inherited = {"canary": INHERITED_BY_CANARY, "prefill": INHERITED_BY_PREFILL}.get(str(path[-1]), ())
     return Problem(
         path,
         "has no value (null) and nothing is inherited that it could remove",
-        f"{fields.instead_of_nothing(path, inherited)}, or delete the line",
+        f"{fields.remedy_for_null(path, inherited)}, or delete the line",
     )
 
 
-def _settled(value: Value, at: Path, found: list[Problem]) -> Value:
-    """Copy what has nothing beneath it: a null there has nothing to remove, but in a patch, which has an object."""
+def _copy_without_nulls(value: Value, at: Path, problems: list[Problem]) -> Value:
+    """Copy a value that merges with no lower one, and report its nulls, which remove nothing.
+
+    A patch keeps its nulls: they remove keys of the rendered object.
+    """
     if not isinstance(value, dict):
-        return _copied(value)
+        return _copy(value)
     if at[-1:] == ("patch",) and at[-2] not in _NAMES_BELOW:
-        return cast("Value", _copied(cast("dict[str, Any]", value)))
-    settled = dict[str, Any]()
+        return cast("Value", _copy(cast("dict[str, Any]", value)))
+    tree = dict[str, Any]()
     for key, inner in cast("dict[str, Any]", value).items():
         if inner is None:
-            found.append(_nothing_to_remove(at / key))
+            problems.append(_ineffective_null(at / key))
         else:
-            settled[key] = _settled(inner, at / key, found)
-    return cast("Value", settled)
+            tree[key] = _copy_without_nulls(inner, at / key, problems)
+    return cast("Value", tree)
 
 
-def _copied(value: Value) -> Value:
-    """Copy what may be changed in place."""
+def _copy(value: Value) -> Value:
+    """Copy mappings and lists at any depth; other values are immutable."""
     if isinstance(value, dict):
-        return cast("Value", {key: _copied(inner) for key, inner in cast("dict[Any, Any]", value).items()})
+        return cast("Value", {key: _copy(inner) for key, inner in cast("dict[Any, Any]", value).items()})
     if isinstance(value, list):
-        return cast("Value", [_copied(inner) for inner in cast("list[Any]", value)])
+        return cast("Value", [_copy(inner) for inner in cast("list[Any]", value)])
     return value

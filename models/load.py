@@ -1,8 +1,8 @@
-"""From the tree that a user wrote to a `Stack`, or to every problem in it at once.
+"""Loader that turns the tree of a configuration into a `Stack`, or reports every problem in it at once.
 
-The layers of the tree are merged first, and the result is validated once; a problem is reported where its value was
-written, once, however many services inherit it. A tree with mistakes is repaired (a mistaken leaf gives way to its
-default or its field's example) so that the checks which need a whole stack can still run and report beside them.
+It merges the layers of the tree and validates the result. A problem is reported where its value was written, and once,
+however many services inherit the value. A tree with mistakes is repaired: a mistaken leaf is replaced by its default or
+by its field's example. The checks that need a whole stack can then run as well, and all problems are reported together.
 """
 
 import copy
@@ -42,121 +42,122 @@ class Loaded:
     stack: Stack
     problems: tuple[Problem, ...]
     repaired: tuple[Path, ...]
-    """Paths in the merged tree, and where the user wrote them."""
+    """Paths of repaired values, both in the merged tree and where the user wrote the values."""
     merged: Layer
-    """The tree of the stack, which knows where each value was written."""
+    """Merged tree of the stack, with the origin of each value."""
 
     def finish(self, further: Sequence[Problem] = ()) -> Stack:
-        """Return the stack, or raise `ConfigError` with all problems that do not rest on a repaired value.
+        """Return the stack, or raise `ConfigError` with all problems that do not depend on a repaired value.
 
         The paths of `further` are those of the merged tree, such as `services.qwen.prefill.engine.args[0]`.
         """
-        sound = [
+        valid = [
             problem
             for problem in further
-            if not any(_within(path, self.repaired) for path in (problem.path, *problem.depends_on))
+            if not any(_is_within_any(path, self.repaired) for path in (problem.path, *problem.depends_on))
         ]
-        written = list(self._as_written(sound))
-        if self.problems or written:
-            raise ConfigError(_once((*self.problems, *written)))
+        relocated = list(self._relocate(valid))
+        if self.problems or relocated:
+            raise ConfigError(_distinct((*self.problems, *relocated)))
         return self.stack
 
-    def _as_written(self, problems: Sequence[Problem]) -> Iterator[Problem]:
-        """Yield problems where their values were written; nothing where a value is none there.
+    def _relocate(self, problems: Sequence[Problem]) -> Iterator[Problem]:
+        """Yield problems with the paths at which their values were written.
 
-        What a canary inherits is its service's mistake only where the service makes it, too: beside what the canary
-        says itself it may be wrong all the same.
+        A problem that only an explicit value can have is left out if the value is inherited. A problem of a value that
+        a canary inherits is reported at the origin of the value only if the service has the same problem. Otherwise
+        explicit values of the canary cause it, and it is reported in the canary.
         """
-        placed = [(one, self._where(one)) for one in problems]
-        services = {(at, one.what) for one, (at, canary) in placed if not canary}
-        canaries = dict[tuple[Path, Path, str], Path]()
-        for one, (at, canary) in placed:
-            if one.said and at != one.path:
+        located = [(problem, *self._locate(problem)) for problem in problems]
+        of_services = {(at, problem.what) for problem, at, canary in located if not canary}
+        paths = dict[tuple[Path, Path, str], Path]()
+        for problem, at, canary in located:
+            if problem.explicit_only and at != problem.path:
                 continue
-            is_services = not canary or (at, one.what) in services or at.is_within(canary)
-            first = canaries.setdefault((canary, at, one.what), at if is_services else one.path)
-            yield replace(one, path=first)
+            is_at_origin = not canary or (at, problem.what) in of_services or at.is_within(canary)
+            path = paths.setdefault((canary, at, problem.what), at if is_at_origin else problem.path)
+            yield replace(problem, path=path)
 
-    def _where(self, problem: Problem) -> tuple[Path, Path]:
-        """Return where the value of a problem was written, and the path of the canary whose problem it is, if any."""
+    def _locate(self, problem: Problem) -> tuple[Path, Path]:
+        """Return the path at which the value of a problem was written, and the path of its canary, empty if none."""
         path = problem.path
         canary = Path(*path[:3]) if path[:1] == ("services",) and path[2:3] == ("canary",) else Path()
-        return self.merged.written(path, absent=not self.merged.holds(path)), canary
+        return self.merged.locate(path, absent=not self.merged.holds(path)), canary
 
 
 def load(tree: object) -> Loaded:
     """Read a configuration tree of plain values.
 
-    Raises `ConfigError` where not even a repaired stack can be had (the tree is no mapping, or has no services).
+    Raises `ConfigError` if the tree is beyond repair: it is no mapping, or has no services.
     """
     if not isinstance(tree, dict) or not tree:
         raise ConfigError([Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")])
     merged = effective(cast("dict[str, Any]", tree))
-    # What defaults say is judged in the services that inherit it.
+    # The values of defaults are validated in the services that inherit them.
     defaults = merged.tree.pop("defaults", {})
     problems, repaired = list(merged.problems), [problem.path for problem in merged.problems]
     while True:
         try:
             stack = Stack.model_validate(merged.tree).model_copy(update={"defaults": defaults})
-            return Loaded(stack, tuple(_once(problems)), tuple(repaired), merged)
+            return Loaded(stack, tuple(_distinct(problems)), tuple(repaired), merged)
         except ValidationError as error:
             errors = error.errors(include_url=False)
         found = [_problem(merged, details) for details in errors]
         missing = {_path(merged.tree, details) for details in errors if details["type"] == "missing"}
         misspelt = missing & {
-            _meant(merged.tree, details) for details in errors if details["type"] == "extra_forbidden"
+            _intended_path(merged.tree, details) for details in errors if details["type"] == "extra_forbidden"
         }
-        told = [(path, problem) for path, problem in found if path not in misspelt]
-        problems += [problem for path, problem in told if not _rests_on(path, repaired)]
+        new = [(path, problem) for path, problem in found if path not in misspelt]
+        problems += [problem for path, problem in new if not _depends_on_any(path, repaired)]
         before = copy.deepcopy(merged.tree)
         for path, problem in found:
             repaired += [problem.path, path, _repair(merged.tree, path)]
         if merged.tree == before or not merged.tree.get("services"):
-            raise ConfigError(_once(problems))
+            raise ConfigError(_distinct(problems))
 
 
-def _once(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop what several services inherited from one place."""
+def _distinct(problems: Iterable[Problem]) -> list[Problem]:
+    """Drop repetitions, which come from a value that several services inherit."""
     return list({(problem.path, problem.what, problem.remedy): problem for problem in problems}.values())
 
 
-def _within(path: Path, repaired: Sequence[Path]) -> bool:
-    """Say whether `path` or something above it was repaired."""
+def _is_within_any(path: Path, repaired: Sequence[Path]) -> bool:
+    """Return whether `path` or a path above it was repaired."""
     return any(path.is_within(other) for other in repaired)
 
 
-def _rests_on(path: Path, repaired: Sequence[Path]) -> bool:
-    """Say whether a verdict on the value at `path` read something that was repaired."""
-    return _within(path, repaired) or any(other.is_within(path) for other in repaired)
+def _depends_on_any(path: Path, repaired: Sequence[Path]) -> bool:
+    """Return whether the value at `path` is part of a repaired value or has one below it."""
+    return _is_within_any(path, repaired) or any(other.is_within(path) for other in repaired)
 
 
 def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
-    """Return the path in the merged tree, and the problem where the user wrote it."""
+    """Return the path in the merged tree and the problem, whose path is where the user wrote the value."""
     path = _path(merged.tree, details)
-    written = merged.written(path, absent=details["type"] == "missing")
-    return path, Problem(written or Path(ROOT), *_what(path, details))
+    origin = merged.locate(path, absent=details["type"] == "missing")
+    return path, Problem(origin or Path(ROOT), *_verdict(path, details))
 
 
 def _path(tree: object, details: ErrorDetails) -> Path:
-    """Drop from pydantic's location what stands in no tree: the tags of unions and the marker of a map's key."""
-    at, path = tree, list[str | int]()
+    """Return the path of a validation error: pydantic's location without union tags and markers of mapping keys."""
+    node, path = tree, list[str | int]()
     location = [part for part in details["loc"] if part != "[key]"]
     for index, part in enumerate(location):
-        last = index == len(location) - 1
-        inside = cast("Mapping[str, Any]", at) if isinstance(at, dict) else None
-        absent = inside is not None and part not in inside
-        if absent and not (last and details["type"] in {"missing", "extra_forbidden"}):
+        is_last = index == len(location) - 1
+        mapping = cast("Mapping[str, Any]", node) if isinstance(node, dict) else None
+        is_absent = mapping is not None and part not in mapping
+        if is_absent and not (is_last and details["type"] in {"missing", "extra_forbidden"}):
             continue
         path.append(part)
-        if inside is not None:
-            at = inside.get(cast("str", part))
-        elif isinstance(at, list) and isinstance(part, int) and part < len(cast("list[Any]", at)):
-            at = cast("list[Any]", at)[part]
+        if mapping is not None:
+            node = mapping.get(cast("str", part))
+        elif isinstance(node, list) and isinstance(part, int) and part < len(cast("list[Any]", node)):
+            node = cast("list[Any]", node)[part]
     return Path(*path)
 
 
-def _what(path: Path, details: ErrorDetails) -> tuple[str, str]:
-    """Return what is wrong and what would be right."""
+def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
+    """Return the message of a validation error and its remedy."""
     kind, value, context = details["type"], details["input"], details.get("ctx", {})
     shown = echo(path, value)
     match kind:
@@ -172,16 +173,16 @@ def _what(path: Path, details: ErrorDetails) -> tuple[str, str]:
             verdict = f"is not one of {expected}{shown}", "choose one of them"
         case "union_tag_invalid":
             tags = context["expected_tags"].replace("'", "")
-            written = cast("Mapping[str, object]", value).get("type")
-            verdict = f"is of no known type{echo(path, written)}", f"write type: with one of {tags}"
+            requested = cast("Mapping[str, object]", value).get("type")
+            verdict = f"is of no known type{echo(path, requested)}", f"write type: with one of {tags}"
         case "union_tag_not_found":
-            tags = ", ".join(tag for model in fields.specs(path) for tag in fields.tags(model))
+            tags = ", ".join(tag for spec in fields.specs_at(path) for tag in fields.type_tags(spec))
             verdict = "does not say its type", f"add type: with one of {tags}"
         case "too_long" | "too_short":
-            most, least = context.get("max_length"), context.get("min_length")
+            maximum, minimum = context.get("max_length"), context.get("min_length")
             verdict = (
                 f"has {context['actual_length']} entries",
-                f"write at most {most}" if most is not None else f"write at least {least}",
+                f"write at most {maximum}" if maximum is not None else f"write at least {minimum}",
             )
         case _:
             verdict = _wrong_type(kind, value, shown)
@@ -189,6 +190,7 @@ def _what(path: Path, details: ErrorDetails) -> tuple[str, str]:
 
 
 def _wrong_type(kind: str, value: object, shown: str) -> tuple[str, str]:
+    """Return message and remedy for a value of another type than its field has."""
     noun, remedy = _NOUNS.get(kind, ("valid", "see the schema for what may stand here"))
     if kind == "string_type" and isinstance(value, bool | int | float):
         noun = "a boolean" if isinstance(value, bool) else "a number"
@@ -198,60 +200,59 @@ def _wrong_type(kind: str, value: object, shown: str) -> tuple[str, str]:
     return f"is not {noun}{shown}", remedy
 
 
-def _meant(tree: object, details: ErrorDetails) -> Path:
-    """Return where the key that an unknown one means would stand, so that it is not reported missing besides."""
+def _intended_path(tree: object, details: ErrorDetails) -> Path:
+    """Return the path of the key that an unknown key resembles, which is then not reported as missing."""
     path = _path(tree, details)
-    return Path(*path[:-1], *_likest(path, _known(path, details["loc"][-2:-1])))
+    return Path(*path[:-1], *_closest(path, _known_keys(path, details["loc"][-2:-1])))
 
 
-def _likest(path: Path, names: Sequence[str]) -> list[str]:
+def _closest(path: Path, names: Sequence[str]) -> list[str]:
     return difflib.get_close_matches(str(path[-1]), names, n=1)
 
 
-def _known(path: Path, tag: tuple[str | int, ...]) -> list[str]:
-    """Return the keys that may stand beside one; of specs that `type` tells apart, only the written one counts."""
-    models = fields.specs(path.parent)
-    chosen = [model for model in models if set(tag) & set(fields.tags(model))] or models
-    return [field.alias or name for model in chosen for name, field in model.model_fields.items()]
+def _known_keys(path: Path, tag: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that are valid in place of an unknown one; in a union, those of the spec that `type` selects."""
+    specs = fields.specs_at(path.parent)
+    selected = [spec for spec in specs if set(tag) & set(fields.type_tags(spec))] or specs
+    return [field.alias or name for spec in selected for name, field in spec.model_fields.items()]
 
 
 def _suggestion(path: Path, tag: tuple[str | int, ...]) -> str:
-    names = _known(path, tag)
-    close = _likest(path, names)
+    names = _known_keys(path, tag)
+    close = _closest(path, names)
     return f"did you mean {close[0]}?" if close else f"known here: {', '.join(names)}"
 
 
 def _example(path: Path) -> str:
-    """Return the field's example as a user would write it on one line."""
-    field = fields.one(path)
-    return _flow(field.examples[0]) if field is not None and field.examples else ""
+    """Return the field's example as YAML on one line, or "" if it has none."""
+    field = fields.field_at(path)
+    return _flow_yaml(field.examples[0]) if field is not None and field.examples else ""
 
 
-def _flow(value: object) -> str:
-    """Write a value as YAML on one line."""
+def _flow_yaml(value: object) -> str:
+    """Return a value as YAML on one line."""
     if isinstance(value, dict):
-        return (
-            "{" + ", ".join(f"{key}: {_flow(inner)}" for key, inner in cast("dict[str, object]", value).items()) + "}"
-        )
+        entries = (f"{key}: {_flow_yaml(inner)}" for key, inner in cast("dict[str, object]", value).items())
+        return "{" + ", ".join(entries) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, cast("list[object]", value))) + "]"
+        return "[" + ", ".join(map(_flow_yaml, cast("list[object]", value))) + "]"
     return str(value)
 
 
 def _repair(tree: dict[str, Any], path: Path) -> Path:
-    """Put the field's example where a required value is mistaken or missing; take anything else away.
+    """Replace a required value by its field's example, and remove any other; return the path of the repaired value.
 
-    A list goes as a whole, so that no other item of it changes its number. Returns the path of what was repaired.
+    A list is removed whole, because its other items would change their indices.
     """
     path = Path(*path[: next((index for index, part in enumerate(path) if isinstance(part, int)), len(path))])
-    at: Any = tree
+    node: Any = tree
     for part in path[:-1]:
-        if not isinstance(at, dict) or part not in at:
+        if not isinstance(node, dict) or part not in node:
             return path
-        at = cast("dict[Any, Any]", at)[part]
-    field = fields.one(path)
+        node = cast("dict[Any, Any]", node)[part]
+    field = fields.field_at(path)
     if field is not None and field.is_required() and field.examples:
-        at[path[-1]] = copy.deepcopy(field.examples[0])
-    elif isinstance(at, dict) and path:
-        cast("dict[Any, Any]", at).pop(path[-1], None)
+        node[path[-1]] = copy.deepcopy(field.examples[0])
+    elif isinstance(node, dict) and path:
+        cast("dict[Any, Any]", node).pop(path[-1], None)
     return path

@@ -1,4 +1,4 @@
-"""What is scraped, and who scrapes it."""
+"""Specs of metrics scraping: the stack's monitor objects and the metrics of a service."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Who may reach whom: the words for NetworkPolicies."""
+"""Spec of the NetworkPolicies of a stack."""
 
 import ipaddress
 import re
@@ -18,13 +18,13 @@ _CIDR = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9A-Fa-f:]+(:[0-9]{1,3}(\.[0-9]{1,3}){3
 @dataclass(frozen=True, slots=True)
 class _CidrShape:
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(_checked, handler(source))
+        return core_schema.no_info_after_validator_function(_check_cidr, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return handler(schema) | {"pattern": f"^(?:{_CIDR})$"}
 
 
-def _checked(value: str) -> str:
+def _check_cidr(value: str) -> str:
     network = _network(value)
     if network is None:
         raise refuse("is not a range of addresses", "write address/length, such as 10.96.0.1/32")
@@ -34,7 +34,7 @@ def _checked(value: str) -> str:
 
 
 def _network(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    """Read CIDR notation; a mask in dots, as in 10.0.0.0/255.0.0.0, is none."""
+    """Parse CIDR notation; None for anything else, such as a dotted mask (10.0.0.0/255.0.0.0)."""
     if re.fullmatch(_CIDR, value) is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Places in a tree of plain values, such as a configuration or a rendered object."""
+"""Paths in a tree of plain values, such as a configuration or a rendered object."""
 
 from typing import Self
 
@@ -6,20 +6,20 @@ from typing import Self
 class Path(tuple[str | int, ...]):
     """Keys of mappings and indices of lists, from the top of the tree downwards.
 
-    It becomes text where somebody reads it: `services.qwen.engine.args[2]`.
+    Its text is for messages: `services.qwen.engine.args[2]`.
     """
 
     __slots__ = ()
 
     def __new__(cls, *parts: str | int) -> Self:
-        """Make the path of these parts."""
+        """Make a path from its parts."""
         return super().__new__(cls, parts)
 
     def __getnewargs__(self) -> tuple[str | int, ...]:
         return tuple(self)
 
     def __truediv__(self, part: str | int) -> "Path":
-        """Return the path of what stands directly below."""
+        """Return the path of the value at a key or an index."""
         return Path(*self, part)
 
     def __str__(self) -> str:
@@ -29,18 +29,18 @@ class Path(tuple[str | int, ...]):
         return text
 
     def __lt__(self, other: tuple[str | int, ...], /) -> bool:
-        """Order paths as their texts: what is sorted by path is sorted as it reads."""
+        """Order paths by their texts, so that messages are sorted as users read them."""
         return str(self) < str(Path(*other))
 
     @property
     def parent(self) -> "Path":
-        """Return the path of what stands directly above."""
+        """Path of the mapping or list that holds the value."""
         return Path(*self[:-1])
 
     def below(self, top: "Path") -> "Path":
-        """Return the rest of the path under one that it is within."""
+        """Return the path relative to `top`, which it has to be within."""
         return Path(*self[len(top) :])
 
     def is_within(self, top: "Path") -> bool:
-        """Say whether the path is another, or leads to something below it."""
+        """Return whether the path is `top` or leads to a value below it."""
         return self[: len(top)] == top

@@ -1,4 +1,4 @@
-"""The endpoint picker: how it scores the pods of a pool, what it holds back, and its own container."""
+"""Specs of the endpoint picker: scoring, flow control, TLS and the picker's pods."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What is wrong in a configuration, in the words of the person who wrote it.
+"""Problems of a configuration: errors and warnings, each with the path that the user wrote.
 
 Exception
 └── ConfigError    every problem of one configuration, found together
@@ -17,26 +17,32 @@ _MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One mistake or warning: where it is, what is wrong, and what would be right."""
+    """One error or warning: its path, what is wrong, and what to write instead."""
 
     path: Path
-    """A place in the configuration, or in one part the name of what has none there; empty where `what` says it."""
+    """Path in the configuration.
+
+    One part with a name, such as a file's, for a problem elsewhere; empty if `what` names the place.
+    """
     what: str
+    """The mistake, as the predicate of a sentence about the path: `is missing`."""
     remedy: str = ""
+    """Advice for the user: `add it`."""
     depends_on: tuple[Path, ...] = ()
-    """Paths that the verdict read; it is void where one of them is itself mistaken."""
-    said: bool = False
-    """Whether only a value that is written right there is a mistake: what is inherited may be without effect."""
+    """Other paths that the check read; the problem is dropped if a value at one of them is invalid."""
+    explicit_only: bool = False
+    """Whether only an explicit value has the problem; an inherited value may be without effect."""
     severity: Literal["error", "warning"] = "error"
+    """Errors stop a run, warnings are printed."""
 
     def __str__(self) -> str:
-        where, instead = f"{self.path}: " if self.path else "", f"; {self.remedy}" if self.remedy else ""
-        line = f"{where}{self.what}{instead}"
-        return line if line.isprintable() else "".join(one if one.isprintable() else "?" for one in line)
+        prefix, suffix = f"{self.path}: " if self.path else "", f"; {self.remedy}" if self.remedy else ""
+        line = f"{prefix}{self.what}{suffix}"
+        return line if line.isprintable() else "".join(char if char.isprintable() else "?" for char in line)
 
 
 class ConfigError(Exception):
-    """Every problem of one configuration. `str()` is one line a problem, in the order of the paths."""
+    """All errors of one configuration; `str()` has one line for each."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(dict.fromkeys(problems))
@@ -44,22 +50,22 @@ class ConfigError(Exception):
 
 
 def warning(path: Path, what: str, remedy: str = "") -> Problem:
-    """Return the problem of what works, and what whoever wrote it should know."""
+    """Return a warning about a configuration that works."""
     return Problem(path, what, remedy, severity="warning")
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems that stop a run."""
+    """Return the errors among some problems."""
     return [problem for problem in problems if problem.severity == "error"]
 
 
 def warnings(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems that stop nothing."""
+    """Return the warnings among some problems."""
     return [problem for problem in problems if problem.severity == "warning"]
 
 
 def echo(path: Sequence[str | int], value: object) -> str:
-    """Return ` (value)` for a message, or nothing where the value is long, structured or may hold a credential."""
+    """Return ` (value)` for a message, or "" for a value that is long, is structured or may hold a credential."""
     if isinstance(value, dict | list | tuple) or _may_be_credential([*path], value):
         return ""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
@@ -68,7 +74,10 @@ def echo(path: Sequence[str | int], value: object) -> str:
 
 
 def _may_be_credential(path: Sequence[str | int], value: object) -> bool:
-    """Say whether a value is where credentials may be. A number is none in a variable whose name speaks of none."""
+    """Return whether a value stands where credentials may be.
+
+    The number or boolean of an environment variable is a credential only if the variable's name says so.
+    """
     if isinstance(value, bool | int | float) and path[-2:-1] == ["env"]:
         return env.names_credential(str(path[-1]))
     return any(part in _MAY_HOLD_CREDENTIALS for part in path)

@@ -1,4 +1,4 @@
-"""One role of a service: the engine and the pods around it. A service is the decode, or only, role."""
+"""Specs of a role: the engine and its pods. The keys of a service are those of its decode role, or of its only role."""
 
 from typing import Annotated, Literal
 
@@ -30,7 +30,7 @@ from models.vocabulary import (
 )
 
 _SECOND = 1000
-"""Milliseconds of the shortest interval and timeout that a probe has."""
+"""Shortest interval and timeout of a probe, in milliseconds."""
 
 
 class Engine(Spec):
@@ -161,7 +161,7 @@ class RollingUpdate(Spec):
     """Pods that may be missing while rolling."""
 
     @model_validator(mode="after")
-    def _moves(self) -> "RollingUpdate":
+    def _replaces_pods(self) -> "RollingUpdate":
         if self.max_surge == self.max_unavailable == 0:
             raise refuse("can never replace a pod (maxSurge 0, maxUnavailable 0)", "raise one of them", echoed=False)
         return self
@@ -187,7 +187,7 @@ class DisruptionBudget(Spec):
 
 
 class Role(Spec):
-    """What the roles of a service have in common."""
+    """Keys that all roles of a service have."""
 
     engine: Engine = Engine()
     """The inference server."""

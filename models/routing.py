@@ -1,4 +1,4 @@
-"""How requests reach a service: the gateway, the route, and what the endpoint picker makes of a request's model."""
+"""Specs of the way from a request to a service: gateway, route, objectives and rewrites of model names."""
 
 from typing import Annotated, Literal
 
@@ -25,12 +25,12 @@ from models.vocabulary import (
 )
 
 MOST_HEADERS = 16
-"""Headers of one match, or of one modification, in an HTTPRoute."""
+"""Largest number of headers in one match, or in one header filter, of an HTTPRoute."""
 _KIND = Shape("is not a kind", r"[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?", "write a kind such as Gateway", 63)
 _ANY_PRIORITY = 2**31
 
 
-def _told_apart(headers: dict[str, str]) -> dict[str, str]:
+def _check_headers(headers: dict[str, str]) -> dict[str, str]:
     if len(headers) > MOST_HEADERS:
         raise refuse(f"has {len(headers)} entries", f"write at most {MOST_HEADERS}", echoed=False)
     if len({name.lower() for name in headers}) < len(headers):
@@ -40,7 +40,7 @@ def _told_apart(headers: dict[str, str]) -> dict[str, str]:
 
 Headers = Annotated[
     dict[HeaderName, HeaderValue],
-    AfterValidator(_told_apart),
+    AfterValidator(_check_headers),
     Field(json_schema_extra={"maxProperties": MOST_HEADERS}),
 ]
 """Values of headers by name."""

@@ -1,4 +1,4 @@
-"""One service: a model, the engine that serves it, and how requests reach it."""
+"""Specs of one service and its canary: model, adapters, KV cache, sidecar, prefill and metering."""
 
 from typing import Annotated, Any, Literal
 
@@ -81,15 +81,15 @@ class Lora(Spec):
     """Adapters kept in host memory (`--max-cpu-loras`); absent: the engine's own."""
 
 
-def _source_may_be_lent(schema: dict[str, Any]) -> None:
-    """Let a schema take a model without a source, which a shared cache has for it."""
+def _make_source_optional(schema: dict[str, Any]) -> None:
+    """Let the JSON schema accept a model without a source: a shared cache provides it."""
     schema.pop("required")
 
 
 class Model(Spec):
     """What is served, and where its weights are."""
 
-    model_config = ConfigDict(json_schema_extra=_source_may_be_lent)
+    model_config = ConfigDict(json_schema_extra=_make_source_optional)
 
     name: Text | None = Field(default=None, examples=["google-bert/bert-base-uncased"])
     """The served model name: what clients send as `model`, and the price key; absent: the repository of hf://."""
@@ -173,7 +173,7 @@ class ServiceInterceptor(Spec):
 
 
 class Variant(Role):
-    """What a service and its canary have in common; the keys of the role are those of the decode, or only, role."""
+    """Keys that a service and its canary have; the keys of `Role` are those of the decode role, or of the only role."""
 
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"team": "search"}])
     """Labels on the service's objects; never in selectors."""

@@ -1,4 +1,4 @@
-"""Where weights come from: one URI, whose scheme decides everything else."""
+"""Sources of weights: URIs whose scheme decides how weights are fetched."""
 
 import re
 from dataclasses import dataclass
@@ -19,11 +19,14 @@ _CLAIM = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One scheme: what stands behind `://`, and what would be right."""
+    """One scheme of sources."""
 
     noun: str
+    """Name of the text after `://`, for messages."""
     pattern: str
+    """Regular expression of the text after `://`."""
     remedy: str
+    """Advice for a source that does not match."""
 
 
 SCHEMES = {
@@ -59,14 +62,14 @@ SCHEMES = {
 @dataclass(frozen=True, slots=True)
 class _SourceShape:
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(_checked, handler(source))
+        return core_schema.no_info_after_validator_function(_check_source, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        every = "|".join(f"{name}://(?:{scheme.pattern})" for name, scheme in SCHEMES.items())
-        return handler(schema) | {"pattern": f"^(?:{every})$", "maxLength": _LONGEST}
+        alternatives = "|".join(f"{name}://(?:{scheme.pattern})" for name, scheme in SCHEMES.items())
+        return handler(schema) | {"pattern": f"^(?:{alternatives})$", "maxLength": _LONGEST}
 
 
-def _checked(value: str) -> str:
+def _check_source(value: str) -> str:
     name, separator, rest = value.partition("://")
     scheme = SCHEMES.get(name) if separator else None
     if scheme is None:
@@ -87,18 +90,18 @@ def scheme(source: str) -> str:
 
 
 def place(source: str) -> str:
-    """Return what stands behind the scheme."""
+    """Return a source without its scheme and `://`."""
     return source.partition("://")[2]
 
 
 def hub(source: str) -> tuple[str, str | None]:
-    """Return repository and revision of an `hf://` source; no revision means the repository's default branch."""
+    """Return repository and revision of an `hf://` source; None for the revision means the default branch."""
     name, _, revision = place(source).partition("@")
     return name, revision or None
 
 
 def served_name(name: str | None, source: str) -> str | None:
-    """Return the served model name: the written one, else the repository of `hf://`, else nothing."""
+    """Return the served model name: the explicit name, else the repository of an `hf://` source, else None."""
     if name is not None:
         return name
     return hub(source)[0] if scheme(source) == "hf" else None

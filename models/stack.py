@@ -1,4 +1,4 @@
-"""The whole configuration of one stack: the value of the key `inference-stacks:stack`."""
+"""Spec of one stack: the value of the configuration key `inference-stacks:stack`."""
 
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ from models.monitoring import Monitors
 from models.network import NetworkPolicies
 from models.routing import Gateway
 from models.service import Service
-from models.storage import Cache, lend
+from models.storage import Cache, complete_models
 from models.vocabulary import (
     Dns1035Label,
     DnsLabel,
@@ -181,5 +181,5 @@ class Stack(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _weights_of_caches_are_known(cls, tree: object) -> object:
-        return lend(tree)
+    def _complete_models(cls, tree: object) -> object:
+        return complete_models(tree)

@@ -1,4 +1,4 @@
-"""Where weights lie: in each pod, or on a claim that is filled once."""
+"""Specs of storage for weights: a volume of each pod, or a claim that a Job fills once."""
 
 from typing import Annotated, Any, Literal, cast
 
@@ -12,9 +12,9 @@ from models.vocabulary import Dns1035Label, DnsSubdomain, Entries, Items, Quanti
 
 _FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
 FETCHING = Resources(requests={"cpu": "1", "memory": "1Gi"}, limits={"memory": "4Gi"})
-"""What a container asks for that brings weights, in a pod or in a Job whose user says nothing else."""
+"""Default requests and limits of a container that fetches weights, in a pod or in a Job."""
 MODEL_MOUNT = "/models"
-"""Where the engine finds the weights, unless storage says otherwise."""
+"""Default mount path of the weights in the engine's container."""
 
 MountPath = Annotated[
     str, Shape("is not the path of a folder", r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", "write one such as /models", 255)
@@ -25,7 +25,7 @@ SubPath = Annotated[
 ]
 Headroom = Annotated[int, Within(0, 1000, "write percent, such as 10")]
 AccessMode = Literal["ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
-"""Those of Kubernetes in which a claim can be filled."""
+"""Access modes with which a Job can fill a claim; ReadOnlyMany is none."""
 
 
 class Fill(Spec):
@@ -134,29 +134,31 @@ class Cache(Spec):
     """What opens the source."""
 
 
-_KNOWN: dict[str, TypeAdapter[Any]] = {"source": TypeAdapter(ModelSource), "size": TypeAdapter(Quantity)}
-_SOURCE = "hf://Qwen/Qwen3-0.6B"
-"""Stands in for a cache's source that is mistaken itself, so that one mistake is not told twice."""
+_CACHE_FIELDS: dict[str, TypeAdapter[Any]] = {"source": TypeAdapter(ModelSource), "size": TypeAdapter(Quantity)}
+"""Fields of a cache that the models of its services get, with their types."""
+_STAND_IN_SOURCE = "hf://Qwen/Qwen3-0.6B"
+"""Source of a model whose cache has an invalid source: that mistake is reported for the cache, and only there."""
 
 
-def lend(tree: object) -> object:
-    """Return the tree of a stack in which every variant has what only others say of its model; nothing is changed.
+def complete_models(tree: object) -> object:
+    """Return the tree of a stack in which models have the values that a cache or a service provides for them.
 
-    Services of a shared cache have the cache's source and size, and a canary is asked by its service's model name.
-    What one says itself stays.
+    A service of a shared cache gets the cache's source and size, a canary gets its service's served model name.
+    Explicit values stay, and the given tree is not changed.
     """
     stack, services = _mapping(tree), _mapping(tree).get("services")
     if not isinstance(services, dict):
         return tree
-    caches = _mapping(stack.get("caches"))
-    return {**stack, "services": {key: _service(one, caches) for key, one in cast("dict[str, Any]", services).items()}}
+    caches, trees = _mapping(stack.get("caches")), cast("dict[str, Any]", services)
+    return {**stack, "services": {key: _complete_service(service, caches) for key, service in trees.items()}}
 
 
-def _service(tree: object, caches: dict[str, Any]) -> object:
-    service = _lent(tree, caches)
+def _complete_service(tree: object, caches: dict[str, Any]) -> object:
+    service = _with_values_of_cache(tree, caches)
     if not _mapping(_mapping(service).get("canary")):
         return service
-    canary, model = _mapping(_lent(_mapping(service)["canary"], caches)), _mapping(_mapping(service).get("model"))
+    canary = _mapping(_with_values_of_cache(_mapping(service)["canary"], caches))
+    model = _mapping(_mapping(service).get("model"))
     source = model.get("source")
     name = served_name(model.get("name"), source) if isinstance(source, str) else None
     if name is not None and isinstance(canary.get("model"), dict):
@@ -164,24 +166,25 @@ def _service(tree: object, caches: dict[str, Any]) -> object:
     return {**_mapping(service), "canary": canary}
 
 
-def _lent(tree: object, caches: dict[str, Any]) -> object:
+def _with_values_of_cache(tree: object, caches: dict[str, Any]) -> object:
+    """Return a variant whose model has source and size of its shared cache; a model of another source stays."""
     storage = _mapping(_mapping(tree).get("storage"))
     if storage.get("type") != "shared" or not isinstance(_mapping(tree).get("model"), dict):
         return tree
     cache, model = _mapping(caches.get(str(storage.get("cache")))), _mapping(_mapping(tree)["model"])
-    known = {name: cache[name] for name, valid in _KNOWN.items() if name in cache and _is(valid, cache[name])}
-    if model.get("source", known.get("source")) != known.get("source"):
+    values = {key: cache[key] for key, kind in _CACHE_FIELDS.items() if key in cache and _is_valid(kind, cache[key])}
+    if model.get("source", values.get("source")) != values.get("source"):
         return tree
-    return {**_mapping(tree), "model": {"source": _SOURCE, **known, **model}}
+    return {**_mapping(tree), "model": {"source": _STAND_IN_SOURCE, **values, **model}}
 
 
 def _mapping(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _is(valid: TypeAdapter[Any], value: object) -> bool:
+def _is_valid(kind: TypeAdapter[Any], value: object) -> bool:
     try:
-        valid.validate_python(value)
+        kind.validate_python(value)
     except ValidationError:
         return False
     return True

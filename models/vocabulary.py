@@ -1,6 +1,6 @@
-"""The value types of the configuration: each a string or number with one rule, one message and one example.
+"""Value types of the configuration: each is a string or number with one rule, one message and one example.
 
-Units are in the value: a duration follows the Gateway API grammar, a quantity the Kubernetes one.
+A value contains its unit: a duration follows the grammar of the Gateway API, a quantity that of Kubernetes.
 """
 
 import re
@@ -14,13 +14,13 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 
 def refuse(what: str, remedy: str, *, echoed: bool = True) -> PydanticCustomError:
-    """Make the validation error that `models.load` turns into a `Problem`; the value is echoed behind `what`."""
+    """Make the validation error that `models.load` turns into a `Problem`; `echoed` shows the value after `what`."""
     return PydanticCustomError("problem", "{what}; {remedy}", {"what": what, "remedy": remedy, "echoed": echoed})
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A string that matches `pattern` whole and is at most `longest` characters long."""
+    """A string that matches the whole of `pattern` and has at most `longest` characters."""
 
     what: str
     pattern: str
@@ -45,48 +45,48 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """A whole number from `least` to `most`."""
+    """A whole number from `minimum` to `maximum`."""
 
-    least: int
-    most: int
+    minimum: int
+    maximum: int
     remedy: str
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         def check(value: int) -> int:
-            if not self.least <= value <= self.most:
-                raise refuse(f"is not a whole number from {self.least} to {self.most}", self.remedy)
+            if not self.minimum <= value <= self.maximum:
+                raise refuse(f"is not a whole number from {self.minimum} to {self.maximum}", self.remedy)
             return value
 
         return core_schema.no_info_after_validator_function(check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return handler(schema) | {"minimum": self.least, "maximum": self.most}
+        return handler(schema) | {"minimum": self.minimum, "maximum": self.maximum}
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A list of `least` to `most` entries; what is wrong with one of them comes first."""
+    """A list of `minimum` to `maximum` entries; a mistake in an entry is reported before their number."""
 
-    least: int
-    most: int | None
+    minimum: int
+    maximum: int | None
     remedy: str
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         def check(value: tuple[object, ...]) -> tuple[object, ...]:
-            if len(value) < self.least or (self.most is not None and len(value) > self.most):
+            if len(value) < self.minimum or (self.maximum is not None and len(value) > self.maximum):
                 raise refuse(f"has {len(value)} entries", self.remedy, echoed=False)
             return value
 
         return core_schema.no_info_after_validator_function(check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        bounds = {"minItems": self.least or None, "maxItems": self.most}
+        bounds = {"minItems": self.minimum or None, "maxItems": self.maximum}
         return handler(schema) | {key: bound for key, bound in bounds.items() if bound is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A number above `low` and at most `high`; a whole number is one, too."""
+    """A number above `low` and at most `high`, with or without a fraction."""
 
     low: float
     high: float
@@ -107,12 +107,12 @@ class Between:
 
 
 def _number_as_text(value: object) -> object:
-    """Accept `cpu: 4` as Kubernetes does, and let a bare `10` be judged by its shape."""
+    """Turn a number into text: `cpu: 4` is valid in Kubernetes, and a bare `10` gets the message of its shape."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _at_least_a_second(interval: str) -> str:
-    """Refuse an interval that whoever counts whole seconds could not say; 0 would ask without a pause."""
+    """Reject an interval below a second: the objects that it goes into count whole seconds, and 0 means no pause."""
     if milliseconds(interval) < _SECOND:
         raise refuse("is below a second", "write 1s or more")
     return interval
@@ -120,7 +120,7 @@ def _at_least_a_second(interval: str) -> str:
 
 Item = TypeVar("Item")
 Items = Annotated[tuple[Item, ...], Field(strict=False)]
-"""A list in YAML, kept immutable."""
+"""A list in YAML, read as a tuple."""
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _LABEL_RULE = "use lower-case letters, digits and '-', starting and ending with a letter or digit"
@@ -133,7 +133,7 @@ IMAGE = (
     r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]*(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})"
 )
-"""Pattern of a container image reference; without a tag or digest it would mean whatever is latest."""
+"""Pattern of a container image reference; it requires a tag or digest, because the default tag is `latest`."""
 
 DnsLabel = Annotated[str, Shape("is not a DNS label", _LABEL, f"{_LABEL_RULE}, such as models", 63)]
 Dns1035Label = Annotated[
@@ -201,11 +201,11 @@ Share = Annotated[float, Between(0, 1, "write a share such as 0.9")]
 CountOrNone = Annotated[int, Within(0, LARGEST, "write 0 or more")]
 
 KubernetesObject = dict[str, JsonValue]
-"""A part of a Kubernetes object as the API has it; checked against the API's schema when it is rendered."""
+"""A part of a Kubernetes object, in the API's own keys; checked against the API's schema after rendering."""
 
 _DURATION_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
 _SECOND = 1000
-"""Milliseconds of the shortest interval."""
+"""Shortest interval, in milliseconds."""
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {
     f"{prefix}{suffix}": Decimal(base) ** power
@@ -215,16 +215,16 @@ _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decim
 
 
 def milliseconds(duration: str) -> int:
-    """Return a duration in milliseconds, exactly."""
+    """Return a duration in milliseconds, its smallest unit."""
     return sum(int(number) * _MILLISECONDS[unit] for number, unit in _DURATION_PART.findall(duration))
 
 
 def seconds(duration: str) -> int:
-    """Return a duration in whole seconds, rounded up; Kubernetes probes know no smaller unit."""
+    """Return a duration in whole seconds, rounded up: Kubernetes probes have no smaller unit."""
     return -(-milliseconds(duration) // 1000)
 
 
 def amount(quantity: str) -> Decimal:
-    """Return a Kubernetes quantity as a plain number: cores, bytes or pieces."""
+    """Return a Kubernetes quantity as a plain number of cores, bytes or items."""
     number = quantity.rstrip("mkKMGTPEi")
     return Decimal(number) * _UNITS[quantity[len(number) :]]

@@ -45,7 +45,7 @@ def subject_problems(subject: Subject) -> Iterator[Problem]:
         found = _without_effect(field, subject)
         if found is not None:
             reason, remedy, read = found
-            yield Problem(at / field, f"has no effect {reason}", f"{remedy}, or remove it", (read,), said=True)
+            yield Problem(at / field, f"has no effect {reason}", f"{remedy}, or remove it", (read,), explicit_only=True)
 
 
 def _without_effect(field: str, subject: Subject) -> tuple[str, str, Path] | None:

@@ -61,7 +61,7 @@ def _failing(at: Path, wanted: EndpointPicker) -> Iterator[Problem]:
         yield Problem(at / "failOpenReason", what, remedy, (at / "failureMode",))
     if wanted.failure_mode == "FailClose" and wanted.fail_open_reason is not None:
         what = "has no effect while requests are refused (FailClose)"
-        yield Problem(at / "failOpenReason", what, "remove it, or set failureMode: FailOpen", said=True)
+        yield Problem(at / "failOpenReason", what, "remove it, or set failureMode: FailOpen", explicit_only=True)
 
 
 def _verified(at: Path, of: VariantContext) -> Iterator[Problem]:
@@ -70,7 +70,7 @@ def _verified(at: Path, of: VariantContext) -> Iterator[Problem]:
     if isinstance(tls, Certificate) and tls.ca_secret is not None and (gateway is None or gateway.provider != "istio"):
         asked = "without a gateway" if gateway is None else f"with gateway.provider {gateway.provider}"
         what = f"has no effect {asked} ({tls.ca_secret})"
-        yield Problem(at / "tls" / "caSecret", what, "remove it", (Path("gateway"),), said=True)
+        yield Problem(at / "tls" / "caSecret", what, "remove it", (Path("gateway"),), explicit_only=True)
 
 
 def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:

@@ -61,7 +61,7 @@ def _route(contexts: Contexts, own: VariantContext) -> tuple[Route | None, list[
     canary = contexts.canary(own.key)
     rules = httproute.rules(own, matches, None if canary is None else canary.names.pool)
     found += _size(own, at, rules)
-    is_sound = all(problem.said for problem in found)
+    is_sound = all(problem.explicit_only for problem in found)
     return (httproute.route(contexts, own.key, matches, rules) if is_sound else None), found
 
 
@@ -69,7 +69,7 @@ def _without_gateway(spec: RouteSpec, at: Path) -> Iterator[Problem]:
     for name, field in RouteSpec.model_fields.items():
         if getattr(spec, name) != field.get_default():
             what, remedy = "has no effect without a gateway", "add gateway, or remove it"
-            yield Problem(at / (field.alias or name), what, remedy, (Path("gateway"),), said=True)
+            yield Problem(at / (field.alias or name), what, remedy, (Path("gateway"),), explicit_only=True)
 
 
 def _matches(own: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ...], list[Problem]]:
@@ -173,7 +173,7 @@ def _mirror(own: VariantContext, at: Path) -> Iterator[Problem]:
         yield Problem(at / "mirror" / "service", f"is no service of this stack ({wish.service})", remedy)
     if wish.service == own.key:
         what = f"is the service itself ({wish.service})"
-        yield Problem(at / "mirror" / "service", what, "name another, or remove mirror", said=True)
+        yield Problem(at / "mirror" / "service", what, "name another, or remove mirror", explicit_only=True)
 
 
 def _size(own: VariantContext, at: Path, rules: Sequence[Rule]) -> Iterator[Problem]:

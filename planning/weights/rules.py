@@ -73,7 +73,7 @@ def subject_problems(subject: Subject) -> list[Problem]:
             wanted = " or ".join(f"{name}://" for name in sorted(useful))
             remedy = f"remove it, or use a source of {wanted}"
             what = f"has no effect with this source ({kind}://)"
-            found.append(Problem(at / field, what, remedy, said=True))
+            found.append(Problem(at / field, what, remedy, explicit_only=True))
     if model.insecure and model.verify is not None:
         what = "cannot be asked of a registry that speaks plain HTTP"
         found.append(Problem(at / "verify", what, "remove it, or insecure"))
@@ -131,7 +131,7 @@ def _opened_by_another(first: VariantContext, other: VariantContext) -> Iterator
     for field in ("secrets", "region") if own.lora is None else ():
         if getattr(own, field) != getattr(filled, field):
             what = f"has no effect, because the weights are those of {first.path} (the same source)"
-            yield Problem(other.path / "model" / field, what, "remove it, or use another source", said=True)
+            yield Problem(other.path / "model" / field, what, "remove it, or use another source", explicit_only=True)
 
 
 def _cache(path: Path, key: str, cache: Cache, stack: Stack, release: Release) -> Iterator[Problem]:
@@ -160,7 +160,7 @@ def _job(path: Path, job: Job, stack: Stack, release: Release) -> Iterator[Probl
         if given is not None and kind not in useful:
             wanted = " or ".join(f"{name}://" for name in useful)
             what = f"has no effect with this source ({kind}://)"
-            yield Problem(path / field, what, f"remove it, or use a source of {wanted}", said=True)
+            yield Problem(path / field, what, f"remove it, or use a source of {wanted}", explicit_only=True)
     plain = claims.fetch(job, stack, release, {}).env
     generated = {one.name: one.source if one.value is None else one.value for one in plain}
     reserved = {name: "it follows from the source" for name in generated if kind == "kit"}
@@ -174,7 +174,7 @@ def _variant(of: VariantContext) -> Iterator[Problem]:
     kept, source, at = of.spec.storage, of.spec.model.source, of.path / "storage"
     if claims.stays(source) and "storage" in of.spec.model_fields_set:
         reason = "is mounted as it is" if scheme(source) == "pvc" else "holds them itself"
-        yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", said=True)
+        yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", explicit_only=True)
     taken = next((one for one in _TAKEN if _overlap(one, kept.mount_path)), None)
     if taken is not None:
         both = ", ".join(dict.fromkeys((kept.mount_path, taken)))
@@ -246,11 +246,11 @@ def _idle(path: Path, model: Model, cache: Path) -> Iterator[Problem]:
     for field in ("secrets", "endpoint", "region"):
         if getattr(model, field):
             what = f"has no effect with storage.type shared ({cache} is filled once)"
-            yield Problem(path / field, what, f"move it to {cache / 'fill'}", said=True)
+            yield Problem(path / field, what, f"move it to {cache / 'fill'}", explicit_only=True)
     for field in ("insecure", "filter", "verify"):
         if getattr(model, field) != Model.model_fields[field].default:
             what = f"has no effect with storage.type shared ({cache} is filled once)"
-            yield Problem(path / field, what, "remove it, or use storage.type: dedicated", said=True)
+            yield Problem(path / field, what, "remove it, or use storage.type: dedicated", explicit_only=True)
 
 
 def _reach(path: Path, mode: str, users: Sequence[VariantContext], contexts: Contexts) -> Iterator[Problem]:

@@ -86,17 +86,21 @@ def test_routes_of_an_accepted_gateway_are_awaited_in_objects_outputs_and_readin
     assert composed.components == render(composed.plan, {"qwen"}) != render(composed.plan)
     assert composed.contract["services"]["qwen"]["awaited"] == ["endpointPicker", "route", "workload"]
     (service,) = composed.plan.services
-    assert {each.part for each in composed.awaited(service)} == {parts.DECODE.workload, parts.PICKER, parts.ROUTE}
+    assert {each.part for each in composed.awaited_objects(service)} == {
+        parts.DECODE.workload,
+        parts.PICKER,
+        parts.ROUTE,
+    }
 
 
 def test_a_service_is_ready_once_pods_and_pickers_of_it_and_its_canary_are():
     composed = composition(tree(qwen={"prefill": {}, "canary": {"weight": 1}}, bert={}))
     bert, qwen = composed.plan.services
-    assert {(each.owner, each.part) for each in composed.awaited(bert)} == {
+    assert {(each.owner, each.part) for each in composed.awaited_objects(bert)} == {
         ("bert", parts.DECODE.workload),
         ("bert", parts.PICKER),
     }
-    assert {(each.owner, each.part) for each in composed.awaited(qwen)} == {
+    assert {(each.owner, each.part) for each in composed.awaited_objects(qwen)} == {
         (owner, part)
         for owner in (variant.owner for variant in qwen.variants)
         for part in (parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER)

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import planning
-from facts.source_sizes import asked, sizes
+from facts.source_sizes import add_sizes, sizes
 from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
@@ -82,7 +82,7 @@ def claiming(moto, bucket, prefix, **storage):
 
 
 def known(stack):
-    return asked(load(stack), ANSWERS_SOON)
+    return add_sizes(load(stack), ANSWERS_SOON)
 
 
 @pytest.mark.usefixtures("credentials")

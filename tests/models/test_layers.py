@@ -169,7 +169,7 @@ def test_every_leaf_knows_where_it_was_written(low, high):
         if isinstance(value, dict):
             pending += [((*path, key), inner) for key, inner in value.items()]
             continue
-        layer, *written = result.origin.written(path)
+        layer, *written = result.origin.locate(path)
         source = trees[layer]
         for part in written:
             source = source[part]
@@ -181,14 +181,14 @@ def test_a_merged_value_remembers_its_layer_through_several_merges():
     middle = merge(lowest, Layer({"a": {"y": 4}, "c": {"d": 1}}, Origin(Path("two"))))
     top = merge(middle, Layer({"a": {"z": 5}, "e": {}}, Origin(Path("three"))))
     paths = ["a.x", "a.y", "a.z", "b.l[0].m", "c.d", "a", "e.missing"]
-    written = [str(top.origin.written(place(path))) for path in paths]
+    written = [str(top.origin.locate(place(path))) for path in paths]
     assert written == ["one.a.x", "two.a.y", "three.a.z", "one.b.l[0].m", "two.c.d", "three.a", "three.e.missing"]
 
 
 def test_a_merged_argument_remembers_its_place_in_its_own_list():
     low, high = ["--a", "1", "--b=2", "--c=3"], ["--d", "--b", "5"]
     result = layers({"engine": {"args": low}}, {"engine": {"args": high}})
-    written = [result.origin.written(Path("engine", "args", index)) for index in range(6)]
+    written = [result.origin.locate(Path("engine", "args", index)) for index in range(6)]
     assert result.tree["engine"]["args"] == ["--a", "1", "--b", "5", "--c=3", "--d"]
     assert [(layer, index) for layer, _, _, index in written] == [
         ("low", 0), ("low", 1), ("high", 1), ("high", 2), ("low", 3), ("high", 0),

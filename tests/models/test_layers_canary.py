@@ -70,11 +70,11 @@ def test_a_canarys_prefill_is_the_services_layers_over_the_canarys_role():
         "patch": {"spec": {"a": 1}},
     }
     at = ("services", "a", "canary", "prefill")
-    written = [layer.origin.written((*at, "engine", "args", index)) for index in range(2)]
+    written = [layer.origin.locate((*at, "engine", "args", index)) for index in range(2)]
     assert written[0] == ("services", "a", "canary", "engine", "args", 0)
     assert written[1] == ("services", "a", "canary", "prefill", "engine", "args", 0)
-    assert layer.origin.written((*at, "engine", "port")) == ("services", "a", "engine", "port")
-    assert layer.origin.written((*at, "pod", "fsGroup")) == ("defaults", "prefill", "pod", "fsGroup")
+    assert layer.origin.locate((*at, "engine", "port")) == ("services", "a", "engine", "port")
+    assert layer.origin.locate((*at, "pod", "fsGroup")) == ("defaults", "prefill", "pod", "fsGroup")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_verdict_that_only_a_canary_earns_is_told_at_the_canary_once():
 
 def test_what_has_no_effect_is_a_mistake_only_where_it_is_said():
     def problem(path):
-        return Problem(place(path), "has no effect", "remove it", said=True)
+        return Problem(place(path), "has no effect", "remove it", explicit_only=True)
 
     tree = stack(defaults={"pod": {"fsGroup": 5}}, a={"engine": {"port": 1}, "canary": {"weight": 1}})
     inherited = ["services.a.pod.fsGroup", "services.a.canary.pod.fsGroup", "services.a.canary.engine.port"]

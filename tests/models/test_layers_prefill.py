@@ -22,9 +22,9 @@ def test_prefill_merges_the_defaults_prefill_between_service_and_its_own_keys():
     assert prefill["engine"] == {"port": 2, "args": ["--d=2", "--p"]}
     assert found.tree["services"]["b"]["prefill"]["engine"] == {"port": 2, "args": ["--d=1", "--p"]}
     at = ("services", "a", "prefill", "engine")
-    assert found.origin.written((*at, "port")) == ("defaults", "prefill", "engine", "port")
-    assert found.origin.written((*at, "args", 0)) == ("services", "a", "prefill", "engine", "args", 0)
-    assert found.origin.written((*at, "args", 1)) == ("defaults", "prefill", "engine", "args", 0)
+    assert found.origin.locate((*at, "port")) == ("defaults", "prefill", "engine", "port")
+    assert found.origin.locate((*at, "args", 0)) == ("services", "a", "prefill", "engine", "args", 0)
+    assert found.origin.locate((*at, "args", 1)) == ("defaults", "prefill", "engine", "args", 0)
 
 
 def test_null_removes_what_prefill_inherits_from_defaults_or_service_and_never_fails_in_the_defaults():
