@@ -47,7 +47,7 @@ def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
     }
 
 
-def ordered(generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> tuple[Variable, ...]:
+def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> tuple[Variable, ...]:
     """Return the variables of a container, each after those that it refers to.
 
     Apart from that, generated variables precede the user's. The user's value wins where both set a variable.

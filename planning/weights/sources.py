@@ -8,7 +8,7 @@ from models.source import hub, place, scheme
 from models.stack import Images
 from models.storage import FETCHING
 from planning.ground import resources
-from planning.ground.environment import EnvValue, Variable, ordered
+from planning.ground.environment import EnvValue, Variable, container_variables
 from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import LONGEST, shortened
 from planning.releases import Release
@@ -182,7 +182,7 @@ def _fetch(source: Source, item: _Item, mount: str, own: Mapping[str, EnvValue])
         image=_image(source, kit=kit, verify=verify),
         command=_command(item, model, verify),
         arguments=() if kit else (_address(item.source), item.path),
-        env=ordered(every, own),
+        env=container_variables(every, own),
         volume=item.volume,
         mount=mount,
         sub_path=item.sub_path,
