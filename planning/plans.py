@@ -11,7 +11,7 @@ from models.stack import Stack
 from planning import network, picker, routes, serving, variant
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
-from planning.ground.names import LONGEST, PRIMARY, Names, address, shortened
+from planning.ground.names import LONGEST, PRIMARY, Names, address, shorten
 from planning.ground.order import Id, Relations
 from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
@@ -161,7 +161,7 @@ class InterceptorGrant:
     @property
     def name(self) -> str:
         """Return what the objects are part of, as a label's value."""
-        return shortened(self.service_account, LONGEST)
+        return shorten(self.service_account, LONGEST)
 
     @property
     def rules(self) -> tuple[Mapping[str, Any], ...]:

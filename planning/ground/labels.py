@@ -85,7 +85,7 @@ def worker(names: Names, role: str) -> dict[str, str]:
     return {WORKER_OF: names.service, **_variant(names), ROLE: role}
 
 
-def decided(key: str) -> bool:
+def is_reserved(key: str) -> bool:
     """Tell whether this module decides a label's value, so that a user may not set it."""
     return key.startswith(f"{_OURS}/") or key in {
         *standard("", "", {}),

@@ -1,6 +1,6 @@
 """Object names of services and caches.
 
-Names are legal and unique for all inputs: the base is the service's name, shortened with a hash of the full name if the
+Names are legal and unique for all inputs: the base is the service's name, shorten with a hash of the full name if the
 longest derived name would not fit. Two services still collide if one is *called* like a derived name of the other
 (`qwen-epp`, and the picker of `qwen`). `planning.rules` rejects such a pair.
 """
@@ -87,7 +87,7 @@ def address(name: str, namespace: str) -> str:
 
 def names(namespace: str, service: str, variant: str = PRIMARY, generation: str | None = None) -> Names:
     """Return the object names of a variant of the service called `service`."""
-    short = shortened(service, _LONGEST_BASE)
+    short = shorten(service, _LONGEST_BASE)
     base = short if variant == PRIMARY else f"{short}-{variant}"
     pool = base if generation is None else f"{base}-{generation}"
     return Names(
@@ -109,10 +109,10 @@ def names(namespace: str, service: str, variant: str = PRIMARY, generation: str 
 
 def cache(key: str) -> str:
     """Return the name of a cache's claim."""
-    return shortened(f"cache-{key}", _LONGEST_CLAIM)
+    return shorten(f"cache-{key}", _LONGEST_CLAIM)
 
 
-def shortened(name: str, longest: int) -> str:
+def shorten(name: str, longest: int) -> str:
     """Return a name that fits: unchanged, or its beginning with a hash of the full name."""
     if len(name) <= longest:
         return name
