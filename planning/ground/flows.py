@@ -87,7 +87,7 @@ def tcp(*numbers: int) -> tuple[Port, ...]:
     return tuple(Port(number) for number in sorted(set(numbers)))
 
 
-def names(pods: Pods) -> Edge:
+def dns(pods: Pods) -> Edge:
     """Return the edge to the cluster's DNS."""
     return Edge(pods, Pods(_DNS_NAMESPACE), (Port(53, "UDP"), Port(53)))
 
@@ -103,15 +103,15 @@ def api_server(pods: Pods, stack: Stack) -> Edge:
     return Edge(pods, Addresses(spec.api_server_cidrs), ANY_TCP)
 
 
-def fetching(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]:
+def fetch_edges(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]:
     """Yield the edges to the servers of weights.
 
     A server outside the cluster may redirect to another address, so that HTTPS is open to all of them.
     """
-    yield from asking(pods, urls, stack, further=(HTTPS_PORT,))
+    yield from url_edges(pods, urls, stack, further=(HTTPS_PORT,))
 
 
-def asking(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int, ...] = ()) -> Iterator[Edge]:
+def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int, ...] = ()) -> Iterator[Edge]:
     """Yield the edges to the hosts of URLs; none for a URL without a host.
 
     `further` are ports that are open besides the URL's own on addresses outside the cluster.

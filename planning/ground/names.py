@@ -1,6 +1,6 @@
 """Object names of services and caches.
 
-Names are legal and unique for all inputs: the base is the service's name, shorten with a hash of the full name if the
+Names are legal and unique for all inputs: the base is the service's name, shortened with a hash of the full name if the
 longest derived name would not fit. Two services still collide if one is *called* like a derived name of the other
 (`qwen-epp`, and the picker of `qwen`). `planning.rules` rejects such a pair.
 """
