@@ -212,8 +212,10 @@ class StackPlan:
                 **{grant.owner: grant.namespace for grant in self.grants},
             },
             weights={variant.owner: variant.weights_of for variant in variants},
-            beside={service.route_id: tuple(each.owner for each in service.variants[1:]) for service, _ in routed},
-            others={
+            further_owners={
+                service.route_id: tuple(each.owner for each in service.variants[1:]) for service, _ in routed
+            },
+            further_predecessors={
                 service.route_id: (Id(route.mirror.key, parts.SERVICE), Id(route.mirror.key, parts.MIRROR_GRANT))
                 for service, route in routed
                 if route.mirror is not None

@@ -20,7 +20,7 @@ class Wait:
     """Whether the next run replaces an object that did not become ready, instead of waiting for it in vain."""
 
 
-PROVIDERS = Wait()
+PROVIDER_DEFAULT = Wait()
 """The provider's own wait."""
 SERVICE = Wait(skip=True)
 """No wait for a Service: the provider would wait for endpoints, and the wait for the pods covers those."""

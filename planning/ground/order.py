@@ -26,13 +26,13 @@ class Relations:
     """Namespace of each owner's objects; for cluster-scoped objects, the namespace that they serve."""
     weights: Mapping[str, str]
     """Owner of the claim for weights that an owner's pods mount, and of the Job that fills it, by owner of the pods."""
-    beside: Mapping[Id, tuple[str, ...]]
+    further_owners: Mapping[Id, tuple[str, ...]]
     """Further owners of an object's predecessors: the same parts of theirs precede it as of its owner."""
-    others: Mapping[Id, tuple[Id, ...]]
+    further_predecessors: Mapping[Id, tuple[Id, ...]]
     """Further predecessors of an object, of other owners; those that do not exist are ignored."""
 
 
-def after(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, ...]]:
+def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, ...]]:
     """Return the predecessors of each object of a stack.
 
     If a part does not exist, its own predecessors take its place.
@@ -59,9 +59,9 @@ class _Order:
     def before(self, identity: Id) -> tuple[Id, ...]:
         """Return the predecessors of an object."""
         namespace = self.relations.namespaces.get(identity.owner, "")
-        owners = (identity.owner, *self.relations.beside.get(identity, ()))
+        owners = (identity.owner, *self.relations.further_owners.get(identity, ()))
         found = [before for owner in owners for before in self._predecessors(namespace, (owner, identity.part))]
-        for other in self.relations.others.get(identity, ()):
+        for other in self.relations.further_predecessors.get(identity, ()):
             found += (before for before in self.existing.get((other.owner, other.part), ()) if before == other)
         return tuple(dict.fromkeys(found))
 
