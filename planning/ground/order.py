@@ -12,7 +12,7 @@ class Id:
     """The identity of an object of a stack."""
 
     owner: str
-    """A service key, `<key>/canary`, a cache or a namespace."""
+    """Owner of the object: a service or its canary (`planning.variant.context.owner`), a cache or a namespace."""
     part: Part
     which: str = ""
     """Distinguishes the objects of one owner that are the same part; empty if there is only one."""

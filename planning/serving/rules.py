@@ -23,7 +23,7 @@ def problems(of: VariantContext, contexts: Contexts) -> Iterator[Problem]:
     sound = contexts.roles_of(of)
     for name, path, role in of.roles:
         accelerator = of.classes.get(role.accelerator)
-        yield from hardware.known(path, role.accelerator, of.classes)
+        yield from hardware.check_class(path, role.accelerator, of.classes)
         yield from autoscaling.problems(path, role, of)
         if accelerator is None:
             continue
