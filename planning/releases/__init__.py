@@ -203,9 +203,9 @@ class PluginFacts(Sourced):
 class Preset(Sourced):
     """A way to score endpoints, as picker configurations without apiVersion and kind."""
 
-    together: dict[str, Any]
+    aggregated: dict[str, Any]
     """Configuration for aggregated serving."""
-    apart: dict[str, Any] | None = None
+    disaggregated: dict[str, Any] | None = None
     """Configuration for disaggregated prefill; None if the picker does not support it."""
     needs: list[Literal["kv-events", "latency-predictor"]] = Field(default=[])
     """Features of the stack that the preset depends on."""
@@ -294,9 +294,9 @@ class PickerFacts(Sourced):
     metrics: PickerMetrics
 
     @property
-    def disaggregated(self) -> dict[str, Any] | None:
+    def disaggregated_config(self) -> dict[str, Any] | None:
         """The default configuration for disaggregated prefill; None if the picker does not support it."""
-        return self.presets[DEFAULT_PRESET].apart
+        return self.presets[DEFAULT_PRESET].disaggregated
 
 
 class LineImage(Spec):

@@ -82,7 +82,7 @@ def _together(of: VariantContext) -> Iterator[Problem]:
         if spec.sidecar is not None:
             yield Problem(path / "sidecar", "has nothing to route to (no prefill)", "add prefill or remove sidecar")
         return
-    if of.release.sidecar is None or of.release.picker.disaggregated is None:
+    if of.release.sidecar is None or of.release.picker.disaggregated_config is None:
         what = f"is not known to {of.stack.release}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
