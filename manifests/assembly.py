@@ -7,7 +7,7 @@ from enum import StrEnum
 from manifests import awaiting, gke, monitoring, network, picker, requests, routing, serving, storage
 from manifests.objects import Rendered, metadata
 from planning.ground import labels, order, parts
-from planning.ground.awaiting import PROVIDERS
+from planning.ground.awaiting import PROVIDER_DEFAULT
 from planning.ground.order import Id
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes import acceptance
@@ -38,7 +38,7 @@ class Component:
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
     """Render a stack, in which the routes of some services, by their keys, are awaited."""
     components = tuple(component for component in _components(plan, awaited) if component.objects)
-    after = order.after((each.id for each in objects(components)), plan.relations)
+    after = order.predecessors((each.id for each in objects(components)), plan.relations)
     return tuple(
         replace(component, objects=tuple(replace(each, after=after[each.id]) for each in component.objects))
         for component in components
@@ -100,5 +100,5 @@ def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
             yield routing.mirror_grant(service)
     for service in plan.services:
         if service.route is not None:
-            wait = acceptance.wait(service.route) if service.key in awaited else PROVIDERS
+            wait = acceptance.wait(service.route) if service.key in awaited else PROVIDER_DEFAULT
             yield awaiting.awaited(routing.route(service, service.route), wait)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.paths import Path
-from planning.ground.awaiting import PROVIDERS, Wait
+from planning.ground.awaiting import PROVIDER_DEFAULT, Wait
 from planning.ground.order import Id
 
 Manifest = Mapping[str, Any]
@@ -19,7 +19,7 @@ class Rendered:
     manifest: Manifest
     suffix: str
     """Tail of the logical name below the component's; identity, so it never changes."""
-    wait: Wait = PROVIDERS
+    wait: Wait = PROVIDER_DEFAULT
     """What a deployment run waits for; the manifest's annotations say so, too."""
     after: tuple[Id, ...] = ()
     replace: bool = False

@@ -11,7 +11,7 @@ from models.stack import Stack
 from planning import network, picker, routes, serving, variant
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
-from planning.ground.names import LONGEST, PRIMARY, Names, address, shortened
+from planning.ground.names import LONGEST, PRIMARY, Names, address, shorten
 from planning.ground.order import Id, Relations
 from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
@@ -161,7 +161,7 @@ class InterceptorGrant:
     @property
     def name(self) -> str:
         """Return what the objects are part of, as a label's value."""
-        return shortened(self.service_account, LONGEST)
+        return shorten(self.service_account, LONGEST)
 
     @property
     def rules(self) -> tuple[Mapping[str, Any], ...]:
@@ -212,8 +212,10 @@ class StackPlan:
                 **{grant.owner: grant.namespace for grant in self.grants},
             },
             weights={variant.owner: variant.weights_of for variant in variants},
-            beside={service.route_id: tuple(each.owner for each in service.variants[1:]) for service, _ in routed},
-            others={
+            further_owners={
+                service.route_id: tuple(each.owner for each in service.variants[1:]) for service, _ in routed
+            },
+            further_predecessors={
                 service.route_id: (Id(route.mirror.key, parts.SERVICE), Id(route.mirror.key, parts.MIRROR_GRANT))
                 for service, route in routed
                 if route.mirror is not None

@@ -92,7 +92,7 @@ def _labels(stack: Stack, subjects: Iterable[Subject]) -> Iterator[Problem]:
         written += [(at / "pod" / "labels", role.pod.labels) for _, at, role in subject.roles]
         written.append((subject.path / "endpointPicker" / "pod" / "labels", subject.spec.endpoint_picker.pod.labels))
     for at, own in written:
-        for key in filter(labels.decided, own):
+        for key in filter(labels.is_reserved, own):
             yield Problem(at / key, f"is decided by this program ({key})", "remove it, or use another key")
 
 

@@ -1,1 +1,1 @@
-"""What every room of planning stands on: names, labels, order, time and the records of a cluster's facts."""
+"""Names, labels, parts, order, times and cluster facts: the modules that every room of planning may import."""

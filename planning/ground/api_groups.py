@@ -1,4 +1,4 @@
-"""API groups and versions that several modules name."""
+"""API groups and versions that several modules share."""
 
 GATEWAY_GROUP = "gateway.networking.k8s.io"
 """Gateway, HTTPRoute and ReferenceGrant (Gateway API)."""

@@ -1,28 +1,28 @@
-"""What a deployment run waits for before it calls an object done."""
+"""Conditions and time limits that a deployment run waits for before it counts an object as done."""
 
 from dataclasses import dataclass
 
 CURRENT = "@.observedGeneration==$.metadata.generation"
-"""The JSONPath test that a status is of this very generation; one of the generation before says nothing."""
+"""JSONPath test that a status belongs to the object's current generation. An older status proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What is waited for; where nothing is said, all that the provider knows of the kind, as long as it will."""
+    """The wait for one object. The defaults leave conditions and time limit to the provider."""
 
     seconds: int | None = None
-    """Absent: the provider's own limit."""
+    """Time limit; None for the provider's own."""
     conditions: tuple[str, ...] = ()
-    """Conditions as `kubectl wait --for` takes them, which all have to hold, instead of what the provider knows."""
+    """Conditions in the syntax of `kubectl wait --for`. All must hold; they replace the provider's own conditions."""
     skip: bool = False
     """Whether the object is done as soon as it is written."""
     replace_unready: bool = False
-    """Whether the next run replaces an object that did not get there, instead of waiting for it in vain."""
+    """Whether the next run replaces an object that did not become ready, instead of waiting for it in vain."""
 
 
-PROVIDERS = Wait()
-"""As the provider waits by itself."""
+PROVIDER_DEFAULT = Wait()
+"""The provider's own wait."""
 SERVICE = Wait(skip=True)
-"""Of a Service: the provider waits for endpoints, which come with the pods that are waited for anyway."""
+"""No wait for a Service: the provider would wait for endpoints, and the wait for the pods covers those."""
 CLAIM = Wait(skip=True)
-"""Of a claim: the Job that fills it waits for the claim; of some classes it is bound only when a pod wants it."""
+"""No wait for a claim: some storage classes bind it only when a pod mounts it, and its fill Job waits for it anyway."""

@@ -1,4 +1,7 @@
-"""What is known of the target cluster. Readers in `facts/` make it; a failed read is `Unknown`, never "empty"."""
+"""Cluster facts: records of the target cluster, made by the readers in `facts/`.
+
+A failed read is `Unknown`, never an empty record.
+"""
 
 import hashlib
 import json
@@ -8,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A fact that could not be read, and why."""
+    """A fact that was not read, or could not be."""
 
     reason: str
 
@@ -22,7 +25,7 @@ class Served:
 
 @dataclass(frozen=True, slots=True, order=True)
 class GatewayRef:
-    """A Gateway, or what stands for one."""
+    """Reference to a Gateway, or to an object of another kind that takes its place as a route's parent."""
 
     group: str
     kind: str
@@ -35,65 +38,65 @@ class GatewayRef:
 
 @dataclass(frozen=True, slots=True)
 class ParentRef:
-    """What a route attaches to."""
+    """The Gateway that a route attaches to, and which of its listeners."""
 
     gateway: GatewayRef
     section_name: str | None
-    """The one listener that is meant; absent: all of them."""
+    """Name of a listener; None for all of them."""
     port: int | None
-    """The port of the listeners that are meant; absent: all of them."""
+    """Port of the listeners; None for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteMatch:
-    """What a request has to have, as the Gateway API says it."""
+    """Conditions of a Gateway API route match, all of which a request must meet."""
 
     type: str
     """`PathPrefix`, `Exact` or `RegularExpression`."""
     path: str
     headers: tuple[tuple[str, str, str], ...] = ()
-    """Type, name and value of each."""
+    """Match type, name and value of each header."""
     more: tuple[str, ...] = ()
-    """Whatever else it has to have, as JSON: a method, query parameters."""
+    """Further conditions, such as a method or query parameters, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRoute:
-    """An HTTPRoute that is there."""
+    """An HTTPRoute of the cluster."""
 
     namespace: str
     name: str
     part_of: str | None
-    """Its label `app.kubernetes.io/part-of`."""
+    """Value of the label `app.kubernetes.io/part-of`."""
     parents: tuple[ParentRef, ...]
     hostnames: tuple[str, ...]
-    """Without any: every host."""
+    """Hosts of the route; empty for every host."""
     matches: tuple[RouteMatch, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """The HTTPRoutes that are there, of all namespaces."""
+    """The HTTPRoutes of all namespaces of the cluster."""
 
     routes: tuple[LiveRoute, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LiveGateway:
-    """A Gateway that is there."""
+    """A Gateway of the cluster."""
 
     ref: GatewayRef
     accepted: bool
-    """Whether a controller has taken it on (condition Accepted)."""
+    """Whether a controller has accepted it (condition Accepted)."""
     programmed: bool
-    """Whether what it says is in effect (condition Programmed)."""
+    """Whether its configuration is in effect (condition Programmed)."""
     reason: str = ""
-    """What its controller says against it."""
+    """The controller's reason if one of the conditions is not met."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gateways:
-    """The Gateways that are there, of those that were asked for."""
+    """Those of the requested Gateways that exist."""
 
     gateways: tuple[LiveGateway, ...]
 
@@ -110,25 +113,26 @@ class ClusterFacts:
     routes: Routes | Unknown = _NOT_ASKED
 
     def digest(self, needed: Iterable[str], awaited: Iterable[GatewayRef] = ()) -> str | None:
-        """Return a SHA-256 over the facts that decide about this stack, or nothing where its kinds are not known.
+        """Return a SHA-256 of the facts that this stack depends on, or None if the served kinds are unknown.
 
-        Kinds that the stack does not need stay out, so that somebody else's CRD does not change the digest. Of the
-        Gateways, those count whose routes are awaited.
+        The digest covers the kinds in `needed` alone, so that an unrelated CRD does not change it, and the Gateways in
+        `awaited`, whose acceptance of routes the stack waits for.
         """
         if isinstance(self.apis, Unknown):
             return None
-        known: dict[str, bool] = {kind: kind in self.apis.kinds for kind in sorted(set(needed))}
-        known |= {f"{one.group}/{one.kind} {one}": True for one in awaited}
-        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+        facts: dict[str, bool] = {kind: kind in self.apis.kinds for kind in sorted(set(needed))}
+        facts |= {f"{gateway.group}/{gateway.kind} {gateway}": True for gateway in awaited}
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """The InferencePools that are there."""
+    """The InferencePools of the cluster."""
 
     selectors: Mapping[tuple[str, str], Mapping[str, str]]
-    """The labels that each selects pods by; by namespace and name."""
+    """Pod selector of each pool, by namespace and name."""
 
 
 _NOT_READ = Unknown("cluster.facts is none")
 NOTHING_READ = ClusterFacts(_NOT_READ, _NOT_READ, _NOT_READ)
+"""The facts of a stack whose `cluster.facts` is `none`."""

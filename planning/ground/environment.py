@@ -1,7 +1,7 @@
-"""The environment variables of one container: whose value wins, in which order, and what is wrong with them.
+"""Environment variables of one container: precedence of values, order, and validation.
 
-Kubernetes replaces `$(NAME)` in a value by a variable that stands earlier in the list, and in an argument by any
-variable of the container; a reference that it cannot resolve stays as it was written. `$$` is a `$` that begins none.
+Kubernetes replaces `$(NAME)` in a value by a variable that precedes it in the list, and in an argument by any variable
+of the container. A reference that it cannot resolve stays literal text. `$$` stands for a `$` that begins no reference.
 """
 
 import difflib
@@ -15,47 +15,51 @@ from models.paths import Path
 from models.problems import Problem
 
 EnvValue = str | Mapping[str, Any]
-"""Text, or a Kubernetes `valueFrom`."""
+"""A literal text, or a Kubernetes `valueFrom`."""
 
 CREDENTIAL_IN_CLEAR = (
     "holds a credential in clear",
     "put it into an existing Secret and write {secretKeyRef: {name: ..., key: ...}}",
 )
-"""What is wrong with a credential as text, and what would be right."""
+"""Message and remedy for a credential written as text."""
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]+)\))")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _API_SERVER = "KUBERNETES_"
-"""Every container is given the address of the API server under this prefix, service links or not."""
+"""Prefix of the variables with the API server's address. Every container has them, with or without service links."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One variable, with its value or where that is."""
+    """One variable, with a literal value or a source."""
 
     name: str
     value: str | None
+    """Literal value; None if the variable has a source."""
     source: Mapping[str, Any] | None
-    """A Kubernetes `valueFrom`."""
+    """A Kubernetes `valueFrom`; None if the variable has a literal value."""
 
 
-def values(written: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
-    """Return a spec's variables with every reference in Kubernetes' shape."""
+def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
+    """Return the variables of a spec, with every reference in the form that Kubernetes takes."""
     return {
         name: value if isinstance(value, str) else value.model_dump(by_alias=True, exclude_defaults=True)
-        for name, value in written.items()
+        for name, value in spec.items()
     }
 
 
-def ordered(generated: Mapping[str, EnvValue], own: Mapping[str, EnvValue]) -> tuple[Variable, ...]:
-    """Return the variables of a container, each behind those that it refers to; otherwise ours, then the user's own."""
-    merged, placed = {**generated, **own}, dict[str, Variable]()
+def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> tuple[Variable, ...]:
+    """Return the variables of a container, each after those that it refers to.
 
-    def place(name: str, above: frozenset[str]) -> None:
-        if name in placed or name in above:
+    Apart from that, generated variables precede the user's. The user's value wins where both set a variable.
+    """
+    merged, placed = {**generated, **explicit}, dict[str, Variable]()
+
+    def place(name: str, referrers: frozenset[str]) -> None:
+        if name in placed or name in referrers:
             return
-        for earlier in _references(merged[name]):
-            if earlier in merged:
-                place(earlier, above | {name})
+        for reference in _references(merged[name]):
+            if reference in merged:
+                place(reference, referrers | {name})
         placed[name] = _variable(name, merged[name])
 
     for name in merged:
@@ -64,15 +68,15 @@ def ordered(generated: Mapping[str, EnvValue], own: Mapping[str, EnvValue]) -> t
 
 
 def problems(
-    path: Path, generated: Mapping[str, EnvValue], own: Mapping[str, EnvValue], reserved: Mapping[str, str]
+    path: Path, generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue], reserved: Mapping[str, str]
 ) -> list[Problem]:
-    """Refuse what cannot be resolved, what is decided elsewhere and credentials in clear. No value is echoed.
+    """Reject references that cannot be resolved, reserved names and credentials as text. No message holds a value.
 
-    `path` is where the user's own variables are written; `reserved` maps a name to what to do instead of setting it.
+    `path` is the place of the user's variables; `reserved` maps each reserved name to its remedy.
     """
-    merged = {**generated, **own}
-    found = list(_cycles(path, merged, own))
-    for name, value in own.items():
+    merged = {**generated, **explicit}
+    found = list(_cycles(path, merged, explicit))
+    for name, value in explicit.items():
         at = path / name
         if name in reserved:
             found.append(Problem(at, "is already decided", f"remove it: {reserved[name]}"))
@@ -84,7 +88,7 @@ def problems(
 
 
 def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) -> list[Problem]:
-    """Refuse references in a container's arguments to variables that it does not have."""
+    """Reject references in a container's arguments to variables that it does not have."""
     found = list[Problem]()
     for index, argument in enumerate(arguments):
         found += _dangling(path / index, argument, names)
@@ -92,7 +96,7 @@ def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) ->
 
 
 def is_credential_in_clear(name: str, value: EnvValue) -> bool:
-    """Say whether a value is the credential itself: neither empty nor a reference alone."""
+    """Tell whether a value is a credential as text: neither empty nor a mere reference."""
     if not isinstance(value, str) or not value or not env.names_credential(name):
         return False
     whole = _REFERENCE.fullmatch(value)
@@ -104,7 +108,7 @@ def _variable(name: str, value: EnvValue) -> Variable:
 
 
 def _references(value: EnvValue) -> Iterator[str]:
-    """Yield the names that a value refers to."""
+    """Yield the names of the variables that a value refers to."""
     for match in _REFERENCE.finditer(value if isinstance(value, str) else ""):
         if match[1] is not None:
             yield match[1]
@@ -122,25 +126,25 @@ def _dangling(at: Path, value: EnvValue, names: Collection[str]) -> Iterator[Pro
         yield Problem(at, f"refers to no variable of this container ($({name}))", remedy)
 
 
-def _cycles(path: Path, merged: Mapping[str, EnvValue], own: Mapping[str, EnvValue]) -> Iterator[Problem]:
-    """Yield each circle of references once, at the first of its members that the user wrote."""
-    told = set[str]()
-    for name in own:
-        circle = () if name in told else _circle(merged, name)
-        told.update(circle)
-        if circle:
-            remedy = f"remove one of these references, or write $$({circle[-1]}) for the text itself"
-            yield Problem(path / name, f"refers to itself ({' → '.join((*circle, name))})", remedy)
+def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> Iterator[Problem]:
+    """Yield each cycle of references once, at the first of its members that the user wrote."""
+    reported = set[str]()
+    for name in explicit:
+        cycle = () if name in reported else _cycle(merged, name)
+        reported.update(cycle)
+        if cycle:
+            remedy = f"remove one of these references, or write $$({cycle[-1]}) for the text itself"
+            yield Problem(path / name, f"refers to itself ({' → '.join((*cycle, name))})", remedy)
 
 
-def _circle(merged: Mapping[str, EnvValue], start: str) -> tuple[str, ...]:
-    """Return the shortest way from a variable through its references back to itself, without that end; or nothing."""
-    ways, seen = list[tuple[str, ...]]([(start,)]), set[str]()
-    for way in ways:
-        for name in _references(merged[way[-1]]):
+def _cycle(merged: Mapping[str, EnvValue], start: str) -> tuple[str, ...]:
+    """Return the shortest cycle of references through a variable, which comes first; empty if there is none."""
+    chains, seen = list[tuple[str, ...]]([(start,)]), set[str]()
+    for chain in chains:
+        for name in _references(merged[chain[-1]]):
             if name == start:
-                return way
+                return chain
             if name in merged and name not in seen:
                 seen.add(name)
-                ways.append((*way, name))
+                chains.append((*chain, name))
     return ()

@@ -1,4 +1,4 @@
-"""Flows between pods and addresses, and what a policy of one kind of pods takes from them."""
+"""Flows between pods and addresses, and the network policies that follow from them."""
 
 import ipaddress
 import re
@@ -12,7 +12,7 @@ from planning.ground.ports import HTTP_PORT, HTTPS_PORT
 
 _DNS_NAMESPACE = "kube-system"
 _API_SERVER = (HTTPS_PORT, 6443)
-"""Ports of API servers behind their Service, which most networks look at: managed ones, and kubeadm's."""
+"""Ports of managed API servers and of kubeadm's, behind their Service. Most networks apply policies to those ports."""
 _EVERYWHERE = ("0.0.0.0/0", "::/0")
 _ADDRESS = re.compile(r"(?:(https?)://)?(?:[^/@]*@)?(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?(?:/.*)?")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -20,7 +20,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Pods:
-    """The pods of a namespace that have all of the labels; without labels, every one."""
+    """The pods of a namespace that have all of the labels; without labels, every pod of the namespace."""
 
     namespace: str
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -28,10 +28,10 @@ class Pods:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Ranges of addresses."""
+    """Address ranges."""
 
     ranges: tuple[str, ...]
-    """In CIDR notation; none: any address, of a pod or not."""
+    """Ranges in CIDR notation; empty for any address, of a pod or not."""
 
 
 End = Pods | Addresses
@@ -39,10 +39,10 @@ End = Pods | Addresses
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """What is listened on."""
+    """A port that the target of a flow listens on."""
 
     number: int | None
-    """Absent: any."""
+    """Number of the port; None for any."""
     protocol: Literal["TCP", "UDP"] = "TCP"
 
 
@@ -51,79 +51,86 @@ ANY_TCP = (Port(None),)
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A flow: who begins it, whom it reaches, and where."""
+    """A flow from the source, which opens the connections, to ports of the target."""
 
     source: End
     target: End
     ports: tuple[Port, ...]
-    """At least one, because a rule without ports is about all of them."""
+    """Ports of the target; at least one, because a rule without ports allows all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All that one kind of pods may do."""
+    """The network policy of some pods. All flows that it does not list are forbidden to them."""
 
     part: Part
     name: str
     pods: Pods
     ingress: tuple[Edge, ...]
-    """That reach the pods; no other does."""
+    """Flows to the pods."""
     egress: tuple[Edge, ...]
-    """That the pods begin; they begin no other."""
+    """Flows from the pods."""
 
 
 def policy(part: Part, name: str, pods: Pods, edges: Iterable[Edge]) -> Policy:
-    """Return what the edges say of one kind of pods."""
-    every = list[Edge]()
+    """Return the network policy of some pods, from the edges that begin or end at them; it ignores other edges."""
+    unique = list[Edge]()
     for edge in edges:
-        if edge not in every:
-            every.append(edge)
-    reaching, begun = (edge for edge in every if edge.target == pods), (edge for edge in every if edge.source == pods)
-    return Policy(part, name, pods, tuple(reaching), tuple(begun))
+        if edge not in unique:
+            unique.append(edge)
+    ingress, egress = (edge for edge in unique if edge.target == pods), (edge for edge in unique if edge.source == pods)
+    return Policy(part, name, pods, tuple(ingress), tuple(egress))
 
 
 def tcp(*numbers: int) -> tuple[Port, ...]:
-    """Return ports of TCP, in their order."""
+    """Return TCP ports, sorted and without duplicates."""
     return tuple(Port(number) for number in sorted(set(numbers)))
 
 
-def names(pods: Pods) -> Edge:
-    """Return the edge to the DNS of the cluster."""
+def dns(pods: Pods) -> Edge:
+    """Return the edge to the cluster's DNS."""
     return Edge(pods, Pods(_DNS_NAMESPACE), (Port(53, "UDP"), Port(53)))
 
 
 def api_server(pods: Pods, stack: Stack) -> Edge:
     """Return the edge to the API server.
 
-    Where its addresses are not known, no range stands for all: some networks take the API server for no address at all.
+    If its addresses are unknown, the edge has no ranges at all, because some networks count the API server to no range.
     """
-    wish = stack.network_policies
-    if wish is None or not wish.api_server_cidrs:
+    spec = stack.network_policies
+    if spec is None or not spec.api_server_cidrs:
         return Edge(pods, Addresses(()), tcp(*_API_SERVER))
-    return Edge(pods, Addresses(wish.api_server_cidrs), ANY_TCP)
+    return Edge(pods, Addresses(spec.api_server_cidrs), ANY_TCP)
 
 
-def fetching(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]:
-    """Yield the edges to where weights come from; outside, who is asked may send on to another address, over HTTPS."""
-    yield from asking(pods, urls, stack, further=(HTTPS_PORT,))
+def fetch_edges(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]:
+    """Yield the edges to the servers of weights.
+
+    A server outside the cluster may redirect to another address, so that HTTPS is open to all of them.
+    """
+    yield from url_edges(pods, urls, stack, further=(HTTPS_PORT,))
 
 
-def asking(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int, ...] = ()) -> Iterator[Edge]:
-    """Yield the edges to whom URLs name; a URL that names nobody has none."""
+def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int, ...] = ()) -> Iterator[Edge]:
+    """Yield the edges to the hosts of URLs; none for a URL without a host.
+
+    `further` are ports that are open besides the URL's own on addresses outside the cluster.
+    """
     for url in urls:
-        parts = _ADDRESS.fullmatch(url)
-        if parts is None:
+        match = _ADDRESS.fullmatch(url)
+        if match is None:
             continue
-        scheme, host, written = parts.groups()
-        port = int(written) if written else HTTPS_PORT if scheme == "https" else HTTP_PORT
-        for end in _places(host, pods.namespace, stack, public=port == HTTPS_PORT):
+        scheme, host, explicit = match.groups()
+        port = int(explicit) if explicit else HTTPS_PORT if scheme == "https" else HTTP_PORT
+        for end in _ends(host, pods.namespace, stack, public=port == HTTPS_PORT):
             yield Edge(pods, end, tcp(port, *(further if isinstance(end, Addresses) else ())))
 
 
-def _places(host: str, namespace: str, stack: Stack, *, public: bool) -> Iterator[End]:
-    """Yield where a host may be: a name of two parts is a Service and its namespace as well as a domain.
+def _ends(host: str, namespace: str, stack: Stack, *, public: bool) -> Iterator[End]:
+    """Yield the possible ends of a flow to a host.
 
-    On the `public` port of HTTPS it is a domain: a Service there has to be written with its `.svc`.
+    A host name of two parts may be `<service>.<namespace>` as well as a public domain, and yields both. If `public`, on
+    the port of HTTPS, it is a domain alone: a Service that listens there has to be written with its `.svc`.
     """
     literal = _literal(host)
     if literal is not None:
@@ -142,12 +149,12 @@ def _places(host: str, namespace: str, stack: Stack, *, public: bool) -> Iterato
             yield Pods(inside)
         case _:
             pass
-    wish = stack.network_policies
-    yield Addresses((wish.egress_cidrs if wish is not None else ()) or _EVERYWHERE)
+    spec = stack.network_policies
+    yield Addresses((spec.egress_cidrs if spec is not None else ()) or _EVERYWHERE)
 
 
 def _literal(host: str) -> str | None:
-    """Return the range of a host that is an address."""
+    """Return the range that holds a host's address alone, or None if the host is a name."""
     try:
         address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:

@@ -1,7 +1,7 @@
 """Labels and selectors.
 
-Selectors hold identity only (service, role, variant), because a Deployment whose selector changes is replaced.
-Everything that may change (model, version, the llm-d spellings) is a plain label.
+Selectors hold only the identity of an object (service, role, variant, generation), because a Deployment whose selector
+changes has to be replaced. Everything that may change (model, version, the llm-d spellings) is a plain label.
 """
 
 from collections.abc import Mapping
@@ -11,54 +11,58 @@ from planning.ground.names import Names
 _OURS = "inference-stacks.io"
 SERVICE, ROLE, VARIANT = f"{_OURS}/service", f"{_OURS}/role", f"{_OURS}/variant"
 GENERATION = f"{_OURS}/generation"
-"""On pods that exchange their cache: those that do are of one generation."""
+"""Generation of the KV cache, on pods that exchange it: they exchange it only within a generation."""
 PICKER = f"{_OURS}/endpoint-picker"
-"""Instead of `SERVICE` on a picker's pods and Service, so that no pool ever selects a picker."""
+"""Service of an endpoint picker, on its pods and Service. It replaces `SERVICE`, so that no pool selects a picker."""
 DECODE, PREFILL = "decode", "prefill"
+"""The roles of serving pods."""
 WORKER_OF = f"{_OURS}/worker-of"
-"""Instead of `SERVICE` on the further pods of a replica that spans nodes: they serve nobody directly."""
+"""Service of the worker pods of a replica that spans nodes. It replaces `SERVICE`: only the leader serves clients."""
 GROUP = "leaderworkerset.sigs.k8s.io/name"
-"""What the LeaderWorkerSet controller puts on every pod of a set."""
+"""Name of the set, which the LeaderWorkerSet controller puts on every pod of a set."""
 JOB = "batch.kubernetes.io/job-name"
-"""What the Job controller puts on every pod of a Job."""
+"""Name of the Job, which the Job controller puts on every pod of a Job."""
 POD_SECURITY = {"pod-security.kubernetes.io/enforce": "restricted"}
-"""On namespaces that are made here: the level that every pod of a stack is admitted at."""
+"""Pod security level of the namespaces that a stack creates; every pod of a stack is admitted at it."""
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
-"""An annotation of a pool whose requests may go past the picker."""
+"""Annotation with the reason why a pool fails open: its requests bypass a picker that does not answer."""
 LLM_D_ROLE = "llm-d.ai/role"
-"""The role of a serving pod, as llm-d's pickers filter by it."""
+"""Role of a serving pod, which llm-d's pickers filter by."""
 RESOURCE_ID, SERVICE_TYPE = "saturncloud.io/resource-id", "saturncloud.io/service-type"
-"""The routing contract of the token-metering interceptor; both on exactly one Service for each id."""
+"""The labels by which the token-metering interceptor finds Services; exactly one Service has both for each id."""
 
 
-def pool_selector(own: Names) -> dict[str, str]:
-    """Select the serving pods of every role."""
-    return {SERVICE: own.service, **_variant(own)}
+def pool_selector(names: Names) -> dict[str, str]:
+    """Return the selector of the serving pods of all roles."""
+    return {SERVICE: names.service, **_variant(names)}
 
 
-def role_selector(own: Names, role: str) -> dict[str, str]:
-    """Select the serving pods of one role."""
-    return {**pool_selector(own), ROLE: role}
+def role_selector(names: Names, role: str) -> dict[str, str]:
+    """Return the selector of the serving pods of one role."""
+    return {**pool_selector(names), ROLE: role}
 
 
-def routed_selector(own: Names) -> dict[str, str]:
-    """Select the decode pods of every generation: who comes past the pool needs no other pod's cache."""
-    return {SERVICE: own.service, VARIANT: own.variant, ROLE: DECODE}
+def routed_selector(names: Names) -> dict[str, str]:
+    """Return the selector of the decode pods of all generations.
+
+    Generations do not matter to requests that bypass the pool, because no other pod's cache is used for them.
+    """
+    return {SERVICE: names.service, VARIANT: names.variant, ROLE: DECODE}
 
 
-def picker_selector(own: Names) -> dict[str, str]:
-    """Select the endpoint picker's pods."""
-    return {PICKER: own.service, **_variant(own)}
+def picker_selector(names: Names) -> dict[str, str]:
+    """Return the selector of the endpoint picker's pods."""
+    return {PICKER: names.service, **_variant(names)}
 
 
-def _variant(own: Names) -> dict[str, str]:
-    return {VARIANT: own.variant, **({} if own.generation is None else {GENERATION: own.generation})}
+def _variant(names: Names) -> dict[str, str]:
+    return {VARIANT: names.variant, **({} if names.generation is None else {GENERATION: names.generation})}
 
 
-def standard(base: str, component: str, own: Mapping[str, str]) -> dict[str, str]:
-    """Return the recommended labels of an object beneath the users' own."""
+def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the user's labels with the recommended labels of an object, which win over the user's."""
     return {
-        **own,
+        **user_labels,
         "app.kubernetes.io/name": base,
         "app.kubernetes.io/component": component,
         "app.kubernetes.io/part-of": "inference-stacks",
@@ -67,7 +71,7 @@ def standard(base: str, component: str, own: Mapping[str, str]) -> dict[str, str
 
 
 def serving(base: str, role: str) -> dict[str, str]:
-    """Return what llm-d's own tools look for on serving pods, in both spellings."""
+    """Return the labels by which llm-d's tools find serving pods, in both of their spellings."""
     return {
         "llm-d.ai/inference-serving": "true",
         "llm-d.ai/inferenceServing": "true",
@@ -76,13 +80,13 @@ def serving(base: str, role: str) -> dict[str, str]:
     }
 
 
-def worker(own: Names, role: str) -> dict[str, str]:
-    """Mark the further pods of a replica that spans nodes; no pool and no Service selects them."""
-    return {WORKER_OF: own.service, **_variant(own), ROLE: role}
+def worker(names: Names, role: str) -> dict[str, str]:
+    """Return the labels of the worker pods of a replica that spans nodes; no pool and no Service selects them."""
+    return {WORKER_OF: names.service, **_variant(names), ROLE: role}
 
 
-def decided(key: str) -> bool:
-    """Say whether a label is decided here, so that nobody else's value can stand."""
+def is_reserved(key: str) -> bool:
+    """Tell whether this module decides a label's value, so that a user may not set it."""
     return key.startswith(f"{_OURS}/") or key in {
         *standard("", "", {}),
         *serving("", ""),
@@ -91,5 +95,5 @@ def decided(key: str) -> bool:
 
 
 def routing_contract(resource_id: str) -> dict[str, str]:
-    """Return the pair by which the interceptor finds the routed Service of a resource id."""
+    """Return the labels by which the interceptor finds the routed Service of a resource id."""
     return {RESOURCE_ID: resource_id, SERVICE_TYPE: "internal"}

@@ -1,8 +1,8 @@
-"""Every object name of a service, made in one place.
+"""Object names of services and caches.
 
-Names are legal and unique for all inputs: the base is the service's name, cut with a hash of the whole where the
-longest derived name would not fit. Two services can still meet where one is *called* like another's derived name
-(`qwen-epp` beside `qwen`'s picker); `planning.rules` refuses that pair.
+Names are legal and unique for all inputs: the base is the service's name, shortened with a hash of the full name if the
+longest derived name would not fit. Two services still collide if one is *called* like a derived name of the other
+(`qwen-epp`, and the picker of `qwen`). `planning.rules` rejects such a pair.
 """
 
 import hashlib
@@ -11,61 +11,62 @@ from dataclasses import dataclass
 PRIMARY, CANARY = "primary", "canary"
 """The variants of a service."""
 LONGEST = 63
-"""Characters of a DNS label, and of a label's value."""
+"""Maximum length of a DNS label, and of a label's value, in characters."""
 _LONGEST_SUFFIX = len("-canary-0fe1d-prefill-999-4294967295")
-"""The longest value derived from a service's name: the revision label that Kubernetes puts on the further pods of the
-thousandth replica, where replicas span pods (`<workload>-<replica>-<revision>`). Istio's shadow Service of a pool is
-shorter (`<pool>-ip-<8 hex>`).
+"""Length of the longest suffix that is added to a service's name.
+
+It is that of the revision label (`<workload>-<replica>-<revision>`) that Kubernetes puts on the worker pods of the
+thousandth replica, if replicas span pods. Istio's shadow Service of a pool (`<pool>-ip-<8 hex>`) has a shorter one.
 """
 _LONGEST_BASE = LONGEST - _LONGEST_SUFFIX
 _HASH = 8
 _LONGEST_CLAIM = LONGEST - _HASH - 1
-"""Of a claim of weights; the Job that fills it adds a hash of what it brings."""
+"""Maximum length of the name of a claim for weights. The Job that fills it adds a hash of its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The object names of a service, or of its canary."""
+    """The object names of one variant of a service."""
 
     namespace: str
     service: str
-    """The service, as selectors and routes have it."""
+    """The service in selectors and routes."""
     variant: str
     generation: str | None
-    """Of pods that exchange their cache (`planning.variant.generation`); their pool and picker have it, too."""
+    """Generation of the KV cache (`planning.variant.generation`); None if the pods do not exchange their cache."""
     base: str
-    """The variant's Service, and the service's HTTPRoute."""
+    """Name of the variant's Service and of the service's HTTPRoute."""
     pool: str
-    """The InferencePool."""
+    """Name of the InferencePool."""
     decode: str
-    """The decode, or only, workload and everything that is its own."""
+    """Name of the decode workload, or of the only one, and of the objects that belong to it."""
     prefill: str
-    """The prefill workload and everything that is its own."""
+    """Name of the prefill workload and of the objects that belong to it."""
     picker: str
-    """Every object of the endpoint picker in the namespace."""
+    """Name of the endpoint picker's objects in the namespace."""
     weights: str
-    """The claims of the service's own weights, and the Jobs that fill them, before what they hold."""
+    """First part of the names of the service's claims for weights and of the Jobs that fill them."""
     picker_cluster_scoped: str
-    """The picker's cluster-scoped objects; a colon cannot occur in a namespace, so no two are alike."""
+    """Name of the picker's cluster-scoped objects; unique, because no namespace contains a colon."""
     metrics_reader: str
-    """The identity that a scraper reads the picker's metrics with, and its token."""
+    """Name of the service account, and of its token, with which a scraper reads the picker's metrics."""
     metrics_reader_cluster_scoped: str
-    """What that identity may do."""
+    """Name of the ClusterRole and ClusterRoleBinding of that service account."""
 
     @property
     def mirror_grant(self) -> str:
-        """Return the name of the grant that lets routes of other namespaces copy requests to the service."""
+        """Return the name of the ReferenceGrant that lets routes of other namespaces mirror requests to the service."""
         return f"{self.base}-mirror"
 
     def objective(self, key: str) -> str:
-        """Return the name of an objective, which clients send."""
+        """Return the name of an objective; clients send it with a request."""
         return f"{self.base}-{key}"
 
     @property
     def claims(self) -> tuple[tuple[str, str], ...]:
-        """Return kind and name of the objects that another service could also come to claim.
+        """Return kind and name of the objects that may collide with those of another service.
 
-        A LeaderWorkerSet's controller makes a Service and a StatefulSet of the set's own name.
+        The controller of a LeaderWorkerSet creates a Service and a StatefulSet with the set's name.
         """
         return (
             ("Service", self.base),
@@ -80,39 +81,39 @@ class Names:
 
 
 def address(name: str, namespace: str) -> str:
-    """Return the DNS name of a Service, without the domain of the cluster."""
+    """Return the DNS name of a Service, without the cluster domain."""
     return f"{name}.{namespace}.svc"
 
 
 def names(namespace: str, service: str, variant: str = PRIMARY, generation: str | None = None) -> Names:
-    """Return the names of the objects of a variant of a service called `service`."""
-    whole = shortened(service, _LONGEST_BASE)
-    base = whole if variant == PRIMARY else f"{whole}-{variant}"
-    own = base if generation is None else f"{base}-{generation}"
+    """Return the object names of a variant of the service called `service`."""
+    short = shorten(service, _LONGEST_BASE)
+    base = short if variant == PRIMARY else f"{short}-{variant}"
+    pool = base if generation is None else f"{base}-{generation}"
     return Names(
         namespace=namespace,
-        service=whole,
+        service=short,
         variant=variant,
         generation=generation,
         base=base,
-        pool=own,
-        decode=f"{own}-decode",
-        prefill=f"{own}-prefill",
-        picker=f"{own}-epp",
-        weights=f"{whole}-weights",
-        picker_cluster_scoped=f"inference-stacks:{namespace}:{own}-epp",
-        metrics_reader=f"{own}-epp-metrics-reader",
-        metrics_reader_cluster_scoped=f"inference-stacks:{namespace}:{own}-epp-metrics-reader",
+        pool=pool,
+        decode=f"{pool}-decode",
+        prefill=f"{pool}-prefill",
+        picker=f"{pool}-epp",
+        weights=f"{short}-weights",
+        picker_cluster_scoped=f"inference-stacks:{namespace}:{pool}-epp",
+        metrics_reader=f"{pool}-epp-metrics-reader",
+        metrics_reader_cluster_scoped=f"inference-stacks:{namespace}:{pool}-epp-metrics-reader",
     )
 
 
 def cache(key: str) -> str:
     """Return the name of a cache's claim."""
-    return shortened(f"cache-{key}", _LONGEST_CLAIM)
+    return shorten(f"cache-{key}", _LONGEST_CLAIM)
 
 
-def shortened(name: str, longest: int) -> str:
-    """Return the name, or as much of it as fits before a hash of the whole."""
+def shorten(name: str, longest: int) -> str:
+    """Return a name that fits: unchanged, or its beginning with a hash of the full name."""
     if len(name) <= longest:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]

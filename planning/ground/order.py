@@ -1,4 +1,4 @@
-"""What is registered after what, from the identities of a stack's objects."""
+"""Order in which the objects of a stack are registered, from their ids alone."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,70 +9,74 @@ from planning.ground.parts import Part
 
 @dataclass(frozen=True, slots=True)
 class Id:
-    """One object of a stack: whose it is (a service's key, a cache or a namespace) and which part."""
+    """The identity of an object of a stack."""
 
     owner: str
+    """Owner of the object: a service or its canary (`planning.variant.context.owner`), a cache or a namespace."""
     part: Part
     which: str = ""
-    """Of several that are the same part."""
+    """Distinguishes the objects of one owner that are the same part; empty if there is only one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """What the order of a stack's objects follows from besides their parts."""
+    """Relations between owners and objects that their order follows from, besides their parts."""
 
     namespaces: Mapping[str, str]
-    """The namespace of each owner's objects; of cluster-scoped ones, the namespace that they are about."""
+    """Namespace of each owner's objects; for cluster-scoped objects, the namespace that they serve."""
     weights: Mapping[str, str]
-    """The owner of the Job that fills the claim that an owner's pods mount."""
-    beside: Mapping[Id, tuple[str, ...]]
-    """Further owners, before an object of which the same parts exist as of its own owner."""
-    others: Mapping[Id, tuple[Id, ...]]
-    """Objects of other owners that exist before an object, where they are made."""
+    """Owner of the claim for weights that an owner's pods mount, and of the Job that fills it, by owner of the pods."""
+    further_owners: Mapping[Id, tuple[str, ...]]
+    """Further owners of an object's predecessors: the same parts of theirs precede it as of its owner."""
+    further_predecessors: Mapping[Id, tuple[Id, ...]]
+    """Further predecessors of an object, of other owners; those that do not exist are ignored."""
 
 
-def after(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, ...]]:
-    """Return for each object of a stack those that exist before it; for a part that is not made, its predecessors."""
-    made = dict[_Place, list[Id]]()
+def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, ...]]:
+    """Return the predecessors of each object of a stack.
+
+    If a part does not exist, its own predecessors take its place.
+    """
+    existing = dict[_Place, list[Id]]()
     for identity in ids:
-        made.setdefault((identity.owner, identity.part), []).append(identity)
-    order = _Order(made, relations, {})
-    return {identity: order.before(identity) for identities in made.values() for identity in identities}
+        existing.setdefault((identity.owner, identity.part), []).append(identity)
+    order = _Order(existing, relations, {})
+    return {identity: order.before(identity) for identities in existing.values() for identity in identities}
 
 
 _Place = tuple[str, Part]
-"""A part of an owner."""
+"""An owner and one of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """The objects of a stack, and what is known of what exists before each part."""
+    """The objects of a stack, and a cache of the predecessors of each place."""
 
-    made: Mapping[_Place, list[Id]]
+    existing: Mapping[_Place, list[Id]]
     relations: Relations
-    known: dict[tuple[str, _Place], tuple[Id, ...]]
+    cache: dict[tuple[str, _Place], tuple[Id, ...]]
 
     def before(self, identity: Id) -> tuple[Id, ...]:
-        """Return the objects that exist before one."""
+        """Return the predecessors of an object."""
         namespace = self.relations.namespaces.get(identity.owner, "")
-        owners = (identity.owner, *self.relations.beside.get(identity, ()))
-        found = [each for owner in owners for each in self._predecessors(namespace, (owner, identity.part))]
-        for other in self.relations.others.get(identity, ()):
-            found += (each for each in self.made.get((other.owner, other.part), ()) if each == other)
+        owners = (identity.owner, *self.relations.further_owners.get(identity, ()))
+        found = [before for owner in owners for before in self._predecessors(namespace, (owner, identity.part))]
+        for other in self.relations.further_predecessors.get(identity, ()):
+            found += (before for before in self.existing.get((other.owner, other.part), ()) if before == other)
         return tuple(dict.fromkeys(found))
 
     def _predecessors(self, namespace: str, place: _Place) -> tuple[Id, ...]:
-        """Return the objects that exist before a part of an owner whose objects are in a namespace."""
-        known = self.known.get((namespace, place))
-        if known is None:
+        """Return the predecessors of all objects at a place, whose owner's namespace is `namespace`."""
+        found = self.cache.get((namespace, place))
+        if found is None:
             owner, part = place
-            needed = [(self._owner(namespace, owner, each), each) for each in part.after]
-            found = (each for at in needed for each in self.made.get(at) or self._predecessors(namespace, at))
-            known = self.known[namespace, place] = tuple(dict.fromkeys(found))
-        return known
+            places = [(self._owner(namespace, owner, before), before) for before in part.after]
+            ids = (before for at in places for before in self.existing.get(at) or self._predecessors(namespace, at))
+            found = self.cache[namespace, place] = tuple(dict.fromkeys(ids))
+        return found
 
     def _owner(self, namespace: str, owner: str, part: Part) -> str:
-        """Return whose object the part is that an owner's objects need."""
+        """Return the owner of a part that the objects of `owner` need."""
         if part == parts.NAMESPACE:
             return namespace
         return self.relations.weights.get(owner, owner) if part == parts.FILL else owner

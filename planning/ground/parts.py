@@ -1,10 +1,10 @@
-"""The parts of a stack: one row for each, with the parts that exist before it.
+"""The parts of a stack: one row for each, with the parts that precede it.
 
 The endpoint picker is neither live nor ready before its pool exists, and the pool needs only the *name* of the picker's
-Service: so the pool comes first, and nothing waits for the Service. The route comes when what it leads to is there.
-A network policy comes before the pods that it is about, so that none of them ever runs without it.
+Service. The pool therefore precedes the picker, and nothing waits for the Service. A route follows its backends. A
+network policy precedes the pods that it selects, so that none of them ever runs without it.
 
-A row names rows above it alone, so that no order can be a circle.
+A row refers only to rows above it, so that the order has no cycles.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,15 @@ from planning.ground import labels
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What an object is to its owner, and of objects of one role, to which role."""
+    """The kind of place that an object has in a stack, such as the pool of a variant or the workload of a role."""
 
     name: str
     after: tuple["Part", ...] = field(default=(), compare=False, repr=False)
-    """The parts that exist before it. Where one is not made, its own predecessors take its place."""
+    """The parts that precede it. If one of them does not exist, its own predecessors take its place."""
     suffix: str = field(default="", compare=False, repr=False)
-    """Tail of the logical name, which never changes; absent: it has to be told from others of the same part."""
+    """Last part of the logical name, which never changes; empty for parts that an owner may have several of."""
     role: str | None = None
+    """Role of the pods that the object belongs to; None if it belongs to no role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def _part(role: str, name: str, after: tuple[Part, ...]) -> Part:
 
 
 def _role(role: str, *before: Part) -> RoleParts:
-    """Return the parts of a role, whose workload comes after those in `before`, too."""
+    """Return the parts of a role; the parts in `before` precede its workload, too."""
     policy, workers = (_part(role, name, (NAMESPACE,)) for name in ("network-policy", "worker-network-policy"))
     claim, budget = (_part(role, name, (NAMESPACE,)) for name in ("claim", "budget"))
     workload = Part("workload", (*before, policy, workers, claim, FILL), role, role)
@@ -63,7 +64,7 @@ DECODE_ROLE_BINDING = _part(labels.DECODE, "role-binding", (DECODE_ROLE, DECODE_
 DECODE = _role(labels.DECODE, DECODE_ROLE_BINDING)
 PREFILL = _role(labels.PREFILL)
 ROLES: Mapping[str, RoleParts] = {labels.DECODE: DECODE, labels.PREFILL: PREFILL}
-"""The parts of each role, by its name."""
+"""The parts of each role, by name of the role."""
 
 SERVICE = Part("service", (NAMESPACE,), "service")
 PICKER_SERVICE_ACCOUNT = Part("picker-service-account", (NAMESPACE,), "service-account")
@@ -89,7 +90,7 @@ TOKEN_ROLE_BINDING = Part("token-role-binding", (TOKEN_ROLE,), "token-role-bindi
 PICKER_MONITOR = Part(
     "picker-monitor", (PICKER, METRICS_READER_TOKEN, METRICS_READER_BINDING, TOKEN_ROLE_BINDING), "monitor"
 )
-# A new generation takes the priorities over from the one before when it can serve, and the requests right after.
+# An objective moves to a new generation only when that can serve; the route, and with it the requests, follows.
 OBJECTIVE = Part("objective", (POOL, PICKER, DECODE.workload, PREFILL.workload))
 MODEL_REWRITE = Part("model-rewrite", (POOL,), "model-rewrite")
 MIRROR_GRANT = Part("mirror-grant", (NAMESPACE,), "mirror-grant")

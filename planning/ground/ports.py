@@ -1,9 +1,9 @@
-"""Ports that several modules have to agree about, and that no user chooses."""
+"""Port numbers that several modules share and that users cannot change."""
 
 HTTP_PORT, HTTPS_PORT = 80, 443
-"""Ports that a URL means which names none."""
+"""Default ports of URLs."""
 ROUTED_PORT = 8000
-"""Port of the routed Service, in number and name: the interceptor looks for the name first."""
+"""Port of the routed Service. It is also the name of the port, which the interceptor looks for first."""
 HEALTH_PORT = 9003
 """Port of the picker's gRPC health service."""
 METRICS_PORT = 9090

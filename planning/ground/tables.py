@@ -1,4 +1,4 @@
-"""Reads the package's own tables: YAML data with a source for each entry."""
+"""Reader of the tables of this package: YAML data with a source for each entry."""
 
 from functools import cache
 from importlib.resources import files
@@ -13,9 +13,9 @@ Table = TypeVar("Table", bound=Spec)
 
 @cache
 def read(kind: type[Table], name: str) -> Table:
-    """Read the table `name`, a path below this package.
+    """Return the table at the path `name` below the package `planning`.
 
-    Raises `FileNotFoundError` where there is none and `pydantic.ValidationError` where it is malformed.
+    Raises `FileNotFoundError` if there is none and `pydantic.ValidationError` if it is malformed.
     """
     text = files("planning").joinpath(name).read_text(encoding="utf-8")
     loader = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -24,6 +24,6 @@ def read(kind: type[Table], name: str) -> Table:
 
 @cache
 def names(folder: str) -> tuple[str, ...]:
-    """Return the names of the tables in a folder below this package, sorted."""
-    found = files("planning").joinpath(folder).iterdir()
-    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in found if entry.name.endswith(".yaml")))
+    """Return the names of the tables in a folder below the package `planning`, sorted."""
+    entries = files("planning").joinpath(folder).iterdir()
+    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in entries if entry.name.endswith(".yaml")))

@@ -1,5 +1,5 @@
-"""Accelerator classes, how replicas are spread over their devices, and where pods may run."""
+"""Accelerator classes, the layout of replicas over their devices, and the placement of pods."""
 
-from planning.hardware.rules import known, layout_problems, problems
+from planning.hardware.rules import check_class, layout_problems, problems
 
-__all__ = ["known", "layout_problems", "problems"]
+__all__ = ["check_class", "layout_problems", "problems"]

@@ -1,7 +1,7 @@
-"""Accelerator classes: what a class name means for devices and nodes. The shipped ones are `accelerators.yaml`.
+"""Accelerator classes: the devices and nodes that a class name stands for. `accelerators.yaml` holds the shipped ones.
 
-A class that a user amends keeps what the user does not say, its node labels key by key. What neither says about
-allocation and tolerations comes from the vendor's own class, as the user has it.
+A user may amend a shipped class: it keeps its values for all fields, and all keys of its node labels, that the user
+does not set. If neither sets the allocation or the tolerations, they come from the vendor's class, as amended.
 """
 
 import difflib
@@ -21,23 +21,26 @@ from planning.ground import tables
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorClass:
-    """One class of devices."""
+    """A class of devices."""
 
     vendor: str
     product: str | None
+    """Name of the product; None for a class that takes any product of the vendor."""
     memory: int | None
-    """Bytes of one device; absent: unknown."""
+    """Memory of one device in bytes; None if unknown."""
     devices_per_node: int | None
-    """Devices of the largest node; absent: unknown."""
+    """Number of devices of the largest node; None if unknown."""
     node_labels: Mapping[str, tuple[str, ...]]
-    """Labels of nodes that carry the devices, each with the values that qualify."""
+    """Labels of the nodes that have the devices, each with its possible values."""
     tolerations: tuple[Mapping[str, Any], ...]
-    """As PodSpec has them."""
+    """Tolerations in the form of a PodSpec."""
     allocation: ExtendedResource | ResourceClaim | None
-    """How a pod gets its devices; absent: the class has none."""
+    """Way in which a pod gets its devices; None if the class has no devices."""
 
 
 class ShippedClass(Spec):
+    """A class of the shipped table."""
+
     vendor: Vendor
     product: Text | None = None
     memory: Memory | None = None
@@ -54,7 +57,7 @@ class _Table(Spec):
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A class as far as it is said; what is absent comes from the vendor's class."""
+    """A shipped class with the user's changes; tolerations and allocation of None come from the vendor's class."""
 
     vendor: str
     product: str | None
@@ -66,32 +69,32 @@ class _Draft:
 
 
 def classes(user: Mapping[str, UserClass]) -> Mapping[str, AcceleratorClass]:
-    """Return every class by name.
+    """Return all classes by name: the shipped ones, with the user's changes and additions.
 
-    What `planning.hardware.rules` refuses in a user's class is guessed, so that checks can go on.
+    Where `planning.hardware.rules` rejects a user's class, the value is guessed, so that the other checks can proceed.
     """
-    return _classes(user) if user else _unamended()
+    return _classes(user) if user else _default_classes()
 
 
 @cache
-def _unamended() -> Mapping[str, AcceleratorClass]:
-    """Return the classes of the package's own table, as they are where no user amends them."""
+def _default_classes() -> Mapping[str, AcceleratorClass]:
+    """Return the shipped classes, without any changes of a user."""
     return _classes({})
 
 
 def _classes(user: Mapping[str, UserClass]) -> Mapping[str, AcceleratorClass]:
     drafts = {name: _draft(shipped) for name, shipped in shipped_classes().items()}
-    for name, own in user.items():
-        drafts[name] = _amended(drafts.get(name) or _new(name, own), own)
+    for name, spec in user.items():
+        drafts[name] = _amend(drafts.get(name) or _new_draft(name, spec), spec)
     vendors = {vendor: [drafts[name] for name in names] for vendor, names in vendor_classes().items()}
-    return {name: _resolved(draft, vendors[draft.vendor]) for name, draft in drafts.items()}
+    return {name: _resolve(draft, vendors[draft.vendor]) for name, draft in drafts.items()}
 
 
-def resource_names(known: Mapping[str, AcceleratorClass]) -> frozenset[str]:
-    """Return the name of every extended resource that stands for a device: the shipped ones and those of `known`."""
-    shipped = [one.allocation for one in shipped_classes().values()]
-    allocations = [*shipped, *(one.allocation for one in known.values())]
-    return frozenset(one.resource_name for one in allocations if isinstance(one, ExtendedResource))
+def resource_names(classes: Mapping[str, AcceleratorClass]) -> frozenset[str]:
+    """Return the names of all extended resources that stand for devices, in the shipped classes and in `classes`."""
+    shipped = [cls.allocation for cls in shipped_classes().values()]
+    allocations = [*shipped, *(cls.allocation for cls in classes.values())]
+    return frozenset(allocation.resource_name for allocation in allocations if isinstance(allocation, ExtendedResource))
 
 
 def shipped_classes() -> dict[str, ShippedClass]:
@@ -100,7 +103,7 @@ def shipped_classes() -> dict[str, ShippedClass]:
 
 
 def vendor_classes() -> dict[str, list[str]]:
-    """Return the names of the classes that take any product, by vendor; Intel has one for each of its drivers."""
+    """Return the names of the classes that take any product, by vendor; Intel has one class for each driver."""
     found = dict[str, list[str]]()
     for name, shipped in shipped_classes().items():
         if shipped.product is None:
@@ -120,42 +123,48 @@ def _draft(shipped: ShippedClass) -> _Draft:
     )
 
 
-def _new(name: str, own: UserClass) -> _Draft:
+def _new_draft(name: str, spec: UserClass) -> _Draft:
     near = nearest(name, shipped_classes())
-    vendor = own.vendor or (shipped_classes()[near].vendor if near is not None else "nvidia")
+    vendor = spec.vendor or (shipped_classes()[near].vendor if near is not None else "nvidia")
     return _Draft(vendor, None, None, None, {}, None, None)
 
 
-def _amended(base: _Draft, own: UserClass) -> _Draft:
+def _amend(base: _Draft, spec: UserClass) -> _Draft:
     return replace(
         base,
-        product=own.product or base.product,
-        memory=own.memory or base.memory,
-        devices_per_node=own.devices_per_node or base.devices_per_node,
-        node_labels={**base.node_labels, **{key: (value,) for key, value in own.node_selector.items()}},
-        tolerations=base.tolerations if own.tolerations is None else own.tolerations,
-        allocation=own.allocation or base.allocation,
+        product=spec.product or base.product,
+        memory=spec.memory or base.memory,
+        devices_per_node=spec.devices_per_node or base.devices_per_node,
+        node_labels={**base.node_labels, **{key: (value,) for key, value in spec.node_selector.items()}},
+        tolerations=base.tolerations if spec.tolerations is None else spec.tolerations,
+        allocation=spec.allocation or base.allocation,
     )
 
 
-def _resolved(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
+def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
+    """Return a class, with the allocation and tolerations that a draft lacks taken from its vendor's classes."""
     tolerations = draft.tolerations
     if tolerations is None:
-        tolerations = tuple(one for own in vendor for one in own.tolerations or ())
+        tolerations = tuple(toleration for cls in vendor for toleration in cls.tolerations or ())
     return AcceleratorClass(
         vendor=draft.vendor,
         product=draft.product,
         memory=None if draft.memory is None else int(amount(draft.memory)),
         devices_per_node=draft.devices_per_node,
         node_labels=draft.node_labels,
-        tolerations=tuple(one.model_dump(by_alias=True, exclude_none=True) for one in dict.fromkeys(tolerations)),
+        tolerations=tuple(
+            toleration.model_dump(by_alias=True, exclude_none=True) for toleration in dict.fromkeys(tolerations)
+        ),
         allocation=draft.allocation or vendor[0].allocation,
     )
 
 
-def nearest(name: str, every: Iterable[str]) -> str | None:
-    """Return the class that a name most likely means: one that spells it out, one that it spells out, or the likest."""
-    lowered, choices = name.lower(), list(every)
-    longer = [one for one in choices if lowered in one]
-    shorter = sorted((one for one in choices if one in lowered), key=len, reverse=True)
+def nearest(name: str, classes: Iterable[str]) -> str | None:
+    """Return the class that a name most likely means, or None.
+
+    A class whose name contains `name` comes first, then the longest that `name` contains, then the most similar one.
+    """
+    lowered, choices = name.lower(), list(classes)
+    longer = [choice for choice in choices if lowered in choice]
+    shorter = sorted((choice for choice in choices if choice in lowered), key=len, reverse=True)
     return next(iter(longer or shorter or difflib.get_close_matches(lowered, choices, n=1, cutoff=0.5)), None)

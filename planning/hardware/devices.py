@@ -1,7 +1,7 @@
-"""How one replica is spread over devices and pods.
+"""Layout of one replica over devices and pods.
 
 A copy of the model takes `tensor` devices for each of its `pipeline` stages, and a replica holds `data` copies. A pod
-takes tensor times dataLocal devices for each of its stages, so that the pods of a replica have exactly its devices.
+takes `tensor` times `dataLocal` devices for each of its stages. The pods of a replica thus have exactly its devices.
 """
 
 from collections.abc import Iterator
@@ -17,97 +17,102 @@ _GI = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One replica, spread."""
+    """The layout of one replica."""
 
     devices_per_pod: int
-    """0 where the class has no devices."""
+    """Number of devices of a pod; 0 if the class has no devices."""
     pods_per_replica: int
     stages_per_pod: int
-    """Pipeline stages that share a pod."""
+    """Number of pipeline stages in a pod."""
     tensor: int
     pipeline: int
     data: int
     data_local: int
-    """Copies of the model in one pod."""
+    """Number of copies of the model in a pod."""
     expert: bool
+    """Whether experts are spread over all devices."""
     reasons: tuple[str, ...]
+    """Explanations of the numbers that are not the user's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The numbers of a replica, and how much of it one node carries."""
+    """The sizes of a replica, and the capacity of a node."""
 
     tensor: int
     pipeline: int
     data: int
-    local: int
-    most: int | None
-    """Devices of the largest node; absent: unknown."""
-    unbound: bool = False
-    """Whether the class has no devices, so that nothing keeps a pod's size down."""
+    data_local: int
+    devices_per_node: int | None
+    """Number of devices of the largest node; None if unknown."""
+    has_no_devices: bool = False
+    """Whether the class has no devices, so that the size of a pod is unlimited."""
 
     @property
-    def per_stage(self) -> int:
-        """Return the devices that a pod takes for each of its stages."""
-        return self.tensor * self.local
+    def devices_per_stage(self) -> int:
+        """Return the number of devices that a pod takes for each of its stages."""
+        return self.tensor * self.data_local
 
     @property
     def stages(self) -> int:
-        """Return the stages that share a pod: as many as fit a node; one where the node is unknown."""
-        room = self.pipeline if self.unbound else 1 if self.most is None else self.most // self.per_stage
+        """Return the number of stages in a pod: as many as fit a node, or one if a node's devices are unknown."""
+        if self.has_no_devices:
+            room = self.pipeline
+        else:
+            room = 1 if self.devices_per_node is None else self.devices_per_node // self.devices_per_stage
         if room >= self.pipeline:
             return self.pipeline
         return next((stages for stages in range(room, 0, -1) if self.pipeline % stages == 0), 1)
 
     @property
     def fits(self) -> bool:
-        """Say whether a node carries a pod, and the pods of a replica are spread along one axis at most."""
-        return self.fits_node and (self.local == self.data or self.stages == self.pipeline)
+        """Tell whether a pod fits a node, and the pods of a replica divide its copies or its stages, but not both."""
+        return self.fits_node and (self.data_local == self.data or self.stages == self.pipeline)
 
     @property
     def fits_node(self) -> bool:
-        """Say whether a node has the devices of one stage; it is taken to where they are unknown or unlimited."""
-        return self.unbound or self.most is None or self.per_stage <= self.most
+        """Tell whether one stage fits a node; True if the devices of a node are unknown."""
+        return self.has_no_devices or self.devices_per_node is None or self.devices_per_stage <= self.devices_per_node
 
 
 def layout(parallelism: Parallelism, accelerator_memory: str | None, cls: AcceleratorClass) -> Layout:
-    """Spread one replica over devices and pods; what `planning.hardware.rules` refuses is known not to occur."""
+    """Return the layout of a replica that `planning.hardware.rules` accepts."""
     spread = spread_of(parallelism, accelerator_memory, cls)
     return Layout(
-        devices_per_pod=0 if spread.unbound else spread.per_stage * spread.stages,
-        pods_per_replica=spread.data // spread.local * (spread.pipeline // spread.stages),
+        devices_per_pod=0 if spread.has_no_devices else spread.devices_per_stage * spread.stages,
+        pods_per_replica=spread.data // spread.data_local * (spread.pipeline // spread.stages),
         stages_per_pod=spread.stages,
         tensor=spread.tensor,
         pipeline=spread.pipeline,
         data=spread.data,
-        data_local=spread.local,
+        data_local=spread.data_local,
         expert=parallelism.expert,
         reasons=tuple(_reasons(spread, parallelism, accelerator_memory, cls)),
     )
 
 
-def chooses(parallelism: Parallelism, memory: str | None, cls: AcceleratorClass) -> bool:
-    """Say whether acceleratorMemory decides tensor."""
+def is_tensor_chosen(parallelism: Parallelism, memory: str | None, cls: AcceleratorClass) -> bool:
+    """Tell whether acceleratorMemory decides tensor."""
     return parallelism.tensor is None and memory is not None and cls.memory is not None
 
 
 def spread_of(parallelism: Parallelism, memory: str | None, cls: AcceleratorClass) -> Spread:
-    """Return the numbers of a replica; where acceleratorMemory decides tensor, the smallest that suffices."""
+    """Return the sizes of a replica; if acceleratorMemory decides tensor, that is the smallest that suffices."""
     tensor = parallelism.tensor or 1
-    if memory is not None and cls.memory is not None and chooses(parallelism, memory, cls):
-        tensor = sufficient(memory, cls.memory, parallelism.pipeline)
+    if memory is not None and cls.memory is not None and is_tensor_chosen(parallelism, memory, cls):
+        tensor = smallest_tensor(memory, cls.memory, parallelism.pipeline)
     return Spread(
         tensor=tensor,
         pipeline=parallelism.pipeline,
         data=parallelism.data,
-        local=parallelism.data_local or parallelism.data,
-        most=cls.devices_per_node,
-        unbound=cls.allocation is None,
+        data_local=parallelism.data_local or parallelism.data,
+        devices_per_node=cls.devices_per_node,
+        has_no_devices=cls.allocation is None,
     )
 
 
-def sufficient(memory: str, per_device: int, pipeline: int) -> int:
-    """Return the smallest power of two of devices that share a layer so that one copy has the memory."""
+def smallest_tensor(memory: str, per_device: int, pipeline: int) -> int:
+    """Return the smallest power of two that, as tensor, gives one copy the memory; `per_device` is in bytes."""
     tensor = 1
     while per_device * tensor * pipeline < amount(memory):
         tensor *= 2
@@ -115,17 +120,19 @@ def sufficient(memory: str, per_device: int, pipeline: int) -> int:
 
 
 def _reasons(spread: Spread, parallelism: Parallelism, memory: str | None, cls: AcceleratorClass) -> Iterator[str]:
-    if cls.memory is not None and chooses(parallelism, memory, cls):
-        each = f"{gibibytes(cls.memory)} each" + (f", {spread.pipeline} stages" if spread.pipeline > 1 else "")
-        yield f"tensor {spread.tensor}: the smallest power of two that holds {memory} ({each})"
-    if spread.local < spread.data:
-        yield f"{spread.local} of {spread.data} copies in a pod: dataLocal"
-    if spread.pipeline > 1 and not spread.unbound:
-        node = "the devices of a node are unknown" if spread.most is None else f"a node has {spread.most} devices"
+    """Yield an explanation of each number that the user did not write."""
+    if cls.memory is not None and is_tensor_chosen(parallelism, memory, cls):
+        basis = f"{gibibytes(cls.memory)} each" + (f", {spread.pipeline} stages" if spread.pipeline > 1 else "")
+        yield f"tensor {spread.tensor}: the smallest power of two that holds {memory} ({basis})"
+    if spread.data_local < spread.data:
+        yield f"{spread.data_local} of {spread.data} copies in a pod: dataLocal"
+    if spread.pipeline > 1 and not spread.has_no_devices:
+        devices = spread.devices_per_node
+        node = "the devices of a node are unknown" if devices is None else f"a node has {devices} devices"
         yield f"{spread.stages} of {spread.pipeline} pipeline stages in a pod: {node}"
 
 
 def gibibytes(size: int) -> str:
-    """Return bytes in Gi, with at most one decimal."""
+    """Return a number of bytes as text in Gi, with at most one decimal."""
     text = f"{Decimal(size) / _GI:.1f}"
     return f"{text.removesuffix('.0')}Gi"

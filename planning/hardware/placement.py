@@ -1,4 +1,4 @@
-"""Where pods may run."""
+"""Placement of pods: the node labels, tolerations and further PodSpec fields that the scheduler reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from planning.hardware.accelerators import AcceleratorClass
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What the scheduler is told."""
+    """The fields of a PodSpec that the scheduler reads."""
 
     node_labels: Mapping[str, tuple[str, ...]]
-    """Labels that nodes must carry, each with the values that qualify."""
+    """Labels that nodes must have, each with its possible values."""
     node_selector: Mapping[str, str]
     tolerations: tuple[Mapping[str, Any], ...]
     affinity: Mapping[str, Any]
-    """The user's, to which the node labels are added."""
+    """The user's affinity, without the node labels, which rendering adds."""
     topology_spread: tuple[Mapping[str, Any], ...]
     priority_class: str | None
     scheduler: str | None
@@ -25,20 +25,20 @@ class Placement:
 
 
 def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[str, str]) -> Placement:
-    """Decide where pods may run, on nodes of a class where they need devices; `selector` finds them."""
-    own = tuple(toleration.model_dump(by_alias=True, exclude_none=True) for toleration in pod.tolerations)
+    """Return the placement of pods, on nodes of a class if they need devices; `selector` selects these pods."""
+    tolerations = tuple(toleration.model_dump(by_alias=True, exclude_none=True) for toleration in pod.tolerations)
     return Placement(
         node_labels={} if accelerator is None else accelerator.node_labels,
         node_selector=pod.node_selector,
-        tolerations=own if accelerator is None else (*accelerator.tolerations, *own),
+        tolerations=tolerations if accelerator is None else (*accelerator.tolerations, *tolerations),
         affinity=pod.affinity,
-        topology_spread=tuple(_spread(constraint, selector) for constraint in pod.topology_spread_constraints),
+        topology_spread=tuple(_topology_spread(constraint, selector) for constraint in pod.topology_spread_constraints),
         priority_class=pod.priority_class_name,
         scheduler=pod.scheduler_name,
         runtime_class=pod.runtime_class_name,
     )
 
 
-def _spread(constraint: Mapping[str, Any], selector: Mapping[str, str]) -> dict[str, Any]:
-    """Without a selector Kubernetes counts no pods at all; the pods of the role are what is meant."""
+def _topology_spread(constraint: Mapping[str, Any], selector: Mapping[str, str]) -> dict[str, Any]:
+    """Return a constraint with a selector of the role's pods as default; without any, Kubernetes counts no pods."""
     return {"labelSelector": {"matchLabels": dict(selector)}, **constraint}

@@ -1,4 +1,4 @@
-"""Mistakes in accelerator classes, and in how a role's replica is spread over their devices."""
+"""Validation of accelerator classes, and of the layout of a role's replica over their devices."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -11,37 +11,37 @@ from models.role import Role
 from models.vocabulary import amount
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
-from planning.hardware.devices import Spread, chooses, gibibytes, spread_of, sufficient
+from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor, spread_of
 
 _COMMON_NODE = 8
-"""Devices of a node that acceleratorMemory may count on where the class does not say: the boards of every vendor."""
+"""Assumed devices of a node where the class does not tell: the size of every vendor's boards."""
 _LISTED = 8
-"""Divisors that a message lists before it names the nearest alone."""
+"""Maximum number of divisors that a message lists; beyond it names only the nearest ones."""
 _DOUBLINGS = 16
-"""Doublings of the pipeline that a remedy tries."""
-_SERVICE_PARTS = 2
-"""Parts of the path of a service, which its roles and variants inherit from."""
+"""Number of pipeline sizes, each twice the last, that the search for a remedy goes through."""
+_SERVICE_PATH = 2
+"""Number of steps in the path of a service, from which its roles and variants inherit."""
 
 
 def problems(user: Mapping[str, UserClass]) -> list[Problem]:
-    """Check what a user adds to the shipped classes, or amends in them."""
-    return [problem for name, own in user.items() for problem in _class_problems(name, own)]
+    """Check the classes that a user adds or amends."""
+    return [problem for name, spec in user.items() for problem in _class_problems(name, spec)]
 
 
-def known(path: Path, name: str, every: Mapping[str, AcceleratorClass]) -> list[Problem]:
-    """Refuse a role, at `path`, whose class is none of `every`."""
-    if name in every:
+def check_class(path: Path, name: str, classes: Mapping[str, AcceleratorClass]) -> list[Problem]:
+    """Reject a role, at `path`, whose class is not in `classes`."""
+    if name in classes:
         return []
     at = path / "accelerator"
-    vendors = ", ".join(one for names in accelerators.vendor_classes().values() for one in names)
-    use = accelerators.nearest(name, every) or f"one of {vendors}"
+    any_product = ", ".join(cls for names in accelerators.vendor_classes().values() for cls in names)
+    use = accelerators.nearest(name, classes) or f"one of {any_product}"
     remedy = f"use {use}, or define {name} under accelerators"
     return [Problem(at, f"unknown class ({name})", remedy, depends_on=(at, Path("accelerators", name)))]
 
 
-def _class_problems(name: str, own: UserClass) -> Iterator[Problem]:
+def _class_problems(name: str, spec: UserClass) -> Iterator[Problem]:
     path, shipped = Path("accelerators", name), accelerators.shipped_classes().get(name)
-    vendor = own.vendor or (shipped.vendor if shipped is not None else None)
+    vendor = spec.vendor or (shipped.vendor if shipped is not None else None)
     if vendor is None:
         near = accelerators.nearest(name, accelerators.shipped_classes())
         remedy = f"add it ({', '.join(accelerators.vendor_classes())})" + (f", or amend {near}" if near else "")
@@ -51,163 +51,170 @@ def _class_problems(name: str, own: UserClass) -> Iterator[Problem]:
         what = f"is another than the shipped class's ({vendor}, {shipped.vendor})"
         yield Problem(path / "vendor", what, "remove it, or choose another name")
     elif vendor == "cpu":
-        yield from _needless(path, own)
-    elif shipped is None and own.allocation is None and len(accelerators.vendor_classes()[vendor]) > 1:
-        yield _ambiguous(path / "allocation", vendor)
+        yield from _check_cpu(path, spec)
+    elif shipped is None and spec.allocation is None and len(accelerators.vendor_classes()[vendor]) > 1:
+        yield _missing_allocation(path / "allocation", vendor)
 
 
-def _needless(path: Path, own: UserClass) -> Iterator[Problem]:
-    said = {"memory": own.memory, "devicesPerNode": own.devices_per_node, "allocation": own.allocation}
-    for key, value in said.items():
+def _check_cpu(path: Path, spec: UserClass) -> Iterator[Problem]:
+    fields = {"memory": spec.memory, "devicesPerNode": spec.devices_per_node, "allocation": spec.allocation}
+    for key, value in fields.items():
         if value is not None:
             yield Problem(path / key, "has no effect (cpu has no devices)", "remove it")
 
 
-def _ambiguous(at: Path, vendor: str) -> Problem:
-    own = (accelerators.shipped_classes()[name].allocation for name in accelerators.vendor_classes()[vendor])
-    resources = [one.resource_name for one in own if isinstance(one, ExtendedResource)]
+def _missing_allocation(at: Path, vendor: str) -> Problem:
+    allocations = (accelerators.shipped_classes()[name].allocation for name in accelerators.vendor_classes()[vendor])
+    resources = [allocation.resource_name for allocation in allocations if isinstance(allocation, ExtendedResource)]
     what = f"is missing and {vendor} has more than one resource ({', '.join(resources)})"
     return Problem(at, what, f"add it: {{type: extended-resource, resourceName: {resources[-1]}}}", depends_on=(at,))
 
 
 def layout_problems(path: Path, role: Role, cls: AcceleratorClass) -> list[Problem]:
-    """Check that a role's replica can be spread over nodes of its class, and that one copy has memory enough."""
+    """Check that a role's replica fits nodes of its class, and that one copy of the model has enough memory."""
     spread = spread_of(role.parallelism, role.accelerator_memory, cls)
-    if spread.data % spread.local:
-        what = f"does not divide data ({spread.local}, {spread.data})"
-        remedy = f"use {_choices(spread.data, spread.local)}"
+    if spread.data % spread.data_local:
+        what = f"does not divide data ({spread.data_local}, {spread.data})"
+        remedy = f"use {_data_local_choices(spread.data, spread.data_local)}"
         at = path / "parallelism" / "dataLocal"
-        apart = replace(spread, local=1)
-        return [Problem(at, what, remedy, _read(path, role)), *_memory(path, role, cls, apart)]
-    return [*_memory(path, role, cls, spread), *_placement(path, role, cls, spread)]
+        divisible = replace(spread, data_local=1)
+        return [Problem(at, what, remedy, _dependencies(path, role)), *_check_memory(path, role, cls, divisible)]
+    return [*_check_memory(path, role, cls, spread), *_check_placement(path, role, cls, spread)]
 
 
-def _memory(path: Path, role: Role, cls: AcceleratorClass, spread: Spread) -> Iterator[Problem]:
+def _check_memory(path: Path, role: Role, cls: AcceleratorClass, spread: Spread) -> Iterator[Problem]:
     memory, at, name = role.accelerator_memory, path / "acceleratorMemory", role.accelerator
     if memory is None:
         return
     if amount(memory) <= 0:
         yield Problem(at, f"is not above zero ({memory})", "write the memory that one copy needs, such as 160Gi")
     elif cls.allocation is None:
-        yield Problem(at, f"has no effect with {name} ({memory}; it has no devices)", "remove it", _read(path, role))
+        what = f"has no effect with {name} ({memory}; it has no devices)"
+        yield Problem(at, what, "remove it", _dependencies(path, role))
     elif cls.memory is None:
         what = f"cannot be used with {name} (its devices' memory is unknown)"
-        yield Problem(at, what, _known_memory(name, cls.vendor), _read(path, role))
+        yield Problem(at, what, _memory_remedy(name, cls.vendor), _dependencies(path, role))
     elif role.parallelism.tensor is None:
-        yield from _too_large(at, path, role, cls.memory, spread)
+        yield from _check_chosen_tensor(at, path, role, cls.memory, spread)
     elif cls.memory * spread.tensor * spread.pipeline < amount(memory):
         devices = spread.tensor * spread.pipeline
         total = f"{devices} × {gibibytes(cls.memory)} is {gibibytes(cls.memory * devices)}"
         what = f"is more than the devices of one copy have ({memory}; {total})"
-        yield Problem(at, what, _enlarged(memory, cls.memory, spread, written=True), _read(path, role))
+        remedy = _enlarge_remedy(memory, cls.memory, spread, explicit_tensor=True)
+        yield Problem(at, what, remedy, _dependencies(path, role))
 
 
-def _known_memory(name: str, vendor: str) -> str:
+def _memory_remedy(name: str, vendor: str) -> str:
     shipped = accelerators.classes({})
-    product = next((one for one, cls in shipped.items() if cls.vendor == vendor and cls.memory is not None), None)
+    products = (product for product, cls in shipped.items() if cls.vendor == vendor and cls.memory is not None)
+    product = next(products, None)
     use = f"use a product class such as {product}, or " if product is not None else ""
     return f"{use}set accelerators.{name}.memory"
 
 
-def _too_large(at: Path, path: Path, role: Role, per_device: int, spread: Spread) -> Iterator[Problem]:
-    """Refuse a chosen tensor that no node carries; where a node's devices are unknown, it is taken to have 8."""
-    most = spread.most or _COMMON_NODE
-    if spread.per_stage <= most:
+def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spread: Spread) -> Iterator[Problem]:
+    """Reject acceleratorMemory if the tensor that it leads to exceeds a node; an unknown node is taken to have 8."""
+    node_devices = spread.devices_per_node or _COMMON_NODE
+    if spread.devices_per_stage <= node_devices:
         return
     name, memory = role.accelerator, role.accelerator_memory or ""
-    known = spread.most is not None
-    local = f", dataLocal {spread.local}" if spread.local > 1 else ""
+    is_known = spread.devices_per_node is not None
+    local = f", dataLocal {spread.data_local}" if spread.data_local > 1 else ""
     what = (
-        f"would need {spread.per_stage} devices in a pod ({memory}, {gibibytes(per_device)} a device{local}), "
-        f"nodes of {name} {'have' if known else 'are taken to have'} {most}"
+        f"would need {spread.devices_per_stage} devices in a pod ({memory}, {gibibytes(per_device)} a device{local}), "
+        f"nodes of {name} {'have' if is_known else 'are taken to have'} {node_devices}"
     )
-    remedy = _enlarged(memory, per_device, spread, written=False)
-    more = "" if known else f", or accelerators.{name}.devicesPerNode"
-    yield Problem(at, what, remedy + more, _read(path, role))
+    remedy = _enlarge_remedy(memory, per_device, spread, explicit_tensor=False)
+    more = "" if is_known else f", or accelerators.{name}.devicesPerNode"
+    yield Problem(at, what, remedy + more, _dependencies(path, role))
 
 
-def _enlarged(memory: str, per_device: int, spread: Spread, *, written: bool) -> str:
-    """Return how the devices of one copy suffice: by tensor while a node carries it, else by pipeline stages, too."""
-    most = spread.most or _COMMON_NODE
-    for local in _upto(most, spread.local):
+def _enlarge_remedy(memory: str, per_device: int, spread: Spread, *, explicit_tensor: bool) -> str:
+    """Return the settings with which one copy has enough devices: a larger tensor, or more pipeline stages as well."""
+    node_devices = spread.devices_per_node or _COMMON_NODE
+    for local in _divisors_up_to(node_devices, spread.data_local):
         for doublings in range(_DOUBLINGS):
             pipeline = spread.pipeline << doublings
-            enlarged = replace(spread, tensor=sufficient(memory, per_device, pipeline), pipeline=pipeline, local=local)
-            if enlarged.fits and enlarged.per_stage <= most:
-                return f"set under parallelism {_changes(spread, enlarged, tensor=written)}"
-    more = "use a class with more memory"
+            tensor = smallest_tensor(memory, per_device, pipeline)
+            enlarged = replace(spread, tensor=tensor, pipeline=pipeline, data_local=local)
+            if enlarged.fits and enlarged.devices_per_stage <= node_devices:
+                return f"set under parallelism {_changes(spread, enlarged, tensor=explicit_tensor)}"
+    larger_class = "use a class with more memory"
     if spread.data == 1:
-        return more
-    alone = _enlarged(memory, per_device, replace(spread, data=1, local=1), written=written)
-    return alone if alone == more else f"{alone}, data: 1, dataLocal: 1 and more replicas"
+        return larger_class
+    single = _enlarge_remedy(memory, per_device, replace(spread, data=1, data_local=1), explicit_tensor=explicit_tensor)
+    return single if single == larger_class else f"{single}, data: 1, dataLocal: 1 and more replicas"
 
 
-def _placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spread) -> Iterator[Problem]:
-    at, most = path / "parallelism", spread.most
+def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spread) -> Iterator[Problem]:
+    at, node_devices = path / "parallelism", spread.devices_per_node
     if not spread.fits_node:
-        if not chooses(role.parallelism, role.accelerator_memory, cls):
-            sizes = f"tensor {spread.tensor} × dataLocal {spread.local}"
-            what = f"a pod would need {spread.per_stage} devices ({sizes}), nodes of {role.accelerator} have {most}"
-            yield Problem(at, what, f"use {_reduced(spread)}", _read(path, role))
+        if not is_tensor_chosen(role.parallelism, role.accelerator_memory, cls):
+            sizes = f"tensor {spread.tensor} × dataLocal {spread.data_local}"
+            nodes = f"nodes of {role.accelerator} have {node_devices}"
+            what = f"a pod would need {spread.devices_per_stage} devices ({sizes}), {nodes}"
+            yield Problem(at, what, f"use {_reduce_remedy(spread)}", _dependencies(path, role))
     elif not spread.fits:
-        pods = f"data {spread.data} over {spread.data // spread.local}"
+        pods = f"data {spread.data} over {spread.data // spread.data_local}"
         stages = f"pipeline {spread.pipeline} over {spread.pipeline // spread.stages}"
-        together = replace(spread, local=spread.data)
-        remedy = _changes(spread, together) if together.fits else f"data: {spread.local} and more replicas"
+        together = replace(spread, data_local=spread.data)
+        remedy = _changes(spread, together) if together.fits else f"data: {spread.data_local} and more replicas"
         yield Problem(
-            at, f"data and pipeline would both span pods ({pods}, {stages})", f"use {remedy}", _read(path, role)
+            at, f"data and pipeline would both span pods ({pods}, {stages})", f"use {remedy}", _dependencies(path, role)
         )
 
 
-def _reduced(spread: Spread) -> str:
-    """Return how the same devices are spread over more pods, with as few changes as possible."""
-    most = spread.most or _COMMON_NODE
-    for tensor in _upto(most, spread.tensor):
-        for local in _upto(most, spread.local):
-            smaller = replace(spread, tensor=tensor, pipeline=spread.pipeline * (spread.tensor // tensor), local=local)
+def _reduce_remedy(spread: Spread) -> str:
+    """Return the settings that divide the same devices among more pods, with as few changes as possible."""
+    node_devices = spread.devices_per_node or _COMMON_NODE
+    for tensor in _divisors_up_to(node_devices, spread.tensor):
+        for local in _divisors_up_to(node_devices, spread.data_local):
+            pipeline = spread.pipeline * (spread.tensor // tensor)
+            smaller = replace(spread, tensor=tensor, pipeline=pipeline, data_local=local)
             if smaller.fits:
                 return _changes(spread, smaller)
-    return f"{_reduced(replace(spread, data=1, local=1))}, data: 1, dataLocal: 1 and more replicas"
+    return f"{_reduce_remedy(replace(spread, data=1, data_local=1))}, data: 1, dataLocal: 1 and more replicas"
 
 
 def _changes(old: Spread, new: Spread, *, tensor: bool = True) -> str:
-    """Write the fields in which `new` differs from `old`, as the user would; `tensor` only where it is written."""
+    """Return the fields in which `new` differs from `old`, as a user writes them; without tensor unless `tensor`."""
     fields = {
         "tensor": (old.tensor, new.tensor if tensor else old.tensor),
         "pipeline": (old.pipeline, new.pipeline),
-        "dataLocal": (old.local, new.local),
+        "dataLocal": (old.data_local, new.data_local),
     }
     return ", ".join(f"{name}: {value}" for name, (before, value) in fields.items() if value != before)
 
 
-def _upto(most: int, number: int) -> list[int]:
-    """Return the divisors of a number that are at most `most`, the largest first."""
-    return [one for one in range(min(most, number), 0, -1) if number % one == 0]
+def _divisors_up_to(limit: int, number: int) -> list[int]:
+    """Return the divisors of a number up to a limit, the largest first."""
+    return [divisor for divisor in range(min(limit, number), 0, -1) if number % divisor == 0]
 
 
 def _divisors(number: int) -> list[int]:
-    small = [one for one in range(1, isqrt(number) + 1) if number % one == 0]
-    return sorted({*small, *(number // one for one in small)})
+    small = [divisor for divisor in range(1, isqrt(number) + 1) if number % divisor == 0]
+    return sorted({*small, *(number // divisor for divisor in small)})
 
 
-def _choices(data: int, local: int) -> str:
-    """Return the values of dataLocal that divide data; the nearest ones where there are many."""
-    every = _divisors(data)
-    if len(every) > _LISTED:
-        below, above = [one for one in every if one < local], [one for one in every if one > local]
-        every = [*below[-1:], *above[:1]]
-    *first, last = map(str, every)
+def _data_local_choices(data: int, local: int) -> str:
+    """Return the values of dataLocal that divide data; if there are many, only those nearest to `local`."""
+    choices = _divisors(data)
+    if len(choices) > _LISTED:
+        below = [choice for choice in choices if choice < local]
+        above = [choice for choice in choices if choice > local]
+        choices = [*below[-1:], *above[:1]]
+    *first, last = map(str, choices)
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def _read(path: Path, role: Role) -> tuple[Path, ...]:
-    """Return the paths that a verdict reads: the role's own, those it may inherit, and the class's."""
-    owners = [Path(*path[:length]) for length in range(_SERVICE_PARTS, len(path) + 1)]
+def _dependencies(path: Path, role: Role) -> tuple[Path, ...]:
+    """Return the paths that the layout depends on: the role's own, those that it may inherit, and the class's."""
+    owners = [Path(*path[:length]) for length in range(_SERVICE_PATH, len(path) + 1)]
     keys = ("accelerator", "acceleratorMemory")
-    spread = ("tensor", "pipeline", "data", "dataLocal")
+    sizes = ("tensor", "pipeline", "data", "dataLocal")
     facts = ("vendor", "memory", "devicesPerNode", "allocation")
     return (
         *(owner / key for owner in owners for key in keys),
-        *(owner / "parallelism" / key for owner in owners for key in spread),
+        *(owner / "parallelism" / key for owner in owners for key in sizes),
         *(Path("accelerators", role.accelerator, fact) for fact in facts),
     )

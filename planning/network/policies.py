@@ -19,11 +19,11 @@ from planning.ground.flows import (
     Pods,
     Policy,
     api_server,
-    asking,
-    fetching,
-    names,
+    dns,
+    fetch_edges,
     policy,
     tcp,
+    url_edges,
 )
 from planning.ground.names import PRIMARY
 from planning.ground.ports import METRICS_PORT
@@ -227,21 +227,21 @@ def _leaving(graph: _Graph, role: _Role, pods: Pods) -> Iterator[Edge]:
     """Yield whom serving pods ask besides."""
     workload, stack = role.workload, graph.of.stack
     traces = stack.observability.tracing
-    yield names(pods)
+    yield dns(pods)
     if workload.sidecar is not None and pods == role.serving:
         yield api_server(pods, stack)
     if traces is not None and workload.engine.name == "vllm":
-        yield from asking(pods, [traces.endpoint], stack)
-    yield from fetching(pods, [url for fetch in workload.weights.fetches for url in fetch.asks], stack)
+        yield from url_edges(pods, [traces.endpoint], stack)
+    yield from fetch_edges(pods, [url for fetch in workload.weights.fetches for url in fetch.asks], stack)
 
 
 def _of_the_picker(graph: _Graph) -> Iterator[Edge]:
     """Yield whom the picker asks besides; several elect their leader through the API server."""
     stack, predictor = graph.of.stack, graph.of.spec.endpoint_picker.latency_predictor
     traces = stack.observability.tracing
-    yield names(graph.picker)
+    yield dns(graph.picker)
     yield api_server(graph.picker, stack)
     if traces is not None:
-        yield from asking(graph.picker, [traces.endpoint], stack)
+        yield from url_edges(graph.picker, [traces.endpoint], stack)
     if predictor is not None:
-        yield from asking(graph.picker, [predictor.training_server, *predictor.prediction_servers], stack)
+        yield from url_edges(graph.picker, [predictor.training_server, *predictor.prediction_servers], stack)

@@ -58,7 +58,7 @@ def preset(name: str, facts: PickerFacts, *, apart: bool) -> dict[str, Any] | No
     found = facts.presets.get(name)
     if found is None:
         return None
-    return found.apart if apart else found.together
+    return found.disaggregated if apart else found.aggregated
 
 
 def text(own: Mapping[str, Any], facts: PickerFacts) -> str:

@@ -13,7 +13,7 @@ from models.vocabulary import seconds
 from planning.ground import labels
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.awaiting import CURRENT, Wait
-from planning.ground.environment import EnvValue, Variable, ordered
+from planning.ground.environment import EnvValue, Variable, container_variables
 from planning.ground.lifecycle import WAIT_MARGIN
 from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
@@ -105,7 +105,7 @@ def plan(of: VariantContext) -> Picker:
     return Picker(
         image=wanted.image or of.release.images.picker.ref,
         arguments=tuple(_arguments(of, experimental=picker_graph.is_experimental(config, facts))),
-        env=ordered(_environment(of), {}),
+        env=container_variables(_environment(of), {}),
         config=picker_config.text(config, facts),
         asks_service=picker_config.asks_service(config, of.names),
         port=wanted.port,

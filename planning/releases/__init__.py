@@ -1,4 +1,7 @@
-"""Release channels as data: what belongs together in one release line. Adding a channel is adding a file."""
+"""Release facts: images, flags, plugins and requirements of each release channel.
+
+A channel is a YAML file of this folder; a new file is a new channel.
+"""
 
 from collections.abc import Collection, Iterator
 from datetime import date
@@ -12,11 +15,12 @@ from planning.ground import tables
 
 
 class Sourced(Spec):
-    """A fact about a release, with where and when it was read and how it was proven."""
+    """A release fact with its source, the date on which that was read, and the kind of its proof."""
 
     source: str
     date: date
     proof: Literal["binary", "source", "none"]
+    """Whether a released binary or its source code confirmed the fact."""
 
 
 class Image(Sourced):
@@ -26,217 +30,224 @@ class Image(Sourced):
 
 
 class Images(Spec):
-    """The images of a release; engine images by accelerator vendor."""
+    """The images of a release."""
 
     engine: dict[str, Image]
+    """Engine images by accelerator vendor."""
     picker: Image
     kit: Image
+    """Image that unpacks a ModelKit."""
     kit_verify: Image
-    """Unpacks a ModelKit after its signature was checked."""
+    """Image that verifies the signature of a ModelKit and unpacks it."""
     downloader: Image
-    """Downloads from Hugging Face and S3."""
+    """Image that downloads from Hugging Face and S3."""
     sidecar: Image | None = None
-    """The routing sidecar; absent: the release knows no prefill."""
+    """The routing sidecar; None if the release does not support disaggregated prefill."""
 
 
 class EngineMetric(Spec):
-    """What the engine tells of its load."""
+    """A load metric of the engine."""
 
     series: str
     """Name of the gauge at the engine's /metrics."""
     pod_metric: str
-    """Name under which an adapter exposes it to autoscalers, as a metric of pods."""
+    """Name of the pod metric that a metrics adapter makes of it for autoscalers."""
     engines: Literal["sum", "avg"]
-    """How the values of several engines in one pod become the pod's."""
+    """Aggregation of the values of several engines in one pod."""
 
 
 class EngineFacts(Sourced):
-    """What the inference server of a release understands."""
+    """Flags, KV cache settings and metrics of a release's inference server."""
 
     shutdown_timeout: str | None = None
-    """Flag for the seconds that running requests may take once the server is told to end; absent: it ends at once."""
+    """Flag for the seconds that running requests may take after SIGTERM; None if the server ends at once."""
     nodes: bool = False
     """Whether one server spans nodes without a further framework (`--nnodes`)."""
     kv_transfer: dict[str, dict[str, str]] = Field(default={})
-    """`--kv-transfer-config` by connector; a connector that is absent is not known."""
+    """Value of `--kv-transfer-config` by connector, for the connectors that the release supports."""
     kv_events: dict[str, bool | str]
-    """`--kv-events-config`, its texts being templates over the pod's `port` and the `model`'s served name."""
+    """Value of `--kv-events-config`. Its texts are templates with the pod's `port` and the served name (`model`)."""
     json_flags: list[str] = Field(default=[])
     """Flags whose value is JSON."""
     cache_flags: list[str] = Field(default=[])
-    """Flags that must say the same in all roles, because they give the KV cache its form."""
+    """Flags that decide the form of the KV cache, and therefore must be equal in all roles."""
     neutral_flags: list[str] = Field(default=[])
-    """Flags that change nothing about the KV cache as prefill hands it to decode."""
+    """Flags that have no influence on the KV cache that prefill transfers to decode."""
     neutral_variables: list[str] = Field(default=[])
-    """Beginnings of the names of environment variables that change nothing about it."""
+    """Prefixes of environment variables that have no influence on the KV cache that prefill transfers to decode."""
     metrics: dict[Literal["queue-size", "running-requests", "kv-cache-utilization"], EngineMetric]
-    """What autoscaling can follow, by the words of the configuration."""
+    """Metrics that autoscaling can follow, by their names in the configuration."""
 
 
 class SidecarFacts(Sourced):
-    """What the routing sidecar of a release understands. Flags are templates over one record of values."""
+    """Flags of a release's routing sidecar, all of them templates over the same record of values."""
 
     flags: list[str]
     tls: list[str]
-    """For asking prefill over TLS."""
+    """Flags for TLS to prefill."""
     tracing: list[str]
+    """Flags of a sidecar that traces."""
     untraced: dict[str, str] = Field(default={})
-    """Variables that keep traces from being begun where nobody asks for them; none: it begins none by itself."""
+    """Variables that disable tracing; empty if the sidecar does not trace by default."""
     log_level: list[str]
 
 
 class PickerProbes(Sourced):
-    """The gRPC health services that probes ask for."""
+    """Names of the gRPC health services that probes query."""
 
     readiness: str
     liveness: str
 
 
 class PickerFlags(Sourced):
-    """What the picker's command line takes, by names without the dashes before them."""
+    """Flags of the picker, by names without leading dashes."""
 
     always: list[str]
-    """What every picker gets, as single tokens."""
+    """Flags of every picker, each with its value in one token."""
     known: dict[str, str]
-    """What users may set, with the shape of its value (`planning.picker.shapes`)."""
+    """Flags that users may set, with the shape of their values (`planning.picker.shapes`)."""
     rejected: dict[str, str]
-    """What exists and stops or misleads the picker, with the reason."""
+    """Flags that stop or mislead the picker, with the reason."""
     experimental: str | None = None
-    """Switch without which alpha plugins are refused; absent: the release knows no stability."""
+    """Flag that permits alpha plugins; None if the release does not distinguish stability levels."""
 
 
 class ConfigFacts(Sourced):
-    """What an EndpointPickerConfig of a release is."""
+    """Schema of a release's EndpointPickerConfig."""
 
     api_version: str
     gates: list[str]
-    """Feature gates."""
+    """Names of the feature gates."""
     shape: dict[str, Any]
-    """The keys, as `planning.picker.shapes` reads them, without apiVersion and kind."""
+    """Keys of the configuration without apiVersion and kind, as a shape of `planning.picker.shapes`."""
     deprecated: dict[str, str] = Field(default={})
-    """Keys that are still read, and what takes their place."""
+    """Deprecated keys, each with its replacement."""
     gate_values: bool = False
     """Whether `name=false` switches a gate off."""
     gated: dict[str, str] = Field(default={})
-    """Sections that are refused while a gate is off."""
+    """Sections that the picker rejects while a gate is off, each with the gate."""
     ordered: bool = False
-    """Whether a plugin has to stand behind those that its parameters name."""
+    """Whether a plugin must follow the plugins that its parameters name."""
 
 
 class Deprecation(Spec):
-    """What takes a plugin's place, and the version that removes it."""
+    """The replacement of a deprecated plugin."""
 
     by: str
+    """Type of the replacement."""
     removed: str | None = None
+    """Version that removes the deprecated plugin; None if none is announced."""
 
 
 class Handler(Spec):
-    """How a profile handler chooses among profiles."""
+    """The way in which a profile handler chooses among scheduling profiles."""
 
     single: bool = False
-    """It takes one profile only."""
+    """Whether it supports one profile only."""
     deciders: list[str] = Field(default=[])
-    """Parameters of which one names who decides that prefill is asked; none: the handler never asks prefill."""
+    """Alternative parameters for the plugin that decides whether a request uses prefill; empty if none ever does."""
     decider: str | None = None
-    """The plugin that decides where no parameter names one."""
+    """Plugin that decides if none of the parameters is set."""
     undecided: dict[str, str] = Field(default={})
-    """Parameters with which prefill is asked without a decider."""
+    """Parameters, with their values, that make requests use prefill without a decider."""
     profiles: dict[Literal["decode", "prefill"], list[str]] = Field(default={})
-    """Parameters that name the profile of a role, which is otherwise called like the role."""
+    """Parameters that name the profile of a role. By default the profile has the name of the role."""
 
 
 class Need(Spec):
-    """Why a plugin cannot be left out beside another."""
+    """The conditions under which one plugin requires another."""
 
     parameters: list[str] = Field(default=[])
-    """What it has to be told."""
+    """Parameters that the required plugin must have."""
     unless: str | None = None
-    """Parameter of the other with which it can be left out."""
+    """Parameter of the requiring plugin that makes the other one unnecessary."""
 
 
 class Plugin(Spec):
-    """One type of plugin."""
+    """A type of plugin of the endpoint picker."""
 
     groups: list[str]
-    """What it can be used as; the first is what it is called."""
+    """Kinds of plugin that it can serve as; messages call it by the first."""
     stability: Literal["beta", "alpha"] = "beta"
     deprecated: Deprecation | None = None
     parameters: dict[str, Any] | None = None
-    """Its parameters, as `planning.picker.shapes` reads them; absent: they are not checked."""
+    """Its parameters, as a shape of `planning.picker.shapes`; None if they are not checked."""
     implicit: bool = False
-    """The picker adds it by itself, under the name of its type, where it is needed."""
+    """Whether the picker adds it if needed, under the name of its type."""
     requires: dict[str, Need] = Field(default={})
-    """Types that have to be declared beside it."""
+    """Types of plugin that must be declared along with it."""
     gates: list[str] = Field(default=[])
-    """Feature gates without which it does nothing."""
+    """Feature gates without which it has no effect."""
     role: Literal["decode", "prefill", "encode"] | None = None
-    """The role whose pods a filter leaves."""
+    """Role of the pods that it selects, if it is a filter by role."""
     protocols: list[str] = Field(default=[])
-    """Values of the pool's appProtocol that a parser takes; none: any."""
+    """Values of the pool's appProtocol that a parser supports; empty for all."""
     block_size: list[str] = Field(default=[])
-    """Parameters that hold the engine's block size, of which one has to be written: it hashes what engines publish."""
+    """Alternative parameters for the engine's block size. One is required, to hash blocks as the engine's events do."""
     predicts_latency: bool = False
-    """It needs a latency predictor."""
+    """Whether it needs a latency predictor."""
     rejected: str | None = None
-    """Why it cannot work beside the objects that are made here; absent: it can."""
+    """Reason why it cannot work with the objects of a stack; None if it can."""
     zeros: dict[str, str] = Field(default={})
-    """Parameters that cannot work beside them unless they are 0, with the reason."""
+    """Parameters that must be 0 to work with the objects of a stack, each with the reason."""
     handler: Handler | None = None
+    """Behaviour as a profile handler; None if it is none."""
 
 
 class PluginFacts(Sourced):
-    """Every plugin that a release registers."""
+    """The plugins that a release registers, by type."""
 
     table: dict[str, Plugin]
 
 
 class Preset(Sourced):
-    """One way to score endpoints, as a configuration without apiVersion and kind."""
+    """A way to score endpoints, as picker configurations without apiVersion and kind."""
 
-    together: dict[str, Any]
-    """For one role."""
-    apart: dict[str, Any] | None = None
-    """For prefill and decode apart; absent: the picker cannot."""
+    aggregated: dict[str, Any]
+    """Configuration for aggregated serving."""
+    disaggregated: dict[str, Any] | None = None
+    """Configuration for disaggregated prefill; None if the picker does not support it."""
     needs: list[Literal["kv-events", "latency-predictor"]] = Field(default=[])
+    """Features of the stack that the preset depends on."""
 
 
 class PredictorFacts(Sourced):
-    """Variables that say where the latency predictor is."""
+    """Names of the variables that hold the addresses of the latency predictor."""
 
     training: str
     prediction: str
 
 
 class Rule(Spec):
-    """One rule of the picker's Role."""
+    """A rule of the picker's Role."""
 
     api_groups: list[str]
     resources: list[str]
     verbs: list[str]
     pool_only: bool = False
-    """Narrowed to the picker's own pool by name."""
+    """Whether the rule covers only the picker's own pool."""
     lease_only: bool = False
-    """Narrowed to the lease of the pool's pickers by name."""
+    """Whether the rule covers only the lease of the pool's pickers."""
 
 
 class RbacFacts(Sourced):
-    """What the picker reads and writes through the API server."""
+    """Permissions that the picker needs at the API server."""
 
     rules: list[Rule]
     leader_election: list[Rule]
-    """Further rules where several pickers elect a leader."""
+    """Further rules for leader election among several pickers."""
     lease: str
-    """Name of the lease that a leader holds, a template over the pool's `namespace` and name (`pool`)."""
+    """Name of the leader's lease, a template with the pool's `namespace` and name (`pool`)."""
 
 
 class Headers(Sourced):
-    """Names of HTTP headers; what is absent is not known to the release."""
+    """Names of HTTP headers; None for a header that the release does not use."""
 
     objective: str
     fairness_id: str
     model_rewrite: str
     base_model: str
-    """What a payload processor in front writes the base model into that a request's body asks for."""
+    """Header with the base model of a request, set by a payload processor that reads the request's body."""
     ttft_slo: str
     tpot_slo: str
     destination: str
@@ -244,7 +255,7 @@ class Headers(Sourced):
 
 
 class PickerMetrics(Sourced):
-    """Series at the picker's /metrics; what is absent does not exist."""
+    """Names of the series at the picker's /metrics; None for a series that the release does not have."""
 
     requests: str
     request_errors: str
@@ -257,79 +268,82 @@ class PickerMetrics(Sourced):
 
 
 DEFAULT_PRESET = "approximate-prefix-cache"
-"""The preset that every channel has."""
+"""Name of the preset that every channel has."""
 
 
 class PickerFacts(Sourced):
-    """What the endpoint picker of a release understands."""
+    """Flags, configuration, plugins and permissions of a release's endpoint picker."""
 
     service_app_protocol: str
     """appProtocol of the ext-proc port."""
     start_seconds: int = 540
-    """From the creation of a pod to its readiness at most, the pull of the image included."""
+    """Maximum time from the creation of a pod to its readiness, including the pull of the image."""
     objectives_group: str
     """API group of InferenceObjective and InferenceModelRewrite."""
     probes: PickerProbes
     flags: PickerFlags
     untraced: dict[str, str] = Field(default={})
-    """Variables that keep traces from being begun where nobody asks for them; none: `--tracing=false` does."""
+    """Variables that disable tracing; empty if `--tracing=false` does."""
     config: ConfigFacts
     plugins: PluginFacts
     presets: dict[str, Preset]
-    """By the words of the configuration; a preset that is absent is not known."""
+    """Presets that the release supports, by their names in the configuration."""
     latency_predictor: PredictorFacts | None = None
     rbac: RbacFacts
     headers: Headers
     metrics: PickerMetrics
 
     @property
-    def disaggregated(self) -> dict[str, Any] | None:
-        """The default configuration for prefill and decode apart; nothing where the picker cannot."""
-        return self.presets[DEFAULT_PRESET].apart
+    def disaggregated_config(self) -> dict[str, Any] | None:
+        """The default configuration for disaggregated prefill; None if the picker does not support it."""
+        return self.presets[DEFAULT_PRESET].disaggregated
 
 
 class LineImage(Spec):
-    """Images of one repository, by the last part of its name, whose tags begin alike."""
+    """Images of one repository whose tags have a common prefix."""
 
     repository: str
+    """Last part of the repository's name."""
     tag: str
+    """Prefix of the tags."""
 
 
 class Line(Sourced):
-    """The images that belong to a release line: a picker of one line cannot read the configuration of another."""
+    """The images of a release line. A picker of one line cannot read the configuration of another."""
 
     images: list[LineImage]
 
 
 class Requirement(Sourced):
-    """What a cluster has to have, and since which version of it."""
+    """An API that a cluster must serve, with its minimum version."""
 
     group: str
     """API group of its kinds."""
     version: str
+    """Minimum version of the software that serves it."""
 
 
 class Requirements(Spec):
-    """What has to be installed before."""
+    """APIs that must be installed in the cluster before the stack."""
 
     gateway_api: Requirement
     inference_pool: Requirement
     objectives: Requirement
     istio: Requirement
-    """Only where the gateway is Istio's."""
+    """Required only if the gateway is Istio's."""
 
 
 class TracingFacts(Sourced):
-    """What picker and sidecar of a release read of OpenTelemetry's variables."""
+    """OpenTelemetry variables that a release's picker and sidecar support."""
 
     samplers: list[str]
-    """Values of OTEL_TRACES_SAMPLER that they understand."""
+    """Values of OTEL_TRACES_SAMPLER that they support."""
     otherwise: str
-    """What they do with any other."""
+    """Text for users about their behaviour with any other value."""
 
 
 class Release(Spec):
-    """One release channel."""
+    """The facts of one release channel."""
 
     name: str = ""
     images: Images
@@ -342,7 +356,7 @@ class Release(Spec):
 
     @cached_property
     def entries(self) -> tuple[tuple[str, Sourced], ...]:
-        """Return every entry that has a source, with where it stands."""
+        """Return every fact that has a source, with its path in the table."""
         return tuple(_entries("", self))
 
 
@@ -353,50 +367,52 @@ def channels() -> tuple[str, ...]:
 
 @cache
 def channel(name: str) -> Release:
-    """Return a channel's facts. The name is one of `channels()`."""
+    """Return the facts of a channel; `name` is one of `channels()`."""
     return tables.read(Release, f"releases/{name}.yaml").model_copy(update={"name": name})
 
 
 def other_line(release: Release, image: str) -> tuple[str, ...] | None:
-    """Return the channels whose line an image belongs to where that is not the release's own; else nothing.
+    """Return the channels whose release line an image belongs to, or None if it belongs to the line of `release`.
 
-    An image that no line knows, or that says no version, may be anybody's.
+    The result is also None if no line has the image's repository, or if its tag is not a version.
     """
-    repository, tag = _parts(image)
+    repository, tag = _repository_and_tag(image)
     lines = {name: channel(name).line.images for name in channels()}
-    if not any(one.repository == repository for images in lines.values() for one in images):
+    if not any(line.repository == repository for images in lines.values() for line in images):
         return None
-    if not tag.startswith("v") or any(_belongs(one, repository, tag) for one in release.line.images):
+    if not tag.startswith("v") or any(_belongs(line, repository, tag) for line in release.line.images):
         return None
-    return tuple(name for name, images in lines.items() if any(_belongs(one, repository, tag) for one in images))
+    return tuple(name for name, images in lines.items() if any(_belongs(line, repository, tag) for line in images))
 
 
-def _parts(image: str) -> tuple[str, str]:
-    """Return the last part of an image's name, and its tag."""
+def _repository_and_tag(image: str) -> tuple[str, str]:
+    """Return the last part of an image's repository, and its tag."""
     repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
     return repository, tag
 
 
 def _belongs(line: LineImage, repository: str, tag: str) -> bool:
+    """Tell whether a line's images include one with this repository and tag."""
     return line.repository == repository and (tag == line.tag or tag.startswith((f"{line.tag}.", f"{line.tag}-")))
 
 
 def unproven(release: Release, vendors: Collection[str]) -> tuple[tuple[str, Sourced], ...]:
-    """Return the entries that nobody has proven, with where they stand, of all that engines of these vendors use."""
+    """Return the facts without a proof, with their paths; without the engine images of other vendors."""
     unused = {f"images.engine.{vendor}" for vendor in release.images.engine.keys() - set(vendors)}
     return tuple((at, entry) for at, entry in release.entries if entry.proof == "none" and at not in unused)
 
 
 def _entries(path: str, node: object) -> Iterator[tuple[str, Sourced]]:
+    """Yield the facts at and below a node, with their paths in the table."""
     if isinstance(node, Sourced):
         yield path, node
-    for key, inside in _below(node):
-        if isinstance(inside, Spec | dict):
-            yield from _entries(f"{path}.{key}" if path else key, cast("object", inside))
+    for key, child in _children(node):
+        if isinstance(child, Spec | dict):
+            yield from _entries(f"{path}.{key}" if path else key, cast("object", child))
 
 
-def _below(node: object) -> Iterator[tuple[str, object]]:
-    """Yield the parts of a spec by the keys of its table, or those of a mapping."""
+def _children(node: object) -> Iterator[tuple[str, object]]:
+    """Yield the fields of a spec, by their keys in the table, or the items of a mapping."""
     if isinstance(node, Spec):
         yield from ((field.alias or name, getattr(node, name)) for name, field in type(node).model_fields.items())
     elif isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""OpenTelemetry's environment variables, alike for engine, sidecar and picker."""
+"""OpenTelemetry environment variables, the same for engine, sidecar and picker."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,9 +11,9 @@ NOTHING: Mapping[str, str] = {}
 
 
 def environment(traces: Tracing | None, service: str, untraced: Mapping[str, str] = NOTHING) -> dict[str, str]:
-    """Return the variables of a container that reports as `service`; `untraced` where nothing is traced.
+    """Return the variables of a container that reports as `service`; without tracing, return `untraced`.
 
-    No generation is in that name: a service is found under one name, whichever pods of it answer.
+    The name `service` holds no generation, so that all traces of a service are found under one name.
     """
     if traces is None:
         return dict(untraced)
@@ -27,9 +27,9 @@ def environment(traces: Tracing | None, service: str, untraced: Mapping[str, str
 
 
 def warnings(traces: Tracing | None, release: Release) -> Iterator[Problem]:
-    """Say where a choice of traces is the engines' alone."""
-    known = release.tracing.samplers
-    if traces is not None and traces.sampler not in known:
-        who = "picker knows" if release.sidecar is None else "picker and sidecar know"
-        what = f"{release.name}'s {who} {', '.join(known)} alone ({traces.sampler})"
+    """Yield a warning if only engines support the sampler."""
+    samplers = release.tracing.samplers
+    if traces is not None and traces.sampler not in samplers:
+        components = "picker knows" if release.sidecar is None else "picker and sidecar know"
+        what = f"{release.name}'s {components} {', '.join(samplers)} alone ({traces.sampler})"
         yield warning(Path("observability", "tracing", "sampler"), what, release.tracing.otherwise)

@@ -120,7 +120,7 @@ def plan(context: RoleContext) -> EnginePlan:
         command=() if context.is_custom else ("vllm", "serve"),
         arguments=_joined((*own, *_spanning(layout, leads=True)), role),
         worker_arguments=_joined((*own, *_spanning(layout, leads=False)), role),
-        env=environment.ordered(_environment(context), environment.values(role.engine.env)),
+        env=environment.container_variables(_environment(context), environment.values(role.engine.env)),
         port=context.listens,
         probes=lifecycle.probes(role.health, spec.model.size),
         requests={**requests, **counted},

@@ -23,7 +23,7 @@ def problems(of: VariantContext, contexts: Contexts) -> Iterator[Problem]:
     sound = contexts.roles_of(of)
     for name, path, role in of.roles:
         accelerator = of.classes.get(role.accelerator)
-        yield from hardware.known(path, role.accelerator, of.classes)
+        yield from hardware.check_class(path, role.accelerator, of.classes)
         yield from autoscaling.problems(path, role, of)
         if accelerator is None:
             continue
@@ -82,7 +82,7 @@ def _together(of: VariantContext) -> Iterator[Problem]:
         if spec.sidecar is not None:
             yield Problem(path / "sidecar", "has nothing to route to (no prefill)", "add prefill or remove sidecar")
         return
-    if of.release.sidecar is None or of.release.picker.disaggregated is None:
+    if of.release.sidecar is None or of.release.picker.disaggregated_config is None:
         what = f"is not known to {of.stack.release}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return

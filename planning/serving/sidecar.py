@@ -6,7 +6,7 @@ from typing import Any
 
 from models.service import Sidecar
 from planning.ground.api_groups import POOL_GROUP
-from planning.ground.environment import Variable, ordered
+from planning.ground.environment import Variable, container_variables
 from planning.releases import tracing
 from planning.variant.context import VariantContext
 
@@ -64,7 +64,7 @@ def plan(context: VariantContext) -> SidecarPlan:
     return SidecarPlan(
         image=own.image or image.ref,
         arguments=tuple(template.format_map(values) for template in templates),
-        env=ordered(tracing.environment(traces, f"{context.names.base}-sidecar", facts.untraced), {}),
+        env=container_variables(tracing.environment(traces, f"{context.names.base}-sidecar", facts.untraced), {}),
         port=spec.engine.port,
         engine_port=own.engine_port,
         startup=SidecarProbe(interval=1, failures=60),

@@ -1,4 +1,4 @@
-"""A service or its canary, with everything that decisions about it read."""
+"""Variants of services: the primary and the canary, with the contexts that rules and plans read."""
 
 from planning.variant.context import Contexts, RoleContext, Subject, VariantContext, resolve, subjects
 from planning.variant.rules import problems, warnings

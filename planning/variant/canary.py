@@ -1,4 +1,4 @@
-"""How a service's requests are divided between it and its canary."""
+"""Division of a service's requests between its primary and its canary."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from models.service import Canary
 
 ALL = 100
-"""Percent."""
+"""All requests of a service, in percent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How requests are divided. A weight of 0 is written out, because one that is absent means 1."""
+    """The weights of both variants, in percent. A route must state a weight of 0, because the default is 1."""
 
     primary: int
     canary: int
     headers: Mapping[str, str]
-    """Requests with all of these always reach the canary."""
+    """Headers of requests that always go to the canary; such a request has all of them."""
 
 
 def share(canary: Canary | None) -> Share:
-    """Return what each variant gets; the sum is always 100."""
+    """Return the share of each variant; the sum is always 100."""
     if canary is None:
         return Share(ALL, 0, {})
     return Share(ALL - canary.weight, canary.weight, dict(sorted(canary.headers.items())))

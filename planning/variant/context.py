@@ -1,6 +1,6 @@
-"""What is decided about: a service or its canary, and one role of it.
+"""Contexts: a variant of a service, or one of its roles, with the resolved data that decisions depend on.
 
-Contexts are made once for a stack, by `resolve`; rules and plans read the same ones.
+`resolve` makes them once for a stack. Rules and plans share them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,78 +28,83 @@ from planning.variant.kv_cache import KvCache
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A service or its canary, as it is configured."""
+    """A variant of a service, as configured."""
 
     key: str
-    """Of the service."""
+    """Key of the service."""
     variant: str
+    """`PRIMARY` or `CANARY`."""
     path: Path
-    """Where it stands in the configuration."""
+    """Place of the variant in the configuration."""
     spec: Variant
     stack: Stack
 
     @property
     def roles(self) -> Iterator[tuple[str, Path, Role]]:
-        """Yield name, place in the configuration and settings of every role."""
+        """Yield name, place in the configuration and spec of each role."""
         yield labels.DECODE, self.path, self.spec
         if self.spec.prefill is not None:
             yield labels.PREFILL, self.path / "prefill", self.spec.prefill
 
     @property
     def service(self) -> Service:
-        """Return the service, of which it may be the canary."""
+        """Return the service that the variant belongs to."""
         return self.stack.services[self.key]
 
     @property
     def namespace(self) -> str:
-        """Return the namespace of its objects."""
+        """Return the namespace of the variant's objects."""
         return self.service.namespace or self.stack.namespace
 
     @property
     def gateway(self) -> Gateway | None:
-        """Return the gateway that its requests come through."""
+        """Return the gateway of the service, or None if it has none."""
         return gateway(self.service, self.stack)
 
 
 @dataclass(frozen=True, slots=True)
 class VariantContext(Subject):
-    """A service or its canary, with all that decisions about it read."""
+    """A variant of a service, with the resolved data that decisions depend on."""
 
     names: Names
     release: Release
     classes: Mapping[str, AcceleratorClass]
+    """All accelerator classes of the stack, by name."""
     kv_cache: KvCache
     share: Share
-    """Of the service's requests, between it and its canary."""
+    """Division of the service's requests between its variants."""
     resource_id: str | None
-    """The id that the interceptor bills by; absent: the variant is not metered."""
+    """Id by which the interceptor bills the variant; None if it is not metered."""
 
     @property
     def owner(self) -> str:
-        """Return whose the objects are, which no other service's or cache's are."""
+        """Return the owner of the variant's objects."""
         return owner(self.key, self.variant)
 
     @property
     def logical_prefixes(self) -> tuple[str, ...]:
-        """Return what the logical names of its objects begin with, before a generation and behind it."""
+        """Return the possible prefixes of the objects' logical names: without the generation, and with it if any."""
         prefix = self.key if self.variant == PRIMARY else f"{self.key}-{self.variant}"
         return (prefix,) if self.names.generation is None else (prefix, f"{prefix}-{self.names.generation}")
 
 
 @dataclass(frozen=True, slots=True)
 class RoleContext:
-    """One role, with all that decisions about it read. Its class and layout are known to be sound."""
+    """A role of a variant, with the resolved data that decisions depend on. Its class and layout are valid."""
 
     of: VariantContext
+    """The variant that the role belongs to."""
     name: str
+    """`labels.DECODE` or `labels.PREFILL`."""
     path: Path
-    """Where it stands in the configuration."""
+    """Place of the role in the configuration."""
     role: Role
+    """Spec of the role."""
     accelerator: AcceleratorClass
     layout: Layout
     drain: Drain
     environment: Mapping[str, EnvValue]
-    """Variables that the engine gets without being asked, but those of tracing."""
+    """Generated variables of the engine, without those of tracing."""
 
     @property
     def workload(self) -> str:
@@ -108,62 +113,62 @@ class RoleContext:
 
     @property
     def is_custom(self) -> bool:
-        """Say whether the image's own entrypoint runs."""
+        """Tell whether the engine is the entrypoint of a custom image."""
         return images.is_custom(self.of.spec, self.role)
 
     @property
     def is_proxied(self) -> bool:
-        """Say whether the routing sidecar stands in front of the engine."""
+        """Tell whether requests reach the engine through the routing sidecar."""
         return self.name == labels.DECODE and self.of.spec.prefill is not None
 
     @property
     def listens(self) -> int:
-        """Return the port that the engine listens on itself."""
+        """Return the port that the engine listens on, behind the routing sidecar if there is one."""
         spec = self.of.spec
         return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
 
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """Every context of a stack, each made once."""
+    """All contexts of a stack."""
 
     variants: Mapping[tuple[str, str], VariantContext]
-    """Every service and every canary, by the service's key and the variant."""
+    """Contexts of all variants, by key of the service and variant."""
     roles: Mapping[tuple[str, str, str], RoleContext]
-    """The roles that are sound, by the service's key, the variant and the role."""
+    """Contexts of the roles with a valid layout, by key of the service, variant and role."""
     unsound: Mapping[tuple[str, str, str], tuple[Problem, ...]]
-    """What keeps a role from being spread over devices, by the same keys."""
+    """Problems of the roles without a valid layout, by key of the service, variant and role."""
 
     def of(self, variant: str) -> Iterator[VariantContext]:
-        """Yield the contexts of every service, or of every canary."""
+        """Yield the contexts of all primaries, or of all canaries."""
         return (context for (_, name), context in self.variants.items() if name == variant)
 
     def primary(self, key: str) -> VariantContext:
-        """Return the context of a service."""
+        """Return the context of a service's primary."""
         return self.variants[key, PRIMARY]
 
     def canary(self, key: str) -> VariantContext | None:
-        """Return the context of a service's canary, where it has one."""
+        """Return the context of a service's canary, or None if it has none."""
         return self.variants.get((key, CANARY))
 
     def roles_of(self, variant: VariantContext) -> dict[str, RoleContext]:
-        """Return the sound roles of a variant, by name."""
+        """Return the contexts of a variant's roles by name, without the roles that have no valid layout."""
         found = ((name, self.roles.get((variant.key, variant.variant, name))) for name, _, _ in variant.roles)
         return {name: role for name, role in found if role is not None}
 
 
 def gateway(service: Service, stack: Stack) -> Gateway | None:
-    """Return the gateway of a service: its own, or the stack's."""
+    """Return the gateway of a service: its own, else the stack's, else None."""
     return service.route.gateway or stack.gateway
 
 
 def owner(key: str, variant: str) -> str:
-    """Return whose the objects of a variant are; a dot can occur in no key."""
+    """Return the owner of a variant's objects: the service key, or `<key>.canary`. No key contains a dot."""
     return key if variant == PRIMARY else f"{key}.{variant}"
 
 
 def subjects(stack: Stack) -> Iterator[Subject]:
-    """Yield every service as they are written, each followed by its canary."""
+    """Yield all variants in the order of the configuration, each primary before its canary."""
     for key, service in stack.services.items():
         yield Subject(key, PRIMARY, Path("services", key), service, stack)
         if service.canary is not None:
@@ -171,28 +176,28 @@ def subjects(stack: Stack) -> Iterator[Subject]:
 
 
 def max_replicas(role: Role) -> int:
-    """Return how many replicas of a role there may be."""
+    """Return the maximum number of replicas of a role."""
     return role.replicas if role.autoscaling is None else role.autoscaling.max_replicas
 
 
 def resource_id(service: Service, key: str, stack: Stack) -> str | None:
-    """Return the id that a service is billed by, or nothing where it is not metered."""
+    """Return the id by which a service is billed, or None if it is not metered."""
     interceptor = service.interceptor
     return (interceptor.resource_id or key) if stack.interceptor is not None and interceptor.enabled else None
 
 
 def resolve(subjects: Iterable[Subject], release: Release, classes: Mapping[str, AcceleratorClass]) -> Contexts:
-    """Return the contexts of services, canaries and their roles. A role of an unknown class is left out."""
-    variants = {(one.key, one.variant): _variant(one, release, classes) for one in subjects}
+    """Return the contexts of variants and their roles; roles of an unknown accelerator class are omitted."""
+    variants = {(subject.key, subject.variant): _variant(subject, release, classes) for subject in subjects}
     roles, unsound = dict[tuple[str, str, str], RoleContext](), dict[tuple[str, str, str], tuple[Problem, ...]]()
     for (key, variant), context in variants.items():
         for name, path, role in context.roles:
             accelerator = classes.get(role.accelerator)
             if accelerator is None:
                 continue
-            found = tuple(hardware.layout_problems(path, role, accelerator))
-            if found:
-                unsound[key, variant, name] = found
+            problems = tuple(hardware.layout_problems(path, role, accelerator))
+            if problems:
+                unsound[key, variant, name] = problems
             else:
                 roles[key, variant, name] = _role(context, name, path, role)
     return Contexts(variants, roles, unsound)
@@ -200,14 +205,14 @@ def resolve(subjects: Iterable[Subject], release: Release, classes: Mapping[str,
 
 def _variant(subject: Subject, release: Release, classes: Mapping[str, AcceleratorClass]) -> VariantContext:
     stack, spec, service = subject.stack, subject.spec, subject.service
-    generated = generation.of(spec, stack, release, classes)
+    cache_generation = generation.of(spec, stack, release, classes)
     return VariantContext(
         key=subject.key,
         variant=subject.variant,
         path=subject.path,
         spec=spec,
         stack=stack,
-        names=names(subject.namespace, service.name or subject.key, subject.variant, generated),
+        names=names(subject.namespace, service.name or subject.key, subject.variant, cache_generation),
         release=release,
         classes=classes,
         kv_cache=kv_cache.plan(spec, release),
@@ -217,7 +222,7 @@ def _variant(subject: Subject, release: Release, classes: Mapping[str, Accelerat
 
 
 def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleContext:
-    """Return the context of a role whose class is known and whose layout is sound."""
+    """Return the context of a role whose class is known and whose layout is valid."""
     accelerator, spec = context.classes[role.accelerator], context.spec
     layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)
     drains = context.release.engine.shutdown_timeout is not None and not images.is_custom(spec, role)

@@ -1,4 +1,4 @@
-"""The environment that an engine gets without being asked."""
+"""Generated environment variables of engines."""
 
 from models.role import Role
 from models.service import Variant
@@ -10,15 +10,15 @@ from planning.variant import images
 from planning.variant.kv_cache import KvCache
 
 _KEEP_ALIVE_SECONDS = 120
-"""Longer than the routing sidecar keeps an idle connection to prefill (90 s)."""
+"""Time that prefill keeps an idle connection; it exceeds that of the routing sidecar (90 s)."""
 
 
 def plan(spec: Variant, name: str, role: Role, layout: Layout, cache: KvCache) -> dict[str, EnvValue]:
-    """Return the variables of the engine of a role called `name`, but those of tracing."""
+    """Return the generated variables of the engine of the role `name`, without those of tracing."""
     env = dict[str, EnvValue]({"HOME": ENGINE_HOME})
     if images.is_custom(spec, role):
         return env
-    # A user id without an entry in the image's passwd has no name, and torch asks for one.
+    # torch looks up the user's name, and the image's passwd file has no entry for the user id.
     env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup(role.health, spec.model.size))
     if spec.prefill is not None or cache.events is not None or layout.pods_per_replica > 1:

@@ -1,10 +1,12 @@
-"""Which pods of prefill and decode understand each other's cache.
+"""Generations of the KV cache: prefill and decode pods exchange their cache only within a generation.
 
-Prefill hands its KV cache to decode as bytes. Pods that differ in the engine's version, the model, or anything else
-that shapes or fills those bytes refuse each other at the first request, or answer wrongly without a word. So all that
-may matter is one identity, every pod carries it, and a pool holds the pods of one identity only: another one is
-another pool beside it, and requests move from one to the other. What is known not to matter is left out, so that such
-a change rolls through the pods that are there; everything else counts, known to us or not.
+Prefill transfers its KV cache to decode as bytes. Pods that differ in the engine's version, in the model or in anything
+else that determines those bytes reject each other at the first request, or silently give wrong answers. The generation
+is therefore a hash of all settings that may matter. Every pod is labelled with it, and a pool selects the pods of one
+generation. A new generation gets a pool of its own, to which the requests move.
+
+Settings that are known not to matter are left out of the hash, so that a change of them is a rollout of the same pods.
+All others count, known or not.
 """
 
 import hashlib
@@ -26,7 +28,10 @@ _DIGITS = 5
 
 
 def of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> str | None:
-    """Return the name of a variant's generation; none where no pod hands its cache to another, or all end first."""
+    """Return the name of a variant's generation.
+
+    It is None if there is no prefill to transfer a cache, or if all old pods end before new ones start.
+    """
     if spec.prefill is None or spec.rollout.type == spec.prefill.rollout.type == "Recreate":
         return None
     text = json.dumps(identity(spec, stack, release, classes), sort_keys=True)
@@ -34,7 +39,7 @@ def of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, Acce
 
 
 def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, Any]:
-    """Return all that has to be alike in the pods of one generation, role by role where roles may differ."""
+    """Return the settings that all pods of a generation share; those that may differ between roles are kept by role."""
     roles: dict[str, Role] = {"decode": spec}
     if spec.prefill is not None:
         roles["prefill"] = spec.prefill
@@ -44,38 +49,43 @@ def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str
             "source": model.source,
             "endpoint": model.endpoint or _fill_endpoint(spec.storage, stack),
             "filter": model.filter,
-            "lora": _lora(spec),
+            "lora": _lora_sources(spec),
         },
         "blockSize": kv_cache.block_size(spec),
         "connector": spec.kv_cache.connector,
-        **{name: _role(spec, role, release, classes) for name, role in roles.items()},
+        **{name: _role_identity(spec, role, release, classes) for name, role in roles.items()},
     }
 
 
-def _fill_endpoint(kept: Storage, stack: Stack) -> str | None:
-    """Return where a Job asks for the weights, where it is told by itself: another place may have others."""
-    if isinstance(kept, Dedicated | Existing):
-        return kept.fill.endpoint
-    cache = stack.caches.get(kept.cache) if isinstance(kept, Shared) else None
+def _fill_endpoint(storage: Storage, stack: Stack) -> str | None:
+    """Return the endpoint that the Job of a claim fetches weights from, or None if it sets none of its own.
+
+    It is part of the identity, because another endpoint may serve other weights.
+    """
+    if isinstance(storage, Dedicated | Existing):
+        return storage.fill.endpoint
+    cache = stack.caches.get(storage.cache) if isinstance(storage, Shared) else None
     return None if cache is None else cache.fill.endpoint
 
 
-def _lora(spec: Variant) -> dict[str, str]:
+def _lora_sources(spec: Variant) -> dict[str, str]:
     lora = spec.model.lora
     return {} if lora is None else {name: adapter.source for name, adapter in lora.adapters.items()}
 
 
-def _role(spec: Variant, role: Role, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, object]:
+def _role_identity(
+    spec: Variant, role: Role, release: Release, classes: Mapping[str, AcceleratorClass]
+) -> dict[str, object]:
     accelerator = classes.get(role.accelerator)
     vendor = role.accelerator if accelerator is None else accelerator.vendor
     neutral = frozenset(release.engine.neutral_flags)
-    given = [token for flag in flags.parse(role.engine.args) if flag.switch not in neutral for token in flag.tokens]
+    args = [token for flag in flags.parse(role.engine.args) if flag.switch not in neutral for token in flag.tokens]
     return {
         "image": images.engine(spec, role, vendor, release),
         "accelerator": role.accelerator,
         "parallelism": role.parallelism.model_dump(),
         "acceleratorMemory": role.accelerator_memory,
-        "args": given,
+        "args": args,
         "patch": list(_containers(role.patch)),
         "env": {
             name: value
@@ -86,7 +96,7 @@ def _role(spec: Variant, role: Role, release: Release, classes: Mapping[str, Acc
 
 
 def _containers(patch: object) -> Iterator[object]:
-    """Yield what a patch says of containers, at any depth."""
+    """Yield the sections of a patch about containers, at any depth."""
     if not isinstance(patch, dict):
         return
     for key, value in cast("dict[str, object]", patch).items():

@@ -1,4 +1,4 @@
-"""Which image an engine runs, and whose entrypoint."""
+"""Image and entrypoint of an engine."""
 
 from models.role import Role
 from models.service import Variant
@@ -7,15 +7,18 @@ from planning.releases import Release
 
 
 def is_custom(spec: Variant, role: Role) -> bool:
-    """Say whether the image's own entrypoint runs, without anything generated."""
+    """Tell whether the engine is the entrypoint of a custom image, with no generated arguments or variables."""
     return role.engine.type == "custom" or (role.engine.type is None and scheme(spec.model.source) == "image")
 
 
 def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
-    """Return the engine's image: the one that holds the weights, the written one, or the channel's."""
+    """Return the engine's image: the one that contains the weights, else the explicit one, else the channel's.
+
+    None if the channel has no image for the accelerator vendor.
+    """
     if scheme(spec.model.source) == "image":
         return spec.model.source.removeprefix("image://")
     if role.engine.image is not None:
         return role.engine.image
-    own = release.images.engine.get(vendor)
-    return None if own is None else own.ref
+    default = release.images.engine.get(vendor)
+    return None if default is None else default.ref

@@ -1,4 +1,4 @@
-"""The KV cache of a variant, as far as engine, routing sidecar, picker and network policies have to agree about it."""
+"""KV cache settings of a variant that engine, routing sidecar, picker and network policies share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,27 +9,27 @@ from models.source import served_name
 from planning.releases import Release
 
 BLOCK_SIZE = 64
-"""Tokens in one block where several parts have to agree, as llm-d's guides have it."""
+"""Tokens in a block, if several components must agree on it; the value of llm-d's guides."""
 _EVENT_READERS = frozenset({"precise-prefix-cache-producer", "precise-prefix-cache-scorer"})
-"""Types of picker plugins that read what engines publish."""
+"""Types of picker plugins that read the engines' cache events."""
 
 
 @dataclass(frozen=True, slots=True)
 class KvCache:
-    """What is decided about the cache of a variant's engines."""
+    """The KV cache settings of a variant's engines."""
 
     block_size: int | None
-    """Tokens in one block where roles or picker have to agree; absent: the engine's own choice."""
+    """Tokens in a block; None for the engine's default."""
     events_port: int
-    """Port that engines of the release publish cache events on."""
+    """Port on which engines of the release publish cache events."""
     events: Mapping[str, bool | str] | None
-    """How the engine publishes cache events (`--kv-events-config`); absent: it publishes none."""
+    """Value of `--kv-events-config`; None if the engine publishes no cache events."""
     transfer: Mapping[str, str] | None
-    """How roles exchange the cache (`--kv-transfer-config`); absent: there is one role, or the connector is unknown."""
+    """Value of `--kv-transfer-config`; None if the variant has one role only, or the connector is unknown."""
 
 
 def plan(spec: Variant, release: Release) -> KvCache:
-    """Decide the cache of a variant's engines."""
+    """Return the KV cache settings of a variant's engines."""
     endpoint = str(release.engine.kv_events["endpoint"])
     publishes = spec.kv_cache.events or needs_events(spec)
     return KvCache(
@@ -41,13 +41,13 @@ def plan(spec: Variant, release: Release) -> KvCache:
 
 
 def block_size(spec: Variant) -> int | None:
-    """Return the tokens in one block where roles or picker have to agree about it; nothing where they need not."""
-    agreed = spec.prefill is not None or needs_events(spec)
-    return spec.kv_cache.block_size or (BLOCK_SIZE if agreed else None)
+    """Return the tokens in a block: the explicit number, else a default if roles or picker must agree, else None."""
+    must_agree = spec.prefill is not None or needs_events(spec)
+    return spec.kv_cache.block_size or (BLOCK_SIZE if must_agree else None)
 
 
 def needs_events(spec: Variant) -> bool:
-    """Say whether the picker reads what engines publish about their cache, so that they have to."""
+    """Tell whether the picker reads cache events, so that the engines must publish them."""
     picker = spec.endpoint_picker
     if picker.preset != "custom":
         return picker.preset == "precise-prefix-cache"
@@ -57,13 +57,13 @@ def needs_events(spec: Variant) -> bool:
 
 
 def _type(plugin: object) -> str | None:
-    """Return the type of a declared plugin; nothing where it has none."""
-    kind = cast("dict[str, Any]", plugin).get("type") if isinstance(plugin, dict) else None
-    return kind if isinstance(kind, str) else None
+    """Return the type of a declared plugin, or None if it has none."""
+    plugin_type = cast("dict[str, Any]", plugin).get("type") if isinstance(plugin, dict) else None
+    return plugin_type if isinstance(plugin_type, str) else None
 
 
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
-    """Return how the engine publishes; the topic names the pod as the picker knows it."""
+    """Return the value of `--kv-events-config`; its topic contains the name by which the picker identifies the pod."""
     values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
     return {
         key: value.format_map(values) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Mistakes in a service's canary, and what is allowed and seldom meant."""
+"""Validation of canaries: errors, and warnings about settings that are seldom intended."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,11 @@ from planning.variant.context import max_replicas
 
 
 def problems(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
-    """Check a service's canary against how the service is reached."""
+    """Check that a service's canary can get requests, and serves the same model name."""
     canary, at = service.canary, path / "canary"
     if canary is None:
         return
-    yield from _unreached(path, service, canary, stack)
+    yield from _check_share(path, service, canary, stack)
     if stack.interceptor is not None and service.interceptor.enabled:
         what = "would get no requests (the interceptor in mode label asks the Service, past route and weights)"
         remedy = f"remove it, or set {path}.interceptor.enabled: false"
@@ -28,8 +28,8 @@ def problems(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
         yield Problem(at / "model" / "name", what, "remove it", (path / "model",))
 
 
-def _unreached(path: Path, service: Service, canary: Canary, stack: Stack) -> Iterator[Problem]:
-    """Refuse shares of requests that no route divides."""
+def _check_share(path: Path, service: Service, canary: Canary, stack: Stack) -> Iterator[Problem]:
+    """Reject a weight or headers of a canary if the service has no route to apply them."""
     gateway = context.gateway(service, stack)
     if gateway is not None and service.route.enabled:
         return
@@ -43,7 +43,7 @@ def _unreached(path: Path, service: Service, canary: Canary, stack: Stack) -> It
 
 
 def warnings(path: Path, service: Service) -> Iterator[Problem]:
-    """Say what is allowed and seldom meant."""
+    """Yield warnings about settings of a canary that are seldom intended."""
     canary, at = service.canary, path / "canary"
     if canary is None:
         return
@@ -51,7 +51,7 @@ def warnings(path: Path, service: Service) -> Iterator[Problem]:
         yield warning(at, "weight 100 gives it all requests, and the service's own pods idle")
     if canary.weight == 0 and not canary.headers:
         yield warning(at, "weight 0 without headers: its pods run, and nobody asks them")
-    if _workload(service) == _workload(canary):
+    if _pod_settings(service) == _pod_settings(canary):
         yield warning(at, "it differs in nothing that its pods run")
     pods, total = max_replicas(canary), max_replicas(canary) + max_replicas(service)
     if canary.weight < ALL and total and canary.weight * total > 2 * ALL * pods:
@@ -59,15 +59,15 @@ def warnings(path: Path, service: Service) -> Iterator[Problem]:
         yield warning(at, f"{what}; its queue will be the longer one")
 
 
-def _workload(variant: Variant) -> dict[str, object]:
-    """Return everything that the pods of a variant run, whatever their number, monitors and objectives."""
-    counted = {"replicas": 1, "autoscaling": None}
-    named = {"name": served_name(variant.model.name, variant.model.source)}
-    ignored = {
-        **counted,
+def _pod_settings(variant: Variant) -> dict[str, object]:
+    """Return the settings of a variant that affect its pods, without their number, monitors and objectives."""
+    scaling = {"replicas": 1, "autoscaling": None}
+    names = {"name": served_name(variant.model.name, variant.model.source)}
+    replaced = {
+        **scaling,
         "metrics": None,
         "objectives": None,
-        "model": variant.model.model_copy(update=named),
-        "prefill": None if variant.prefill is None else variant.prefill.model_copy(update=counted),
+        "model": variant.model.model_copy(update=names),
+        "prefill": None if variant.prefill is None else variant.prefill.model_copy(update=scaling),
     }
-    return {name: ignored.get(name, getattr(variant, name)) for name in Variant.model_fields}
+    return {name: replaced.get(name, getattr(variant, name)) for name in Variant.model_fields}

@@ -8,9 +8,9 @@ from models.source import hub, place, scheme
 from models.stack import Images
 from models.storage import FETCHING
 from planning.ground import resources
-from planning.ground.environment import EnvValue, Variable, ordered
+from planning.ground.environment import EnvValue, Variable, container_variables
 from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
-from planning.ground.names import LONGEST, shortened
+from planning.ground.names import LONGEST, shorten
 from planning.releases import Release
 
 _KEY_FILE = "cosign.pub"
@@ -146,7 +146,7 @@ def _items(model: Model, kept: Kept) -> Iterator[_Item]:
     claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (kept.claim, kept.folder)
     yield _Item(model.source, model.size, _container(model), "model", kept.path, folder, claim)
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
-        own, called = scheme(adapter.source) == "pvc", shortened(f"adapter-{name}", LONGEST)
+        own, called = scheme(adapter.source) == "pvc", shorten(f"adapter-{name}", LONGEST)
         claim, below = _claim(adapter.source) if own else (None, name)
         yield _Item(
             source=adapter.source,
@@ -182,7 +182,7 @@ def _fetch(source: Source, item: _Item, mount: str, own: Mapping[str, EnvValue])
         image=_image(source, kit=kit, verify=verify),
         command=_command(item, model, verify),
         arguments=() if kit else (_address(item.source), item.path),
-        env=ordered(every, own),
+        env=container_variables(every, own),
         volume=item.volume,
         mount=mount,
         sub_path=item.sub_path,

@@ -6,7 +6,7 @@ import pytest
 
 from manifests import awaiting
 from manifests.assembly import objects, render
-from planning.ground.awaiting import PROVIDERS, Wait
+from planning.ground.awaiting import PROVIDER_DEFAULT, Wait
 from tests.support.stacks import SHIPPED, as_rendered, plan, shipped
 from tests.support.stacks.varied import VARIED
 
@@ -21,7 +21,7 @@ def annotations(wait, **own):
 @pytest.mark.parametrize(
     ("wait", "written"),
     [
-        (PROVIDERS, None),
+        (PROVIDER_DEFAULT, None),
         (Wait(seconds=5), None),
         (Wait(conditions=("a", "b")), {"pulumi.com/waitFor": '["a", "b"]'}),
         (Wait(skip=True), {"pulumi.com/skipAwait": "true"}),

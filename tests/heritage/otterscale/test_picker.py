@@ -149,7 +149,7 @@ def test_e6_every_preset_is_written_for_its_line(release):
     """The picker of gie-1.3 loads what is deployed in `tests/real/test_picker.py`; the other lines have no binary."""
     facts = channel(release).picker
     for name, preset in facts.presets.items():
-        for config in filter(None, (preset.together, preset.apart)):
+        for config in filter(None, (preset.aggregated, preset.disaggregated)):
             assert {one["type"] for one in config["plugins"]} <= facts.plugins.table.keys(), name
             assert {*config.get("featureGates", [])} <= {*facts.config.gates}
     written = find(rendered(channelled(release)), "ConfigMap", "qwen-epp")["data"]["config.yaml"]
@@ -158,7 +158,7 @@ def test_e6_every_preset_is_written_for_its_line(release):
 
 def test_e6_the_lines_differ_where_theirs_were_one():
     handlers = {
-        release: {one["type"] for one in (channel(release).picker.disaggregated or {"plugins": []})["plugins"]}
+        release: {one["type"] for one in (channel(release).picker.disaggregated_config or {"plugins": []})["plugins"]}
         & {"pd-profile-handler", "disagg-profile-handler"}
         for release in channels()
     }

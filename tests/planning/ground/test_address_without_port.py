@@ -3,7 +3,7 @@
 import pytest
 
 from models.load import load
-from planning.ground.flows import Addresses, Pods, asking, tcp
+from planning.ground.flows import Addresses, Pods, tcp, url_edges
 from tests.support.stacks import find, rendered, tree
 from tests.support.traffic.flows import policies
 
@@ -26,7 +26,7 @@ OUTSIDE = Addresses(("0.0.0.0/0", "::/0"))
     ids=["domain", "own-namespace", "service", "ip", "user", "port", "http", "https"],
 )
 def test_an_address_without_a_port_is_asked_on_the_port_of_its_scheme(address, expected):
-    edges = asking(PODS, [address], load(tree()).stack)
+    edges = url_edges(PODS, [address], load(tree()).stack)
     assert [(edge.target, edge.ports) for edge in edges] == expected
 
 

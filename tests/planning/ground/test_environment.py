@@ -20,7 +20,7 @@ VARIABLES = st.dictionaries(NAMES, TEXTS.map("".join), max_size=8)
 
 
 def names(generated, own):
-    return [variable.name for variable in environment.ordered(generated, own)]
+    return [variable.name for variable in environment.container_variables(generated, own)]
 
 
 def told(own, generated=None, reserved=None):
@@ -28,7 +28,7 @@ def told(own, generated=None, reserved=None):
 
 
 def test_the_users_value_takes_the_place_of_a_generated_one():
-    found = environment.ordered({"HOME": "/home", "LEVEL": "info"}, {"NEW": "1", "HOME": FROM_SECRET})
+    found = environment.container_variables({"HOME": "/home", "LEVEL": "info"}, {"NEW": "1", "HOME": FROM_SECRET})
     assert [(one.name, one.value, one.source) for one in found] == [
         ("HOME", None, FROM_SECRET),
         ("LEVEL", "info", None),
@@ -57,7 +57,7 @@ def test_a_reference_behind_an_escape_is_one():
 
 @given(generated=VARIABLES, own=VARIABLES)
 def test_every_variable_is_there_once_with_the_users_value(generated, own):
-    found = environment.ordered(generated, own)
+    found = environment.container_variables(generated, own)
     assert {one.name: one.value for one in found} == {**generated, **own}
     assert len(found) == len({one.name for one in found})
 
@@ -68,16 +68,16 @@ def test_what_is_accepted_is_resolved_by_kubernetes_in_order(generated, own):
     if environment.problems(AT, {}, everything, {}):
         return
     earlier = set()
-    for one in environment.ordered(generated, own):
+    for one in environment.container_variables(generated, own):
         assert {name for name in replaced(one.value) if name} <= earlier
         earlier.add(one.name)
 
 
 @given(own=VARIABLES)
 def test_an_order_in_which_everything_is_resolved_stays(own):
-    found = environment.ordered({}, own)
+    found = environment.container_variables({}, own)
     again = {one.name: one.value for one in found}
-    assert environment.ordered({}, again) == found or told(own)
+    assert environment.container_variables({}, again) == found or told(own)
 
 
 def replaced(text):

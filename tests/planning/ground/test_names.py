@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.problems import ConfigError
-from planning.ground.names import _LONGEST_BASE, CANARY, LONGEST, PRIMARY, names, shortened
+from planning.ground.names import _LONGEST_BASE, CANARY, LONGEST, PRIMARY, names, shorten
 from tests.support.stacks import rendered, tree
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -77,9 +77,9 @@ def test_an_accepted_stack_never_makes_one_object_twice(placed):
 
 
 def test_a_cut_name_keeps_a_hash_of_the_whole():
-    assert shortened("a" * 63, 44) != shortened("a" * 62 + "b", 44)
-    assert shortened("a" * 44, 44) == "a" * 44
-    assert len(shortened("a" * 63, 44)) == 44
+    assert shorten("a" * 63, 44) != shorten("a" * 62 + "b", 44)
+    assert shorten("a" * 44, 44) == "a" * 44
+    assert len(shorten("a" * 63, 44)) == 44
 
 
 def test_names_are_those_of_the_contract():

@@ -102,47 +102,50 @@ def ids(*made, owner="a"):
 
 
 def related(**relations):
-    return Relations(**{"namespaces": {}, "weights": {}, "beside": {}, "others": {}} | relations)
+    return Relations(**{"namespaces": {}, "weights": {}, "further_owners": {}, "further_predecessors": {}} | relations)
 
 
 def test_the_order_follows_from_ids_alone():
     made = ids(parts.PICKER_SERVICE, parts.POOL)
-    assert ordering.after(made, related()) == {made[0]: (), made[1]: (made[0],)}
+    assert ordering.predecessors(made, related()) == {made[0]: (), made[1]: (made[0],)}
 
 
 def test_an_object_comes_after_the_namespace_of_its_owner_and_no_other():
     made = [*ids(parts.SERVICE), Id("models", parts.NAMESPACE), Id("trials", parts.NAMESPACE)]
-    order = ordering.after(made, related(namespaces={"a": "trials"}))
+    order = ordering.predecessors(made, related(namespaces={"a": "trials"}))
     assert order == {Id("a", parts.SERVICE): (Id("trials", parts.NAMESPACE),), made[1]: (), made[2]: ()}
 
 
 def test_what_is_not_made_hands_its_predecessors_on_in_its_place():
     made = [Id("models", parts.NAMESPACE), *ids(parts.DECODE.network_policy, parts.FILL, parts.DECODE.workload)]
-    order = ordering.after(made, related(namespaces={"a": "models"}))
+    order = ordering.predecessors(made, related(namespaces={"a": "models"}))
     assert order[Id("a", parts.DECODE.workload)] == (made[0], *made[1:3])
     assert order[Id("a", parts.FILL)] == (made[0],)
 
 
 def test_pods_come_after_the_job_that_fills_their_claim_whoever_owns_it():
     made = [*ids(parts.FILL, owner="cache"), *ids(parts.FILL, parts.DECODE.workload)]
-    assert ordering.after(made, related(weights={"a": "cache"}))[made[-1]] == (made[0],)
-    assert ordering.after(made, related())[made[-1]] == (made[1],)
+    assert ordering.predecessors(made, related(weights={"a": "cache"}))[made[-1]] == (made[0],)
+    assert ordering.predecessors(made, related())[made[-1]] == (made[1],)
 
 
 def test_a_route_comes_after_all_that_each_of_its_owners_has():
     made = [*ids(parts.POOL, owner="a.canary"), *ids(parts.POOL, parts.ROUTE)]
-    assert ordering.after(made, related(beside={made[-1]: ("a.canary",)}))[made[-1]] == (made[1], made[0])
+    assert ordering.predecessors(made, related(further_owners={made[-1]: ("a.canary",)}))[made[-1]] == (
+        made[1],
+        made[0],
+    )
 
 
 def test_an_object_of_another_owner_comes_first_where_it_is_made():
     made = [*ids(parts.SERVICE, owner="b"), *ids(parts.ROUTE)]
     others = {made[-1]: (Id("b", parts.SERVICE), Id("b", parts.MIRROR_GRANT))}
-    assert ordering.after(made, related(others=others))[made[-1]] == (made[0],)
+    assert ordering.predecessors(made, related(further_predecessors=others))[made[-1]] == (made[0],)
 
 
 def test_several_objects_of_one_part_all_come_first_each_once():
     made = [Id("a", parts.OBJECTIVE, "x"), Id("a", parts.OBJECTIVE, "y"), *ids(parts.POOL, parts.ROUTE)]
-    assert ordering.after(made, related())[made[-1]] == (made[0], made[1], made[2])
+    assert ordering.predecessors(made, related())[made[-1]] == (made[0], made[1], made[2])
 
 
 def test_a_service_that_is_called_like_a_namespace_of_the_interceptor_keeps_its_own():

@@ -9,7 +9,7 @@ from models.problems import ConfigError
 from models.vocabulary import LabelKey
 from planning.hardware import accelerators
 from planning.hardware.accelerators import classes, resource_names
-from planning.hardware.rules import known, problems
+from planning.hardware.rules import check_class, problems
 from tests.support.stacks import tree
 from tests.support.stacks.accelerators import SHIPPED, a_class, layout, refused, user
 
@@ -261,20 +261,20 @@ def test_what_kubernetes_takes_for_no_extended_resource_is_refused(name):
     ],
 )
 def test_an_unknown_class_is_told_what_it_most_likely_means(name, meant):
-    (problem,) = known(Path("services", "qwen"), name, SHIPPED)
+    (problem,) = check_class(Path("services", "qwen"), name, SHIPPED)
     assert str(problem) == (
         f"services.qwen.accelerator: unknown class ({name}); use {meant}, or define {name} under accelerators"
     )
 
 
 def test_a_class_that_resembles_none_is_told_the_vendors():
-    (problem,) = known(Path("services", "qwen"), "zzzz", SHIPPED)
+    (problem,) = check_class(Path("services", "qwen"), "zzzz", SHIPPED)
     assert "use one of nvidia, amd, intel-gaudi, intel-i915, intel-xe, google, cpu, or define" in str(problem)
-    assert known(Path("services", "qwen"), "zzzz", classes(user(zzzz={"vendor": "amd"}))) == []
+    assert check_class(Path("services", "qwen"), "zzzz", classes(user(zzzz={"vendor": "amd"}))) == []
 
 
 def test_a_mistaken_class_is_reported_where_it_stands_alone():
     every = classes(user(h100={"memory": "80Gi"}, b60={"vendor": "intel", "memory": "24Gi"}))
     for name in ("h100", "b60"):
-        assert known(Path("services", "qwen"), name, every) == []
+        assert check_class(Path("services", "qwen"), name, every) == []
         assert refused(every[name], name, memory="30Gi") == []

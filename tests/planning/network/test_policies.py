@@ -6,7 +6,7 @@ from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
 from planning.ground import parts
-from planning.ground.flows import Addresses, Edge, Pods, Port, asking, policy, tcp
+from planning.ground.flows import Addresses, Edge, Pods, Port, policy, tcp, url_edges
 from tests.support.stacks import find, plan, rendered, tree
 from tests.support.stacks.varied import PROMETHEUS
 from tests.support.traffic.flows import policies
@@ -31,7 +31,7 @@ def ports(stack, name, direction):
 
 def ends(url, wish=None, domain="cluster.local"):
     stack = guarded(wish) | {"cluster": {"domain": domain}}
-    return [(edge.target, edge.ports) for edge in asking(PODS, [url], load(stack).stack)]
+    return [(edge.target, edge.ports) for edge in url_edges(PODS, [url], load(stack).stack)]
 
 
 def test_without_the_word_there_is_no_policy():

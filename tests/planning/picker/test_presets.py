@@ -27,7 +27,7 @@ def presets():
     for release in channels():
         for name, found in channel(release).picker.presets.items():
             yield release, name, False
-            if found.apart is not None:
+            if found.disaggregated is not None:
                 yield release, name, True
 
 
@@ -158,5 +158,7 @@ def test_the_latency_predictor_is_told_by_the_environment():
 @pytest.mark.parametrize(("release", "preset", "is_apart"), list(presets()))
 def test_presets_have_no_warnings_but_that_of_the_seed_operators_order(release, preset, is_apart):
     found = channel(release).picker.presets[preset]
-    warned = picker_lint.warnings(Path("config"), found.apart if is_apart else found.together, channel(release).picker)
+    warned = picker_lint.warnings(
+        Path("config"), found.disaggregated if is_apart else found.aggregated, channel(release).picker
+    )
     assert bool(warned) == (release == "llm-d-0.6" and is_apart)

@@ -96,8 +96,8 @@ def test_the_plugin_files_of_llm_d_0_6_are_the_seed_operators_byte_for_byte(kind
 @pytest.mark.parametrize(
     ("key", "kind", "digest"),
     [
-        ("default-plugins.yaml", "together", "3aee930c4fc2cf8c749623ba30a077bd93d5cca0c6513c87a5fe3427b089f2f1"),
-        ("pd-config.yaml", "apart", "da2206ceec8c17d0eef3714ea7387e412c7b565661113eef5c0d0fd2b083eb23"),
+        ("default-plugins.yaml", "aggregated", "3aee930c4fc2cf8c749623ba30a077bd93d5cca0c6513c87a5fe3427b089f2f1"),
+        ("pd-config.yaml", "disaggregated", "da2206ceec8c17d0eef3714ea7387e412c7b565661113eef5c0d0fd2b083eb23"),
     ],
 )
 def test_the_seed_operators_configuration_hash_is_that_of_key_and_file(key, kind, digest):

@@ -9,7 +9,7 @@ from facts import cluster
 from manifests.assembly import objects, render
 from planning import outputs
 from planning.ground import parts
-from planning.ground.awaiting import PROVIDERS
+from planning.ground.awaiting import PROVIDER_DEFAULT
 from planning.ground.cluster_facts import (
     NOTHING_READ,
     ClusterFacts,
@@ -111,7 +111,7 @@ def test_a_route_that_is_awaited_says_of_which_gateway_and_generation():
 def test_a_route_that_is_not_awaited_is_as_it_was():
     awaited, other = route({"qwen"}), route(set())
     assert other == route({"other"})
-    assert other.wait == PROVIDERS
+    assert other.wait == PROVIDER_DEFAULT
     assert "pulumi.com/waitFor" not in other.manifest["metadata"].get("annotations", {})
     assert other.manifest["spec"] == awaited.manifest["spec"]
 
