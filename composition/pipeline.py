@@ -110,7 +110,7 @@ def _preflight(
 ) -> tuple[Problem, ...]:
     """Check the cluster's kinds, then its routes."""
     mode = stack.checks.preflight
-    routes = collisions.with_cluster(plan.routes, _namespaces(plan), facts.routes, mode)
+    routes = collisions.cluster_problems(plan.routes, _namespaces(plan), facts.routes, mode)
     return (*preflight.kinds(_kinds(components), facts, mode), *routes)
 
 

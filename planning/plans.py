@@ -281,7 +281,7 @@ def _variant(of: VariantContext, contexts: Contexts) -> VariantPlan:
         port=spec.engine.port,
         picker=decided,
         gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
-        requests=requests.of(of),
+        requests=requests.plan(of),
         monitoring=scraped,
         policies=network.plan(of, roles, decided, scraped, metered=of.resource_id is not None),
         resource_id=of.resource_id,
