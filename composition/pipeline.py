@@ -117,7 +117,7 @@ def _preflight(
 def _announcements(stack: Stack, plan: StackPlan, target: Target) -> tuple[Problem, ...]:
     if not transition.has_generations(plan):
         return ()
-    return tuple(transition.announced(plan, target.pools(stack.cluster, _namespaces(plan))))
+    return tuple(transition.warnings(plan, target.pools(stack.cluster, _namespaces(plan))))
 
 
 def _kinds(components: Collection[Component]) -> frozenset[str]:
