@@ -39,7 +39,10 @@ def _checked(services: int) -> float:
     plan, live = _plan("new", services), _deployed(_plan("old", services))
 
     def check() -> None:
-        found = list(collisions.problems(plan.routes)), collisions.with_cluster(plan.routes, {"new"}, live, "strict")
+        found = (
+            list(collisions.problems(plan.routes)),
+            collisions.cluster_problems(plan.routes, {"new"}, live, "strict"),
+        )
         if found != ([], []):
             raise AssertionError(found)
 

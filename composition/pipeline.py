@@ -111,14 +111,14 @@ def _preflight(
 ) -> tuple[Problem, ...]:
     """Return the problems of the cluster: first kinds that it does not serve, then routes that are in the way."""
     mode = stack.checks.preflight
-    routes = collisions.with_cluster(plan.routes, _namespaces(plan), facts.routes, mode)
+    routes = collisions.cluster_problems(plan.routes, _namespaces(plan), facts.routes, mode)
     return (*preflight.kinds(_kinds(components), facts, mode), *routes)
 
 
 def _announcements(stack: Stack, plan: StackPlan, target: Target) -> tuple[Problem, ...]:
     if not transition.has_generations(plan):
         return ()
-    return tuple(transition.announced(plan, target.pools(stack.cluster, _namespaces(plan))))
+    return tuple(transition.warnings(plan, target.pools(stack.cluster, _namespaces(plan))))
 
 
 def _kinds(components: Collection[Component]) -> frozenset[str]:

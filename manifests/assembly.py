@@ -59,8 +59,8 @@ def _components(plan: StackPlan, awaited: Collection[str]) -> Iterator[Component
         own = tuple(one for variant in service.variants for one in _serving(variant))
         yield Component(ComponentType.MODEL_SERVICE, service.key, own, service)
         for variant in service.variants:
-            picked = tuple(_marked(_picking(variant), variant.generation_mark))
-            yield Component(ComponentType.EPP, f"{service.key}-{variant.mark}epp", picked, variant)
+            picked = tuple(_marked(_picking(variant), variant.generation_prefix))
+            yield Component(ComponentType.EPP, f"{service.key}-{variant.variant_prefix}epp", picked, variant)
     yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan, awaited)))
 
 
@@ -68,8 +68,8 @@ def _serving(variant: VariantPlan) -> Iterator[Rendered]:
     if variant.storage is not None:
         yield from storage.objects(variant.storage, variant.own_labels, variant.own_annotations)
     pods = (*network.of_pods(variant), *serving.objects(variant), *monitoring.of_pods(variant))
-    yield from _marked(pods, f"{variant.mark}{variant.generation_mark}")
-    yield from _marked([routing.routed_service(variant)], variant.mark)
+    yield from _marked(pods, f"{variant.variant_prefix}{variant.generation_prefix}")
+    yield from _marked([routing.routed_service(variant)], variant.variant_prefix)
 
 
 def _picking(variant: VariantPlan) -> Iterator[Rendered]:
@@ -95,7 +95,7 @@ def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
         yield from routing.interceptor(grant, plan.labels)
     for service in plan.services:
         for variant in service.variants:
-            yield from _marked(requests.objects(variant), f"{service.key}-{variant.mark}")
+            yield from _marked(requests.objects(variant), f"{service.key}-{variant.variant_prefix}")
         if service.mirrored_from:
             yield routing.mirror_grant(service)
     for service in plan.services:

@@ -40,7 +40,7 @@ def _rewrite(variant: VariantPlan, aliases: tuple[Alias, ...]) -> Rendered:
         "spec": {"poolRef": _pool(variant), "rules": [_rule(one) for one in aliases]},
     }
     return Rendered(
-        Id(variant.owner, parts.MODEL_REWRITE), manifest, f"{variant.generation_mark}{parts.MODEL_REWRITE.suffix}"
+        Id(variant.owner, parts.MODEL_REWRITE), manifest, f"{variant.generation_prefix}{parts.MODEL_REWRITE.suffix}"
     )
 
 

@@ -1,4 +1,4 @@
-"""What is decided about a stack: pure functions from the specs to frozen records, each decision with its reasons."""
+"""Planning of a stack: pure functions from specs to frozen plans, with all validation that spans several fields."""
 
 from models.load import Loaded
 from planning import rules
@@ -9,9 +9,9 @@ __all__ = ["ServicePlan", "StackPlan", "VariantPlan", "plan"]
 
 
 def plan(loaded: Loaded) -> StackPlan:
-    """Decide a stack.
+    """Return the plan of a stack.
 
-    Raises `ConfigError` with every mistake: those found while reading, and those that only the whole stack shows.
+    Raises `ConfigError` with every problem, both those found while loading and those that only the whole stack shows.
     """
     resolved = resolve(loaded.stack)
     loaded.finish(rules.problems(resolved))

@@ -1,4 +1,4 @@
-"""What a stack gives back to other repositories: contract version 1, plain JSON, arrays sorted."""
+"""Outputs of a stack for other repositories: contract version 1, plain JSON, arrays sorted."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -12,13 +12,13 @@ from planning.serving.workload import Workload
 
 CONTRACT_VERSION = 1
 _SCHEMES = {HTTP_PORT: "http", HTTPS_PORT: "https"}
-"""What a listener's port says about its protocol; any other says nothing, and then no URL is claimed."""
+"""URL schemes by the listener's port. Other ports do not tell the scheme, so they have no URLs."""
 
 
 def stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str] = ()) -> dict[str, Any]:
-    """Return the stack's outputs, all but `ready`, which only a deployment run can tell.
+    """Return all outputs of a stack except `ready`, which only a run can tell.
 
-    Of the services whose keys are in `awaited`, the run waits for the route, too.
+    `awaited` holds the keys of services whose routes the run waits for.
     """
     return {
         "contractVersion": CONTRACT_VERSION,
@@ -45,7 +45,9 @@ def _service(service: ServicePlan, *, with_route: bool) -> dict[str, Any]:
         "interceptor": _interceptor(primary),
         "awaited": ["endpointPicker", *(["route"] if with_route else []), "workload"],
         "message": "",
-        "warnings": sorted(str(replace(one, path=one.path.below(primary.path))) for one in service.warnings),
+        "warnings": sorted(
+            str(replace(warning, path=warning.path.below(primary.path))) for warning in service.warnings
+        ),
     }
 
 
@@ -65,8 +67,8 @@ def _urls(route: Route | None) -> list[str]:
     if route is None or route.parent.port not in _SCHEMES:
         return []
     scheme = _SCHEMES[route.parent.port]
-    named = [host for host in route.hostnames if not host.startswith("*")]
-    return sorted(f"{scheme}://{host}{path}" for host in named for path in route.paths)
+    hosts = [host for host in route.hostnames if not host.startswith("*")]
+    return sorted(f"{scheme}://{host}{path}" for host in hosts for path in route.paths)
 
 
 def _gateway(route: Route | None) -> dict[str, Any] | None:
@@ -86,10 +88,10 @@ def _variant(variant: VariantPlan) -> dict[str, Any]:
     names = variant.names
     return {
         "pool": {"group": POOL_GROUP, "name": names.pool},
-        "objectives": sorted(one.name for one in variant.requests.objectives),
+        "objectives": sorted(objective.name for objective in variant.requests.objectives),
         "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}",
         "endpointPickerHost": f"{variant.host(names.picker)}:{variant.picker.port}",
-        "roles": {one.role: _role(one, variant.accelerators[one.role]) for one in variant.roles},
+        "roles": {workload.role: _role(workload, variant.accelerators[workload.role]) for workload in variant.roles},
     }
 
 

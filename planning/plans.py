@@ -1,4 +1,4 @@
-"""The plan of a whole stack."""
+"""Plans of variants, services and the whole stack."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -30,52 +30,52 @@ from planning.weights.claims import StoragePlan
 
 @dataclass(frozen=True, slots=True)
 class VariantPlan:
-    """Everything that the objects of a service, or of its canary, agree about."""
+    """Plan of a service's primary or canary, from which all of its objects are made."""
 
     owner: str
-    """Whose the objects are; the service's key, or one that no service has."""
+    """Owner of the objects: the service key, or `<key>/canary`, which cannot collide because keys hold no slash."""
     path: Path
-    """Where it stands in the configuration."""
+    """Path in the configuration."""
     names: Names
     own_labels: Mapping[str, str]
-    """The users' labels, the service's over the stack's."""
+    """Labels that users wrote; the service's take precedence over the stack's."""
     own_annotations: Mapping[str, str]
     model: str
     source: str
     accelerators: Mapping[str, str]
-    """The class of each role."""
+    """Accelerator class of each role."""
     decode: Workload
-    """The decode, or only, role."""
+    """Workload of decode, or of the only role."""
     prefill: Workload | None
     storage: StoragePlan | None
-    """The claim of the weights; absent: the pods, a cache, the image or another variant's claim have them."""
+    """Claim of the weights. None if the pods, a cache, the image or another variant's claim hold them."""
     weights_of: str
-    """Whose Job fills the claim that the pods mount, where one does."""
+    """Owner of the Job that fills the claim that the pods mount, if a Job fills it."""
     port: int
-    """The port that pool and Service reach the serving pods on."""
+    """Port on which pool and Service reach the serving pods."""
     picker: Picker
     gke: LoadBalancing | None
-    """What the load balancer of GKE's gateway is told; absent: the gateway is another's."""
+    """Settings of GKE's load balancer. None if the gateway is not GKE's."""
     requests: PoolRequests
-    """What the picker makes of requests."""
+    """Objectives and aliases of the pool."""
     monitoring: Monitoring | None
-    """What is scraped; absent: nobody scrapes."""
+    """Scraping of metrics. None if the stack has no scraper."""
     policies: tuple[Policy, ...]
-    """What serving pods and picker may do; none: anything."""
+    """Network policies of serving pods and picker. Empty if all traffic is allowed."""
     resource_id: str | None
-    """The id that the interceptor bills by, on the routed Service alone."""
+    """Id by which the interceptor bills; only the routed Service carries it."""
     domain: str
+    """DNS domain of the cluster."""
     warnings: tuple[Problem, ...]
-    """What works, and what whoever wrote it should know."""
 
     @property
-    def mark(self) -> str:
-        """Return what tells the logical names of the variant's objects from the service's."""
+    def variant_prefix(self) -> str:
+        """Return the prefix of a canary's logical names. Empty for the primary."""
         return "" if self.names.variant == PRIMARY else f"{self.names.variant}-"
 
     @property
-    def generation_mark(self) -> str:
-        """Return what tells the logical names of one generation from another's: each is made beside the one before."""
+    def generation_prefix(self) -> str:
+        """Return the prefix of a generation's logical names, because generations exist side by side for a while."""
         return "" if self.names.generation is None else f"{self.names.generation}-"
 
     @property
@@ -84,70 +84,70 @@ class VariantPlan:
         return (self.decode,) if self.prefill is None else (self.decode, self.prefill)
 
     def intent(self) -> dict[str, Any]:
-        """Return what a reader of a diff wants to see first."""
-        told = {
+        """Return the component's inputs as shown in previews: model, source, accelerator, replicas per role."""
+        inputs = {
             "model": self.model,
             "source": self.source,
             "accelerator": self.accelerators[labels.DECODE],
             "roles": {
-                one.role: {
-                    "replicas": one.replicas,
-                    "podsPerReplica": one.layout.pods_per_replica,
-                    "devicesPerPod": one.layout.devices_per_pod,
+                workload.role: {
+                    "replicas": workload.replicas,
+                    "podsPerReplica": workload.layout.pods_per_replica,
+                    "devicesPerPod": workload.layout.devices_per_pod,
                 }
-                for one in self.roles
+                for workload in self.roles
             },
         }
-        return told if self.names.generation is None else {**told, "generation": self.names.generation}
+        return inputs if self.names.generation is None else {**inputs, "generation": self.names.generation}
 
     def host(self, name: str) -> str:
-        """Return the DNS name of a Service in the service's namespace."""
+        """Return the DNS name of a Service in the variant's namespace."""
         return f"{address(name, self.names.namespace)}.{self.domain}"
 
 
 @dataclass(frozen=True, slots=True)
 class ServicePlan:
-    """A service, and how requests reach it."""
+    """Plan of a service: primary, canary and route."""
 
     key: str
     primary: VariantPlan
     canary: VariantPlan | None
     share: Share
-    """Of the requests, between the two."""
+    """Shares of primary and canary in the requests."""
     route: Route | None
     mirrored_from: tuple[str, ...]
-    """Other namespaces, whose routes copy requests to it."""
+    """Other namespaces whose routes mirror requests to it."""
     own_warnings: tuple[Problem, ...]
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return what works, and what whoever wrote it should know."""
+        """Return the warnings of the service and of its variants."""
         return (*self.own_warnings, *(warning for variant in self.variants for warning in variant.warnings))
 
     @property
     def variants(self) -> tuple[VariantPlan, ...]:
-        """Return the service, and its canary where it has one."""
+        """Return the primary and, if there is one, the canary."""
         return (self.primary,) if self.canary is None else (self.primary, self.canary)
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
-        """Return the workloads of all roles of both."""
+        """Return the workloads of all roles of all variants."""
         return tuple(role for variant in self.variants for role in variant.roles)
 
     @property
     def route_id(self) -> Id:
-        """Return the identity of the HTTPRoute, where the service has one."""
+        """Return the identity of the HTTPRoute, which exists only if the service has a route."""
         return Id(self.primary.owner, parts.ROUTE)
 
     def intent(self) -> dict[str, Any]:
-        """Return what a reader of a diff wants to see first; the canary's weight is the route's."""
-        told = self.primary.intent()
-        return told if self.canary is None else {**told, "canary": self.canary.intent()}
+        """Return the component's inputs as shown in previews. The canary's weight appears with the route."""
+        inputs = self.primary.intent()
+        return inputs if self.canary is None else {**inputs, "canary": self.canary.intent()}
 
 
 @dataclass(frozen=True, slots=True)
 class InterceptorGrant:
-    """What lets the interceptor find Services by their labels, in one namespace."""
+    """Permission of the interceptor to find Services by their labels in a namespace."""
 
     namespace: str
     subject_namespace: str
@@ -160,49 +160,49 @@ class InterceptorGrant:
 
     @property
     def name(self) -> str:
-        """Return what the objects are part of, as a label's value."""
+        """Return the application that the objects belong to, as a label value."""
         return shorten(self.service_account, LONGEST)
 
     @property
     def rules(self) -> tuple[Mapping[str, Any], ...]:
-        """Return what the interceptor may do: find Services, and nothing else."""
+        """Return the rules of the Role: reading Services, and nothing else."""
         return ({"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]},)
 
     @property
     def owner(self) -> str:
-        """Return the owner of the objects, which no service and no namespace is called."""
+        """Return the owner of the objects, which contains a slash and so equals no service key or namespace."""
         return f"interceptor/{self.namespace}"
 
 
 @dataclass(frozen=True, slots=True)
 class StackPlan:
-    """Everything that is decided about a stack."""
+    """Plan of a stack."""
 
     release: str
     labels: Mapping[str, str]
     namespaces: tuple[str, ...]
-    """Namespaces to make."""
+    """Namespaces to create."""
     services: tuple[ServicePlan, ...]
-    """In the order of their keys."""
+    """Plans of the services, ordered by key."""
     grants: tuple[InterceptorGrant, ...]
     caches: tuple[StoragePlan, ...]
-    """In the order of their keys."""
+    """Storage of the caches, ordered by key."""
     own_warnings: tuple[Problem, ...]
-    """What is to be known of the release, and of what is said for all services."""
+    """Warnings about the release and about settings of the whole stack."""
 
     @property
     def routes(self) -> tuple[Route, ...]:
         """Return the routes of all services that have one."""
-        return tuple(one.route for one in self.services if one.route is not None)
+        return tuple(service.route for service in self.services if service.route is not None)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return what works, and what whoever wrote it should know."""
+        """Return the warnings of the stack and of its services."""
         return (*self.own_warnings, *(warning for service in self.services for warning in service.warnings))
 
     @property
     def relations(self) -> Relations:
-        """Return what the order of the stack's objects follows from."""
+        """Return the relations between owners that determine the order of the stack's objects."""
         variants = [variant for service in self.services for variant in service.variants]
         routed = [(service, service.route) for service in self.services if service.route is not None]
         return Relations(
@@ -213,7 +213,7 @@ class StackPlan:
             },
             weights={variant.owner: variant.weights_of for variant in variants},
             further_owners={
-                service.route_id: tuple(each.owner for each in service.variants[1:]) for service, _ in routed
+                service.route_id: tuple(canary.owner for canary in service.variants[1:]) for service, _ in routed
             },
             further_predecessors={
                 service.route_id: (Id(route.mirror.key, parts.SERVICE), Id(route.mirror.key, parts.MIRROR_GRANT))
@@ -224,88 +224,97 @@ class StackPlan:
 
 
 def decide(resolved: Resolved, release: Release) -> StackPlan:
-    """Decide a stack that is without mistakes."""
+    """Return the plan of a stack that has passed the rules."""
     stack = resolved.stack
     services = tuple(_service(key, resolved) for key in sorted(stack.services))
     caches = tuple(claims.of_cache(key, stack, release) for key in sorted(stack.caches))
-    used = {one.primary.names.namespace for one in services} | {one.namespace for one in caches}
-    vendors = {role.accelerator.vendor for one in services for role in one.workloads}
+    namespaces = {service.primary.names.namespace for service in services} | {cache.namespace for cache in caches}
+    vendors = {role.accelerator.vendor for service in services for role in service.workloads}
     return StackPlan(
         release=stack.release,
         labels=stack.labels,
-        namespaces=tuple(sorted(used)) if stack.namespace_options.create else (),
+        namespaces=tuple(sorted(namespaces)) if stack.namespace_options.create else (),
         services=services,
         grants=tuple(_grants(stack, services)),
         caches=caches,
-        own_warnings=(*_unproven(release, vendors), *tracing.warnings(stack.observability.tracing, release)),
+        own_warnings=(*_unproven_facts(release, vendors), *tracing.warnings(stack.observability.tracing, release)),
     )
 
 
-def _unproven(release: Release, vendors: Collection[str]) -> Iterator[Problem]:
+def _unproven_facts(release: Release, vendors: Collection[str]) -> Iterator[Problem]:
     for at, entry in unproven(release, vendors):
         yield warning(Path(f"release {release.name}"), f"{at} is unproven ({entry.source})")
 
 
 def _service(key: str, resolved: Resolved) -> ServicePlan:
     contexts, spec = resolved.contexts, resolved.stack.services[key]
-    context, canary_context = contexts.primary(key), contexts.canary(key)
-    primary = _variant(context, contexts)
+    primary_context, canary_context = contexts.primary(key), contexts.canary(key)
+    primary = _variant(primary_context, contexts)
     return ServicePlan(
         key=key,
         primary=primary,
-        canary=None if canary_context is None else _beside(primary, _variant(canary_context, contexts)),
-        share=context.share,
+        canary=None if canary_context is None else _with_shared_weights(primary, _variant(canary_context, contexts)),
+        share=primary_context.share,
         route=resolved.routes.get(key),
-        mirrored_from=routes.mirrored_from(resolved.routes, key, context.namespace),
-        own_warnings=(*variant.warnings(context.path, spec), *routes.warnings(context), *requests.warnings(context)),
+        mirrored_from=routes.mirrored_from(resolved.routes, key, primary_context.namespace),
+        own_warnings=(
+            *variant.warnings(primary_context.path, spec),
+            *routes.warnings(primary_context),
+            *requests.warnings(primary_context),
+        ),
     )
 
 
-def _variant(of: VariantContext, contexts: Contexts) -> VariantPlan:
-    spec, stack = of.spec, of.stack
-    provider = None if of.gateway is None else of.gateway.provider
-    roles = {name: serving.plan(role) for name, role in contexts.roles_of(of).items()}
-    cache, decided = claims.cache_of(spec), picker.plan(of)
-    scraped = monitoring.plan(spec, roles, stack.observability.metrics)
+def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
+    spec, stack = context.spec, context.stack
+    provider = None if context.gateway is None else context.gateway.provider
+    roles = {name: serving.plan(role) for name, role in contexts.roles_of(context).items()}
+    cache, picker_plan = claims.cache_of(spec), picker.plan(context)
+    monitoring_plan = monitoring.plan(spec, roles, stack.observability.metrics)
     return VariantPlan(
-        owner=of.owner,
-        path=of.path,
-        names=of.names,
+        owner=context.owner,
+        path=context.path,
+        names=context.names,
         own_labels={**stack.labels, **spec.labels},
         own_annotations=spec.annotations,
-        model=served_name(spec.model.name, spec.model.source) or of.key,
+        model=served_name(spec.model.name, spec.model.source) or context.key,
         source=spec.model.source,
-        accelerators={name: role.accelerator for name, _, role in of.roles},
+        accelerators={name: role.accelerator for name, _, role in context.roles},
         decode=roles[labels.DECODE],
         prefill=roles.get(labels.PREFILL),
-        storage=claims.of_variant(of),
-        weights_of=of.owner if cache is None else claims.cache_owner(cache),
+        storage=claims.of_variant(context),
+        weights_of=context.owner if cache is None else claims.cache_owner(cache),
         port=spec.engine.port,
-        picker=decided,
+        picker=picker_plan,
         gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
-        requests=requests.of(of),
-        monitoring=scraped,
-        policies=network.plan(of, roles, decided, scraped, metered=of.resource_id is not None),
-        resource_id=of.resource_id,
+        requests=requests.plan(context),
+        monitoring=monitoring_plan,
+        policies=network.plan(context, roles, picker_plan, monitoring_plan, metered=context.resource_id is not None),
+        resource_id=context.resource_id,
         domain=stack.cluster.domain,
-        warnings=(*serving.warnings(of), *decided.warnings),
+        warnings=(*serving.warnings(context), *picker_plan.warnings),
     )
 
 
-def _beside(primary: VariantPlan, tried: VariantPlan) -> VariantPlan:
-    """Return a canary beside its service: where both want one source in one claim, the service's Job brings it."""
-    own, other = tried.storage, primary.storage
-    if own is None or other is None or (own.fill.claim, own.fill.name) != (other.fill.claim, other.fill.name):
-        return tried
-    return replace(tried, storage=None, weights_of=primary.owner)
+def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPlan:
+    """Return the canary, without storage of its own if the primary's Job fills the same claim with the same source."""
+    canary_storage, primary_storage = canary.storage, primary.storage
+    if (
+        canary_storage is None
+        or primary_storage is None
+        or (canary_storage.fill.claim, canary_storage.fill.name)
+        != (primary_storage.fill.claim, primary_storage.fill.name)
+    ):
+        return canary
+    return replace(canary, storage=None, weights_of=primary.owner)
 
 
 def _grants(stack: Stack, services: tuple[ServicePlan, ...]) -> list[InterceptorGrant]:
     if stack.interceptor is None:
         return []
     variants = [service.primary for service in services]
-    metered = sorted({one.names.namespace for one in variants if one.resource_id is not None})
+    namespaces = sorted({variant.names.namespace for variant in variants if variant.resource_id is not None})
     return [
         InterceptorGrant(namespace, stack.interceptor.namespace, stack.interceptor.service_account_name)
-        for namespace in metered
+        for namespace in namespaces
     ]

@@ -1,6 +1,6 @@
-"""Checks that the cluster serves every kind that a stack needs.
+"""Check that the cluster serves every kind that a stack needs.
 
-A missing CRD is not seen by a preview, and fails a deployment half-way after a minute of retries; so it is found here.
+A preview does not notice a missing CRD, and an update fails halfway after a minute of retries.
 """
 
 from collections.abc import Iterable
@@ -15,21 +15,21 @@ from planning.ground import tables
 from planning.ground.api_groups import CLAIM_TEMPLATE_API
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 
-_LEAST = "1.30"
+_MIN_VERSION = "1.30"
 _SINCE = {f"{CLAIM_TEMPLATE_API}/ResourceClaimTemplate": "1.34"}
-"""The Kubernetes version that first serves a kind, where that is not the least that everything else needs."""
+"""First Kubernetes version that serves a kind, for kinds that need a newer version than all others."""
 
 
 class Bundle(Spec):
-    """A set of CRDs that is installed together."""
+    """A set of CRDs that are installed together."""
 
     name: str
     version: str
-    """The version whose kinds we use."""
+    """Version that has the kinds."""
     install: str
-    """The command that installs it."""
+    """Command that installs it."""
     kinds: list[str]
-    """`apiVersion/Kind`."""
+    """Kinds as `apiVersion/Kind`."""
     source: str
 
 
@@ -37,27 +37,27 @@ class _Bundles(Spec):
     bundles: list[Bundle] = Field(default=[])
 
 
-def kinds(needed: Iterable[str], facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
-    """Compare the kinds that a stack needs (`apiVersion/Kind`) with those that the cluster serves.
+def kinds(required: Iterable[str], facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
+    """Return a problem for every kind (`apiVersion/Kind`) that a stack needs and the cluster does not serve.
 
-    What could not be read is never taken for absent: it is a warning that says what went unchecked.
+    If the kinds of the cluster are unknown, the result is a warning that nothing was checked.
     """
-    wanted = sorted(set(needed))
+    names = sorted(set(required))
     if mode == "skip":
         return []
     if isinstance(facts.apis, Unknown):
-        unchecked = f"whether the cluster serves {', '.join(wanted)} went unchecked: {facts.apis.reason}"
-        return [warning(Path(), unchecked)]
+        what = f"whether the cluster serves {', '.join(names)} went unchecked: {facts.apis.reason}"
+        return [warning(Path(), what)]
     severity = "error" if mode == "strict" else "warning"
     what = "the cluster does not serve it"
-    missing = (kind for kind in wanted if kind not in facts.apis.kinds)
-    return [Problem(Path(kind), what, _installed(kind), severity=severity) for kind in missing]
+    missing = (kind for kind in names if kind not in facts.apis.kinds)
+    return [Problem(Path(kind), what, _remedy(kind), severity=severity) for kind in missing]
 
 
-def _installed(kind: str) -> str:
-    """Return what makes the cluster serve a kind."""
+def _remedy(kind: str) -> str:
+    """Return what to install so that the cluster serves a kind."""
     for bundle in tables.read(_Bundles, "bundles.yaml").bundles:
         if kind in bundle.kinds:
             return f"install {bundle.name} {bundle.version}: {bundle.install}"
-    minimum = _SINCE.get(kind, _LEAST)
+    minimum = _SINCE.get(kind, _MIN_VERSION)
     return f"Kubernetes {minimum} or newer does"

@@ -1,4 +1,4 @@
-"""From a stack to everything that its plan and its rules read, resolved once."""
+"""Resolution of a stack, done once: contexts, accelerator classes and routes that rules and plans read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from planning.variant import Contexts, Subject
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A stack, and what is made of it once for rules and plans."""
+    """A stack with everything that rules and plans read of it."""
 
     stack: Stack
     classes: Mapping[str, AcceleratorClass]
     subjects: tuple[Subject, ...]
     """Every service, each followed by its canary."""
     release: Release | None
-    """Absent: the channel is unknown, and there are no contexts."""
+    """Facts of the release channel. None if the channel is unknown; then there are no contexts."""
     contexts: Contexts
     routes: Mapping[str, Route]
-    """By the key of their service."""
+    """Routes by service key."""
     route_problems: tuple[Problem, ...]
 
 
 def resolve(stack: Stack) -> Resolved:
-    """Resolve a stack, mistaken or not."""
+    """Resolve a stack, which may contain mistakes."""
     classes, subjects = accelerators.classes(stack.accelerators), tuple(variant.subjects(stack))
     if stack.release not in channels():
         return Resolved(stack, classes, subjects, None, Contexts({}, {}, {}), {}, ())

@@ -1,4 +1,4 @@
-"""Mistakes that only a whole service, or the whole stack, shows."""
+"""Validation that spans several fields, services or the whole stack."""
 
 import difflib
 from collections.abc import Iterable, Iterator
@@ -18,32 +18,36 @@ from planning.resolve import Resolved
 from planning.variant import Subject, VariantContext
 from planning.variant.context import resource_id
 
-_MOVING = frozenset({"latest", "main"})
-"""Tags under which another image is found tomorrow."""
+_MUTABLE_TAGS = frozenset({"latest", "main"})
+"""Image tags that point to another image over time."""
 
 
 def problems(resolved: Resolved) -> list[Problem]:
-    """Return every mistake that spans more than one field."""
+    """Return every problem that spans more than one field."""
     stack, subjects = resolved.stack, resolved.subjects
     devices = accelerators.resource_names(resolved.classes)
     found = [*_release(stack), *_interceptor(stack), *hardware.problems(stack.accelerators)]
-    found += [*_labels(stack, subjects), *network.problems(stack), *_moving(stack, subjects)]
+    found += [*_labels(stack, subjects), *network.problems(stack), *_mutable_images(stack, subjects)]
     for at, fill in weights.fills(stack, subjects):
         found += _container(at / "resources", fill.resources, devices, remedy="remove it")
     for key, service in stack.services.items():
         path = Path("services", key)
         found += [*_metering(path, service, stack), *variant.problems(path, service, stack)]
     for subject in subjects:
-        found += [*weights.subject_problems(subject), *network.subject_problems(subject), *_beside(subject, devices)]
+        found += [
+            *weights.subject_problems(subject),
+            *network.subject_problems(subject),
+            *_other_containers(subject, devices),
+        ]
         for _, at, role in subject.roles:
             found += _container(at / "resources", role.resources, devices)
-    return found if resolved.release is None else [*found, *_planned(resolved, resolved.release)]
+    return found if resolved.release is None else [*found, *_release_rules(resolved, resolved.release)]
 
 
-def _planned(resolved: Resolved, release: Release) -> Iterator[Problem]:
-    """Check what needs to know the release channel."""
+def _release_rules(resolved: Resolved, release: Release) -> Iterator[Problem]:
+    """Check what depends on the release channel."""
     contexts = resolved.contexts
-    yield from _twins(contexts.variants.values())
+    yield from _duplicate_objects(contexts.variants.values())
     yield from weights.problems(resolved.stack, contexts, release)
     yield from resolved.route_problems
     for context in contexts.variants.values():
@@ -51,8 +55,8 @@ def _planned(resolved: Resolved, release: Release) -> Iterator[Problem]:
         yield from picker.problems(context)
 
 
-def _beside(subject: Subject, devices: frozenset[str]) -> Iterator[Problem]:
-    """Check the containers beside the engine, which take no devices."""
+def _other_containers(subject: Subject, devices: frozenset[str]) -> Iterator[Problem]:
+    """Check the containers other than the engine, which take no devices."""
     path, spec = subject.path, subject.spec
     yield from _container(
         path / "endpointPicker" / "resources", spec.endpoint_picker.resources, devices, remedy="remove it"
@@ -61,17 +65,17 @@ def _beside(subject: Subject, devices: frozenset[str]) -> Iterator[Problem]:
         yield from _container(path / "sidecar" / "resources", spec.sidecar.resources, devices, remedy="remove it")
 
 
-def _container(path: Path, given: Resources, devices: frozenset[str], *, remedy: str = "") -> Iterator[Problem]:
-    """Refuse devices, which parallelism decides, and a request above its own limit."""
-    for group, values in (("requests", given.requests), ("limits", given.limits)):
+def _container(path: Path, resources: Resources, devices: frozenset[str], *, remedy: str = "") -> Iterator[Problem]:
+    """Reject devices, which parallelism decides, and requests above their limits."""
+    for group, values in (("requests", resources.requests), ("limits", resources.limits)):
         for name in sorted(devices & values.keys()):
             what = f"sets a device that parallelism decides ({name}: {values[name]})"
             instead = f"remove it and set parallelism.tensor: {values[name]}"
             yield Problem(path / group, what, remedy or instead)
-    for name in sorted(given.requests.keys() & given.limits.keys()):
-        wanted, most = given.requests[name], given.limits[name]
-        if amount(wanted) > amount(most):
-            yield Problem(path / "requests" / name, f"is above its limit ({wanted}, {most})", "raise the limit")
+    for name in sorted(resources.requests.keys() & resources.limits.keys()):
+        request, limit = resources.requests[name], resources.limits[name]
+        if amount(request) > amount(limit):
+            yield Problem(path / "requests" / name, f"is above its limit ({request}, {limit})", "raise the limit")
 
 
 def _release(stack: Stack) -> Iterator[Problem]:
@@ -82,47 +86,48 @@ def _release(stack: Stack) -> Iterator[Problem]:
 
 
 def _labels(stack: Stack, subjects: Iterable[Subject]) -> Iterator[Problem]:
-    """Refuse labels that are decided here: a user's value could not stand."""
-    written = [
+    """Reject labels that planning decides, because it would overwrite the user's value."""
+    label_sets = [
         (Path("labels"), stack.labels),
         (Path("observability", "metrics", "labels"), stack.observability.metrics.labels),
     ]
     for subject in subjects:
-        written.append((subject.path / "labels", subject.spec.labels))
-        written += [(at / "pod" / "labels", role.pod.labels) for _, at, role in subject.roles]
-        written.append((subject.path / "endpointPicker" / "pod" / "labels", subject.spec.endpoint_picker.pod.labels))
-    for at, own in written:
-        for key in filter(labels.is_reserved, own):
+        label_sets.append((subject.path / "labels", subject.spec.labels))
+        label_sets += [(at / "pod" / "labels", role.pod.labels) for _, at, role in subject.roles]
+        label_sets.append((subject.path / "endpointPicker" / "pod" / "labels", subject.spec.endpoint_picker.pod.labels))
+    for at, label_set in label_sets:
+        for key in filter(labels.is_reserved, label_set):
             yield Problem(at / key, f"is decided by this program ({key})", "remove it, or use another key")
 
 
-def _twins(variants: Iterable[VariantContext]) -> Iterator[Problem]:
-    """Two services must not make one and the same object: the later would take it from the earlier."""
+def _duplicate_objects(variants: Iterable[VariantContext]) -> Iterator[Problem]:
+    """Reject services that would make the same object, which the later one would take from the earlier one."""
     holders = dict[tuple[str, str], Path]()
-    for one in sorted(variants, key=lambda one: one.path):
-        claimed = [(kind, f"{one.namespace}/{name}", "name or namespace") for kind, name in one.names.claims]
-        claimed += [
-            ("InferenceObjective", f"{one.namespace}/{one.names.objective(key)}", "name") for key in one.spec.objectives
+    for context in sorted(variants, key=lambda context: context.path):
+        identities = [(kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in context.names.claims]
+        identities += [
+            ("InferenceObjective", f"{context.namespace}/{context.names.objective(key)}", "name")
+            for key in context.spec.objectives
         ]
-        claimed += [("logical name", f"{prefix}-…", "key") for prefix in one.logical_prefixes]
-        for kind, name, another in claimed:
-            holder = holders.setdefault((kind, name), one.path)
-            if holder != one.path:
+        identities += [("logical name", f"{prefix}-…", "key") for prefix in context.logical_prefixes]
+        for kind, name, field in identities:
+            holder = holders.setdefault((kind, name), context.path)
+            if holder != context.path:
                 what = f"would make an object of {holder} ({kind} {name})"
-                yield Problem(one.path, what, f"choose another {another} for one of them", (one.path, holder))
+                yield Problem(context.path, what, f"choose another {field} for one of them", (context.path, holder))
                 break
 
 
-def _moving(stack: Stack, subjects: Iterable[Subject]) -> Iterator[Problem]:
-    """Refuse images that change under their name: pods of one deployment would differ, and a preview show nothing."""
+def _mutable_images(stack: Stack, subjects: Iterable[Subject]) -> Iterator[Problem]:
+    """Reject mutable image tags: pods of a deployment could differ, and a preview would show no change."""
     for at, image in _images(stack, subjects):
         tag = "" if image is None or "@" in image else image.rpartition("/")[2].partition(":")[2]
-        if tag in _MOVING:
+        if tag in _MUTABLE_TAGS:
             yield Problem(at, f"is another image from one day to the next ({tag})", "write a version or a digest")
 
 
 def _images(stack: Stack, subjects: Iterable[Subject]) -> Iterator[tuple[Path, str | None]]:
-    """Yield every image that is written, with where."""
+    """Yield path and reference of every image in the configuration."""
     yield Path("images", "kit"), stack.images.kit
     yield Path("images", "downloader"), stack.images.downloader
     for subject in subjects:
@@ -143,22 +148,22 @@ def _metering(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
 
 
 def _interceptor(stack: Stack) -> Iterator[Problem]:
-    """One interceptor searches one namespace, and bills by ids of which each may stand on one Service only."""
+    """Check that metered services have distinct resource ids and share the namespace that the interceptor searches."""
     if stack.interceptor is None:
         return
     holders, namespaces = dict[str, str](), set[str]()
     for key, service in stack.services.items():
-        billed = resource_id(service, key, stack)
-        if billed is None:
+        identifier = resource_id(service, key, stack)
+        if identifier is None:
             continue
         namespaces.add(service.namespace or stack.namespace)
-        if billed in holders:
+        if identifier in holders:
             yield Problem(
                 Path("services", key, "interceptor", "resourceId"),
-                f"is used by services.{holders[billed]} ({billed})",
+                f"is used by services.{holders[identifier]} ({identifier})",
                 "requests are billed by it, choose another",
             )
-        holders.setdefault(billed, key)
+        holders.setdefault(identifier, key)
     if len(namespaces) > 1:
         yield Problem(
             Path("interceptor", "mode"),

@@ -1,4 +1,4 @@
-"""What a preview says of changes that make a second set of pods beside the first."""
+"""Warnings about changes that create a second set of pods next to the running one."""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,12 @@ from planning.plans import StackPlan, VariantPlan
 
 
 def has_generations(plan: StackPlan) -> bool:
-    """Say whether any pods exchange their cache, so that it matters which pools are there."""
-    return any(one.names.generation is not None for service in plan.services for one in service.variants)
+    """Tell whether any variant has a generation, so that the pools in the cluster matter."""
+    return any(variant.names.generation is not None for service in plan.services for variant in service.variants)
 
 
-def announced(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
-    """Say for every variant whose pods cannot share a cache with those that run what will happen."""
+def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
+    """Yield a warning for every variant whose pods cannot share a KV cache with its running pods."""
     for service in plan.services:
         for variant in service.variants:
             if variant.names.generation is None:
@@ -23,26 +23,29 @@ def announced(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
                 what = f"whether pods of another generation run went unchecked: {pools.reason}"
                 yield warning(variant.path, what)
             else:
-                yield from _beside(variant, pools)
+                yield from _new_generation(variant, pools)
 
 
-def _beside(variant: VariantPlan, pools: Pools) -> Iterator[Problem]:
-    own = variant.names
-    mine = {labels.SERVICE: own.service, labels.VARIANT: own.variant}
-    found = {
+def _new_generation(variant: VariantPlan, pools: Pools) -> Iterator[Problem]:
+    names = variant.names
+    pool_labels = {labels.SERVICE: names.service, labels.VARIANT: names.variant}
+    pool_generations = {
         name: selector.get(labels.GENERATION)
         for (namespace, name), selector in sorted(pools.selectors.items())
-        if namespace == own.namespace and mine.items() <= selector.items()
+        if namespace == names.namespace and pool_labels.items() <= selector.items()
     }
-    if not found or own.generation in found.values():
+    if not pool_generations or names.generation in pool_generations.values():
         return
-    old = ", ".join(
-        f"{name} ({'one role' if generation is None else generation})" for name, generation in found.items()
+    old_pools = ", ".join(
+        f"{name} ({'one role' if generation is None else generation})" for name, generation in pool_generations.items()
     )
-    count = sum(one.layout.devices_per_pod * one.layout.pods_per_replica * one.max_replicas for one in variant.roles)
-    devices = f", with up to {count} more devices in use meanwhile" if count else ""
+    device_count = sum(
+        workload.layout.devices_per_pod * workload.layout.pods_per_replica * workload.max_replicas
+        for workload in variant.roles
+    )
+    devices = f", with up to {device_count} more devices in use meanwhile" if device_count else ""
     what = (
-        f"its pods cannot share a KV cache with those of {old}: pool {own.pool} comes up beside it{devices}, "
+        f"its pods cannot share a KV cache with those of {old_pools}: pool {names.pool} comes up beside it{devices}, "
         "then requests move, then the old pods go"
     )
     yield warning(variant.path, what)

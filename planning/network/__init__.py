@@ -1,4 +1,4 @@
-"""Who may reach whom: the flows that are known, the policies that let nothing else through, and what is scraped."""
+"""Network of a variant: flows between pods, the policies that allow them alone, and the scraping of metrics."""
 
 from planning.network.policies import plan
 from planning.network.rules import problems, subject_problems

@@ -1,4 +1,4 @@
-"""What the load balancer of a GKE Gateway is told about a pool, whose pods it reaches by itself."""
+"""Settings of GKE's load balancer for a pool, whose pods it reaches directly."""
 
 from dataclasses import dataclass
 
@@ -7,32 +7,34 @@ from models.vocabulary import seconds
 from planning.serving.workload import Workload
 
 _CHECK_SECONDS = 2
-_LEAST_TIMEOUT = 300
+"""Interval and timeout of health checks."""
+_MIN_TIMEOUT_SECONDS = 300
+"""Least timeout of a response; the load balancer's default of 30 would cut most streams."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadBalancing:
-    """Health and patience of the load balancer; times in seconds."""
+    """Health checks, timeout and logging of the load balancer; times in seconds."""
 
     port: int
-    """That the pool reaches its pods on."""
+    """Port of the pool's pods."""
     path: str
-    """That answers while a pod lives; the load balancer's own default is another."""
+    """Path of the health check."""
     check_interval: int
     check_timeout: int
     timeout: int
-    """Of a whole answer, streams included; its own default of 30 would cut most of them."""
+    """Timeout of a whole response, including streams."""
     logging: bool
-    """Whether it writes a log of requests."""
+    """Whether it logs requests."""
 
 
 def plan(spec: Variant, decode: Workload) -> LoadBalancing:
-    """Decide for one pool. Prefill's pods are in it, too, but the load balancer sends them nothing."""
+    """Return the settings for a pool. They follow decode, because prefill pods get no requests from a load balancer."""
     return LoadBalancing(
         port=spec.engine.port,
         path=decode.engine.probes.liveness_path,
         check_interval=_CHECK_SECONDS,
         check_timeout=_CHECK_SECONDS,
-        timeout=max(_LEAST_TIMEOUT, seconds(spec.drain_timeout)),
+        timeout=max(_MIN_TIMEOUT_SECONDS, seconds(spec.drain_timeout)),
         logging=True,
     )

@@ -1,4 +1,4 @@
-"""What is scraped of a variant: which ports, how, and who it is that asks."""
+"""Plan of scraping a variant: ports, intervals, and the identity of the scraper."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,68 +12,70 @@ from planning.serving.workload import Workload
 PICKER_PORT = "http-metrics"
 """Name of the picker's port for metrics, on its pods and its Service."""
 PICKER_PATH = "/metrics"
-"""The picker's metrics; whoever reads them has to be allowed to get this path."""
+"""Path of the picker's metrics. With authentication, a reader needs permission to get it."""
 LABEL = "model_service"
-"""On every series: the service or canary that it is about, whatever its pods are called."""
+"""Label on every series with the name of the variant, whatever its pods are called."""
 GMP_COLLECTORS = (("gmp-system", "collector"), ("gke-gmp-system", "collector"))
-"""Namespace and account of Google's collector, in a standard cluster and under Autopilot."""
+"""Namespace and service account of Google's collector, in standard and in Autopilot clusters."""
 _SECOND = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """How pods of one kind are scraped."""
+    """How the pods of a role or of the picker are scraped."""
 
     port: str
     """Name of the port."""
     path: str
     interval: str
-    """As Prometheus reads it: one number and one unit."""
+    """Interval in the form of Prometheus: a number with one unit."""
     tls: bool = False
-    """Whether they serve with a certificate; it names no address of a pod, so it is not verified."""
+    """Whether they serve TLS. Certificates name no addresses of pods, so the scraper does not verify them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Monitoring:
-    """What is scraped of a variant."""
+    """Scraping of a variant."""
 
     type: Literal["prometheus-operator", "gmp"]
     labels: Mapping[str, str]
-    """By which the scraper selects monitor objects."""
+    """Labels by which the scraper selects monitor objects."""
     roles: Mapping[str, Scrape]
-    """Of a role's pods that serve, where they are scraped."""
+    """Scraping of the serving pods, by role. Roles that are not scraped are absent."""
     picker: Scrape | None
-    """Of the picker; absent: it is not scraped."""
+    """Scraping of the picker. None if it is not scraped."""
     authenticated: bool
-    """Whether the picker asks its scraper for a token."""
+    """Whether the picker requires a token of its scraper."""
     token_readers: tuple[tuple[str, str], ...]
-    """Namespace and account of scrapers that have to be let read the token: unlike the operator of Prometheus, Google's
-    collector may read no Secrets by itself."""
+    """Namespace and service account of scrapers that need permission to read the token's Secret.
+
+    Google's collector has none, unlike the Prometheus operator.
+    """
 
 
 def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Monitoring | None:
-    """Decide what is scraped of a variant; nothing where nobody scrapes."""
-    wish = spec.metrics
+    """Return the scraping of a variant. None if the stack has no scraper."""
+    metrics = spec.metrics
     if monitors.type == "none":
         return None
-    interval = _interval(wish.interval)
-    wanted = {"decode": wish.decode, "prefill": wish.prefill}
-    authenticated = wish.picker and spec.endpoint_picker.metrics_auth
+    interval = _interval(metrics.interval)
+    scraped_roles = {"decode": metrics.decode, "prefill": metrics.prefill}
+    authenticated = metrics.picker and spec.endpoint_picker.metrics_auth
     return Monitoring(
         type=monitors.type,
         labels=monitors.labels,
         roles={
-            name: Scrape(one.engine_port_name, wish.path, interval, tls=one.engine.certificate is not None)
-            for name, one in roles.items()
-            if wanted[name]
+            name: Scrape(workload.engine_port_name, metrics.path, interval, tls=workload.engine.certificate is not None)
+            for name, workload in roles.items()
+            if scraped_roles[name]
         },
-        picker=Scrape(PICKER_PORT, PICKER_PATH, interval) if wish.picker else None,
+        picker=Scrape(PICKER_PORT, PICKER_PATH, interval) if metrics.picker else None,
         authenticated=authenticated,
         token_readers=GMP_COLLECTORS if authenticated and monitors.type == "gmp" else (),
     )
 
 
 def _interval(duration: str) -> str:
-    """Write a duration as Prometheus reads it: its units may not stand in any order, nor twice."""
+    """Return a duration with a single unit; Prometheus rejects units out of order or repeated."""
     total = milliseconds(duration)
     return f"{total}ms" if total % _SECOND else f"{total // _SECOND}s"

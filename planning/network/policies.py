@@ -1,8 +1,7 @@
-"""Who reaches the pods of a variant, and whom they reach.
+"""Network policies of a variant: the flows from and to its pods.
 
-Every flow is one edge here; what the policy of either side says is read from it. The kubelet's probes need none: what
-comes from a pod's own node is always let through (Kubernetes, Network Policies: "traffic to and from the node where a
-Pod is running is always allowed").
+Every flow is an edge, from which the policies on both sides are made. The kubelet's probes need no edge (Kubernetes,
+Network Policies: "traffic to and from the node where a Pod is running is always allowed").
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,35 +33,35 @@ from planning.serving.workload import Workload
 from planning.variant.context import VariantContext, gateway
 
 _GOOGLE_FRONT_ENDS = ("35.191.0.0/16", "130.211.0.0/22", "2600:2d00:1:1::/64", "2600:2d00:1:b029::/64")
-"""Whence Google's load balancers ask and check pods (Cloud Load Balancing, Firewall rules)."""
+"""Source ranges of Google's load balancers and their health checks (Cloud Load Balancing, Firewall rules)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """The pods of one role."""
+    """Pods of a role."""
 
     workload: Workload
     serving: Pods
-    """Those that are asked."""
+    """Pods that receive requests."""
     workers: Pods | None
-    """The further pods of replicas that span several."""
+    """Further pods of replicas that span several pods."""
 
     @property
-    def every(self) -> tuple[Pods, ...]:
+    def all_pods(self) -> tuple[Pods, ...]:
         return (self.serving,) if self.workers is None else (self.serving, self.workers)
 
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """What the edges of a variant follow from."""
+    """Pods and plans of a variant, from which its edges follow."""
 
     of: VariantContext
-    wish: NetworkPolicies
+    spec: NetworkPolicies
     decode: _Role
     prefill: _Role | None
-    decided: Picker
+    picker_plan: Picker
     picker: Pods
-    scraped: Monitoring | None
+    monitoring: Monitoring | None
     metered: bool
 
     @property
@@ -71,149 +70,155 @@ class _Graph:
 
 
 def plan(
-    of: VariantContext, roles: Mapping[str, Workload], decided: Picker, scraped: Monitoring | None, *, metered: bool
+    variant: VariantContext,
+    roles: Mapping[str, Workload],
+    picker_plan: Picker,
+    monitoring: Monitoring | None,
+    *,
+    metered: bool,
 ) -> tuple[Policy, ...]:
-    """Decide the policies of a variant's pods and of its picker; none where the stack has none.
+    """Return the policies of a variant's pods and of its picker. Empty if the stack has no network policies.
 
-    `metered` says whether the interceptor asks the variant's Service.
+    `metered` says whether the interceptor sends requests to the variant's Service.
     """
-    wish = of.stack.network_policies
-    if wish is None:
+    spec = variant.stack.network_policies
+    if spec is None:
         return ()
-    pods = {name: _role(of, workload) for name, workload in roles.items()}
-    picker = Pods(of.names.namespace, labels.picker_selector(of.names))
+    pods = {name: _role(variant, workload) for name, workload in roles.items()}
+    picker = Pods(variant.names.namespace, labels.picker_selector(variant.names))
     decode, prefill = pods[labels.DECODE], pods.get(labels.PREFILL)
-    return tuple(_policies(_Graph(of, wish, decode, prefill, decided, picker, scraped, metered)))
+    return tuple(_policies(_Graph(variant, spec, decode, prefill, picker_plan, picker, monitoring, metered)))
 
 
-def _role(of: VariantContext, workload: Workload) -> _Role:
-    own, several = of.names, workload.layout.pods_per_replica > 1
+def _role(variant: VariantContext, workload: Workload) -> _Role:
+    variant_names, has_workers = variant.names, workload.layout.pods_per_replica > 1
     return _Role(
         workload=workload,
-        serving=Pods(own.namespace, labels.role_selector(own, workload.role)),
-        workers=Pods(own.namespace, labels.worker(own, workload.role)) if several else None,
+        serving=Pods(variant_names.namespace, labels.role_selector(variant_names, workload.role)),
+        workers=Pods(variant_names.namespace, labels.worker(variant_names, workload.role)) if has_workers else None,
     )
 
 
 def _policies(graph: _Graph) -> Iterator[Policy]:
     edges = tuple(_edges(graph))
     for role in graph.roles:
-        of_role = parts.ROLES[role.workload.role]
-        yield policy(of_role.network_policy, role.workload.name, role.serving, edges)
+        role_parts = parts.ROLES[role.workload.role]
+        yield policy(role_parts.network_policy, role.workload.name, role.serving, edges)
         if role.workers is not None:
-            yield policy(of_role.worker_network_policy, f"{role.workload.name}-worker", role.workers, edges)
+            yield policy(role_parts.worker_network_policy, f"{role.workload.name}-worker", role.workers, edges)
     yield policy(parts.PICKER_NETWORK_POLICY, graph.of.names.picker, graph.picker, edges)
 
 
 def _edges(graph: _Graph) -> Iterator[Edge]:
-    """Yield every edge of a variant's pods."""
-    yield from _requests(graph)
-    yield from _picking(graph)
-    yield from _scraping(graph)
-    yield from _exchanging(graph)
+    """Yield every edge from or to the pods of a variant."""
+    yield from _request_edges(graph)
+    yield from _picker_edges(graph)
+    yield from _scrape_edges(graph)
+    yield from _kv_transfer_edges(graph)
     for role in graph.roles:
-        yield from _spanning(role)
-        for pods in role.every:
-            yield from _leaving(graph, role, pods)
-    yield from _of_the_picker(graph)
+        yield from _replica_edges(role)
+        for pods in role.all_pods:
+            yield from _role_egress(graph, role, pods)
+    yield from _picker_egress(graph)
 
 
-def _requests(graph: _Graph) -> Iterator[Edge]:
-    """Yield who sends requests: the gateway, which asks the picker where to, and those that go past the picker."""
-    of, interceptor = graph.of, graph.of.stack.interceptor
-    port, entry = tcp(of.spec.engine.port), _gateway(graph, of.service)
-    if entry is not None:
-        yield Edge(entry, graph.decode.serving, port)
-        # The picker sends nobody to prefill; who passes it over does, and Google's front ends check all of a pool.
-        passed = of.spec.endpoint_picker.failure_mode == "FailOpen" or isinstance(entry, Addresses)
-        if graph.prefill is not None and passed:
-            yield Edge(entry, graph.prefill.serving, port)
-        yield Edge(entry, graph.picker, tcp(of.spec.endpoint_picker.port))
-    yield from (Edge(one, graph.decode.serving, port) for one in _copying(graph))
+def _request_edges(graph: _Graph) -> Iterator[Edge]:
+    """Yield the edges of requests: from gateways, which consult the picker, and from the interceptor."""
+    variant, interceptor = graph.of, graph.of.stack.interceptor
+    port, gateway_end = tcp(variant.spec.engine.port), _gateway_end(graph, variant.service)
+    if gateway_end is not None:
+        yield Edge(gateway_end, graph.decode.serving, port)
+        # Prefill pods get requests only from a gateway that fails open, and health checks only from Google's front
+        # ends, which check all pods of a pool.
+        reaches_prefill = variant.spec.endpoint_picker.failure_mode == "FailOpen" or isinstance(gateway_end, Addresses)
+        if graph.prefill is not None and reaches_prefill:
+            yield Edge(gateway_end, graph.prefill.serving, port)
+        yield Edge(gateway_end, graph.picker, tcp(variant.spec.endpoint_picker.port))
+    yield from (Edge(source, graph.decode.serving, port) for source in _mirroring_gateways(graph))
     if graph.metered and interceptor is not None:
         yield Edge(Pods(interceptor.namespace), graph.decode.serving, port)
 
 
-def _gateway(graph: _Graph, service: Service) -> End | None:
-    """Return where requests for a service come from, where a route leads to it."""
-    stack, found = graph.of.stack, gateway(service, graph.of.stack)
-    if found is None or not service.route.enabled:
+def _gateway_end(graph: _Graph, service: Service) -> End | None:
+    """Return the source of requests that a gateway forwards to a service. None if no route leads to it."""
+    stack, service_gateway = graph.of.stack, gateway(service, graph.of.stack)
+    if service_gateway is None or not service.route.enabled:
         return None
-    if found.provider == "gke":
+    if service_gateway.provider == "gke":
         return Addresses(_GOOGLE_FRONT_ENDS)
-    return Pods(found.namespace or stack.namespace, graph.wish.gateway_pods)
+    return Pods(service_gateway.namespace or stack.namespace, graph.spec.gateway_pods)
 
 
-def _copying(graph: _Graph) -> Iterator[End]:
-    """Yield the gateways that send the variant copies of other services' requests."""
+def _mirroring_gateways(graph: _Graph) -> Iterator[End]:
+    """Yield the gateways that mirror requests of other services to the variant."""
     for key, service in graph.of.stack.services.items() if graph.of.variant == PRIMARY else ():
-        mirror, source = service.route.mirror, _gateway(graph, service)
+        mirror, source = service.route.mirror, _gateway_end(graph, service)
         if mirror is not None and mirror.service == graph.of.key != key and source is not None:
             yield source
 
 
-def _picking(graph: _Graph) -> Iterator[Edge]:
-    """Yield what the picker asks of the pods of its pool: their metrics, and what they hold in their caches."""
+def _picker_edges(graph: _Graph) -> Iterator[Edge]:
+    """Yield the edges from the picker to the pods of its pool, which it asks for metrics and KV cache events."""
     port = graph.of.spec.engine.port
     for role in graph.roles:
         published = role.workload.engine.events_port
         events = () if published is None else (published,)
-        # The Service finds more than a pool: pods of every generation.
-        if role is graph.decode and graph.of.names.generation is not None and graph.decided.asks_service:
-            yield from _past_the_pool(graph)
+        # The picker asks the Service, which selects more pods than the pool: those of every generation.
+        if role is graph.decode and graph.of.names.generation is not None and graph.picker_plan.asks_service:
+            yield from _service_edges(graph)
             if events:
                 yield Edge(graph.picker, role.serving, tcp(*events))
         else:
             yield Edge(graph.picker, role.serving, tcp(port, *events))
 
 
-def _past_the_pool(graph: _Graph) -> Iterator[Edge]:
-    """Yield the edges between pickers and decode pods of any generation, which the Service finds."""
+def _service_edges(graph: _Graph) -> Iterator[Edge]:
+    """Yield the edges between pickers and decode pods of all generations, which the Service selects."""
     port, namespace = tcp(graph.of.spec.engine.port), graph.of.names.namespace
-    every = replace(graph.of.names, generation=None)
-    yield Edge(Pods(namespace, labels.picker_selector(every)), graph.decode.serving, port)
-    yield Edge(graph.picker, Pods(namespace, labels.routed_selector(every)), port)
+    variant_names = replace(graph.of.names, generation=None)
+    yield Edge(Pods(namespace, labels.picker_selector(variant_names)), graph.decode.serving, port)
+    yield Edge(graph.picker, Pods(namespace, labels.routed_selector(variant_names)), port)
 
 
-def _scraping(graph: _Graph) -> Iterator[Edge]:
-    """Yield who reads metrics: those that a monitor names, and those that autoscaling follows, whoever scrapes them."""
-    scraped, queue = graph.scraped, False
+def _scrape_edges(graph: _Graph) -> Iterator[Edge]:
+    """Yield the edges of scrapers to pods that a monitor selects, and to pods whose metrics autoscaling follows."""
+    monitoring, queue = graph.monitoring, False
     for source in _scrapers(graph):
         for role in graph.roles:
             autoscaler = role.workload.autoscaler
-            follows = autoscaler is not None and any(isinstance(one, EngineLoad) for one in autoscaler.metrics)
+            follows = autoscaler is not None and any(isinstance(metric, EngineLoad) for metric in autoscaler.metrics)
             queue |= autoscaler is not None and autoscaler.keda is not None and autoscaler.keda.queue is not None
-            if follows or (scraped is not None and role.workload.role in scraped.roles):
+            if follows or (monitoring is not None and role.workload.role in monitoring.roles):
                 yield Edge(source, role.serving, tcp(role.workload.engine.port))
-        if queue or (scraped is not None and scraped.picker is not None):
+        if queue or (monitoring is not None and monitoring.picker is not None):
             yield Edge(source, graph.picker, tcp(METRICS_PORT))
 
 
 def _scrapers(graph: _Graph) -> tuple[Pods, ...]:
     if graph.of.stack.observability.metrics.type == "gmp":
         return tuple(Pods(namespace) for namespace, _ in GMP_COLLECTORS)
-    return (Pods(graph.wish.prometheus_namespace),)
+    return (Pods(graph.spec.prometheus_namespace),)
 
 
-def _exchanging(graph: _Graph) -> Iterator[Edge]:
-    """Yield the edges between the roles, of one generation.
+def _kv_transfer_edges(graph: _Graph) -> Iterator[Edge]:
+    """Yield the edges between the roles of a generation, on any port.
 
-    Of NIXL only the port of the handshake is known (5600, and one for each rank of data parallelism); UCX and
-    Mooncake's engine then listen wherever the system lets them. So any port is open between the roles, the one that
-    the sidecar asks prefill on among them (vLLM, NixlConnector and MooncakeConnector usage guides).
+    NIXL fixes only the ports of its handshake (5600, and one per rank of data parallelism). UCX and Mooncake's engine
+    then listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage guides). The sidecar's
+    requests to prefill take the same edges.
     """
     if graph.prefill is None:
         return
-    for one in graph.decode.every:
-        for other in graph.prefill.every:
-            yield Edge(one, other, ANY_TCP)
-            yield Edge(other, one, ANY_TCP)
+    for decode_pods in graph.decode.all_pods:
+        for prefill_pods in graph.prefill.all_pods:
+            yield Edge(decode_pods, prefill_pods, ANY_TCP)
+            yield Edge(prefill_pods, decode_pods, ANY_TCP)
 
 
-def _spanning(role: _Role) -> Iterator[Edge]:
-    """Yield the edges between the pods of one replica: torch.distributed and NCCL choose ports as they come.
+def _replica_edges(role: _Role) -> Iterator[Edge]:
+    """Yield the edges between the pods of a replica, on any port, because torch.distributed and NCCL choose theirs.
 
-    No label that is known beforehand tells one replica from another, so that those of one workload reach each other.
+    No label known in advance distinguishes replicas, so all replicas of a workload can reach each other.
     """
     if role.workers is None:
         return
@@ -223,25 +228,25 @@ def _spanning(role: _Role) -> Iterator[Edge]:
         yield Edge(role.workers, role.workers, ANY_TCP)
 
 
-def _leaving(graph: _Graph, role: _Role, pods: Pods) -> Iterator[Edge]:
-    """Yield whom serving pods ask besides."""
+def _role_egress(graph: _Graph, role: _Role, pods: Pods) -> Iterator[Edge]:
+    """Yield the edges from a role's pods to DNS, the API server, the trace collector and the sources of weights."""
     workload, stack = role.workload, graph.of.stack
-    traces = stack.observability.tracing
+    tracing = stack.observability.tracing
     yield dns(pods)
     if workload.sidecar is not None and pods == role.serving:
         yield api_server(pods, stack)
-    if traces is not None and workload.engine.name == "vllm":
-        yield from url_edges(pods, [traces.endpoint], stack)
+    if tracing is not None and workload.engine.name == "vllm":
+        yield from url_edges(pods, [tracing.endpoint], stack)
     yield from fetch_edges(pods, [url for fetch in workload.weights.fetches for url in fetch.asks], stack)
 
 
-def _of_the_picker(graph: _Graph) -> Iterator[Edge]:
-    """Yield whom the picker asks besides; several elect their leader through the API server."""
+def _picker_egress(graph: _Graph) -> Iterator[Edge]:
+    """Yield the edges from the picker to DNS, the API server, the trace collector and the latency predictor."""
     stack, predictor = graph.of.stack, graph.of.spec.endpoint_picker.latency_predictor
-    traces = stack.observability.tracing
+    tracing = stack.observability.tracing
     yield dns(graph.picker)
     yield api_server(graph.picker, stack)
-    if traces is not None:
-        yield from url_edges(graph.picker, [traces.endpoint], stack)
+    if tracing is not None:
+        yield from url_edges(graph.picker, [tracing.endpoint], stack)
     if predictor is not None:
         yield from url_edges(graph.picker, [predictor.training_server, *predictor.prediction_servers], stack)

@@ -1,4 +1,4 @@
-"""The endpoint picker: what is decided about it, the configuration it reads, and the mistakes in both."""
+"""The endpoint picker: the plan of its objects, the configuration that it reads, and the validation of both."""
 
 from planning.picker.deployment import Picker, plan
 from planning.picker.rules import problems

@@ -1,4 +1,4 @@
-"""The EndpointPickerConfig of a service: a preset's or the user's own, with weights and flow control put in."""
+"""The EndpointPickerConfig of a variant: a preset or a custom one, completed with scorer weights and flow control."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,9 +15,8 @@ from models.source import served_name
 from models.vocabulary import amount
 from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
-from planning.picker import graph as picker_graph
 from planning.picker import shapes
-from planning.picker.graph import FLOW_CONTROL
+from planning.picker.graph import FLOW_CONTROL, feature_gates
 from planning.picker.lint import Context
 from planning.picker.shapes import Reference
 from planning.releases import PickerFacts, Release
@@ -26,67 +25,67 @@ from planning.variant.kv_cache import KvCache
 
 
 def holds_requests(spec: Variant) -> bool:
-    """Say whether requests wait in the picker while no pod takes them."""
-    wanted = spec.endpoint_picker
-    own = wanted.config or {} if wanted.preset == "custom" else {}
-    return wanted.flow_control is not None or picker_graph.gate_names(own).get(FLOW_CONTROL, FLOW_CONTROL in own)
+    """Tell whether the picker queues requests that no pod can take yet."""
+    picker = spec.endpoint_picker
+    config = picker.config or {} if picker.preset == "custom" else {}
+    return picker.flow_control is not None or feature_gates(config).get(FLOW_CONTROL, FLOW_CONTROL in config)
 
 
 def context(spec: Variant, release: Release, cache: KvCache) -> Context:
-    """Return what a service's configuration has to fit."""
+    """Return what a configuration of the variant has to agree with."""
     roles = [spec] if spec.prefill is None else [spec, spec.prefill]
     custom = any(images.is_custom(spec, role) for role in roles)
     return Context(release, spec.prefill is not None, cache.block_size, vllm=not custom)
 
 
-def config(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict[str, Any]:
-    """Return a service's configuration without apiVersion and kind. The service is without mistakes."""
-    wanted, facts = spec.endpoint_picker, release.picker
-    if wanted.preset == "custom":
-        own: dict[str, Any] = dict(wanted.config or {})
+def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict[str, Any]:
+    """Return a variant's configuration without apiVersion and kind. The variant has passed the rules."""
+    picker, facts = spec.endpoint_picker, release.picker
+    if picker.preset == "custom":
+        config: dict[str, Any] = dict(picker.config or {})
     else:
-        template = preset(wanted.preset, facts, apart=spec.prefill is not None)
+        template = preset(picker.preset, facts, disaggregated=spec.prefill is not None)
         if template is None:
             raise ValueError("this release has no such preset")
-        own = cast("dict[str, Any]", _filled(template, _values(spec, names, cache)))
-    weighted = _weighted(own, wanted.scorer_weights)
-    return _flow_controlled(weighted, wanted.flow_control, facts, declare=wanted.preset != "custom")
+        config = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
+    config = _with_weights(config, picker.scorer_weights)
+    return _with_flow_control(config, picker.flow_control, facts, declare=picker.preset != "custom")
 
 
-def preset(name: str, facts: PickerFacts, *, apart: bool) -> dict[str, Any] | None:
-    """Return a preset's template; nothing where the release has none, or none for two roles."""
-    found = facts.presets.get(name)
-    if found is None:
+def preset(name: str, facts: PickerFacts, *, disaggregated: bool) -> dict[str, Any] | None:
+    """Return a preset's template. None if the release lacks the preset, or its form for disaggregated prefill."""
+    preset_facts = facts.presets.get(name)
+    if preset_facts is None:
         return None
-    return found.disaggregated if apart else found.aggregated
+    return preset_facts.disaggregated if disaggregated else preset_facts.aggregated
 
 
-def text(own: Mapping[str, Any], facts: PickerFacts) -> str:
-    """Write a configuration as the picker reads it."""
-    about = {"apiVersion": facts.config.api_version, "kind": "EndpointPickerConfig"}
-    return _yaml(json.dumps({**about, **own}))
+def text(config: Mapping[str, Any], facts: PickerFacts) -> str:
+    """Return a configuration as YAML, with apiVersion and kind."""
+    header = {"apiVersion": facts.config.api_version, "kind": "EndpointPickerConfig"}
+    return _yaml(json.dumps({**header, **config}))
 
 
 @cache
-def _yaml(written: str) -> str:
-    """Write JSON as YAML; the services of a stack share few configurations, and writing one takes milliseconds."""
-    return yaml.safe_dump(json.loads(written), sort_keys=False)
+def _yaml(json_text: str) -> str:
+    """Convert JSON to YAML. It is cached: services share few configurations, and dumping one takes milliseconds."""
+    return yaml.safe_dump(json.loads(json_text), sort_keys=False)
 
 
-def flow_control(wanted: FlowControl, facts: PickerFacts) -> dict[str, Any]:
-    """Return the section as the release reads it; what the release knows not is left as it was written."""
-    written = wanted.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return cast("dict[str, Any]", _sized(written, facts.config.shape.get(FLOW_CONTROL)))
+def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
+    """Return the section as the release reads it; keys that the release does not know stay as they are."""
+    section = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return cast("dict[str, Any]", _with_whole_numbers(section, facts.config.shape.get(FLOW_CONTROL)))
 
 
-def flow_references(path: Path, wanted: FlowControl, facts: PickerFacts) -> Iterator[Reference]:
-    """Yield every plugin that the section names."""
-    yield from shapes.references(path, flow_control(wanted, facts), facts.config.shape.get(FLOW_CONTROL, {}))
+def flow_references(path: Path, spec: FlowControl, facts: PickerFacts) -> Iterator[Reference]:
+    """Yield every mention of a plugin in the section."""
+    yield from shapes.references(path, flow_control(spec, facts), facts.config.shape.get(FLOW_CONTROL, {}))
 
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What templates may ask for, by name."""
+    """Values that templates refer to by name."""
 
     block_size: int | None
     events_port: int
@@ -103,85 +102,91 @@ def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
     )
 
 
-def asks_service(own: object, names: Names) -> bool:
-    """Say whether a configuration names the variant's own Service, which is asked what the tokens of a prompt are."""
-    if isinstance(own, dict):
-        return any(asks_service(inner, names) for inner in cast("dict[str, object]", own).values())
-    if isinstance(own, list):
-        return any(asks_service(inner, names) for inner in cast("list[object]", own))
-    return isinstance(own, str) and f"//{address(names.base, names.namespace)}" in own
+def asks_service(value: object, names: Names) -> bool:
+    """Tell whether a configuration addresses the variant's Service, which tokenizes prompts for the picker."""
+    if isinstance(value, dict):
+        return any(asks_service(inner, names) for inner in cast("dict[str, object]", value).values())
+    if isinstance(value, list):
+        return any(asks_service(inner, names) for inner in cast("list[object]", value))
+    return isinstance(value, str) and f"//{address(names.base, names.namespace)}" in value
 
 
-def _filled(template: object, values: _Values) -> object:
-    """Put values where a text is a name in braces; an integer stays one."""
+def _fill_template(template: object, values: _Values) -> object:
+    """Replace every text that is a name in braces by the value of that name, which keeps its type."""
     if isinstance(template, dict):
-        return {key: _filled(inner, values) for key, inner in cast("dict[str, object]", template).items()}
+        return {key: _fill_template(inner, values) for key, inner in cast("dict[str, object]", template).items()}
     if isinstance(template, list):
-        return [_filled(inner, values) for inner in cast("list[object]", template)]
+        return [_fill_template(inner, values) for inner in cast("list[object]", template)]
     if isinstance(template, str) and template.startswith("{") and template.endswith("}"):
         return getattr(values, template[1:-1])
     return template
 
 
-def _weighted(own: dict[str, Any], weights: Mapping[str, float]) -> dict[str, Any]:
-    """Put weights over a preset's; a scorer that it has not is declared, and stands in every profile."""
+def _with_weights(config: dict[str, Any], weights: Mapping[str, float]) -> dict[str, Any]:
+    """Override a preset's weights. A scorer that the preset lacks is declared and added to every profile."""
     if not weights:
-        return own
-    declared = {one.get("name", one["type"]): one["type"] for one in own["plugins"]}
-    new = [name for name in weights if name not in declared.values()]
+        return config
+    types = {plugin.get("name", plugin["type"]): plugin["type"] for plugin in config["plugins"]}
+    added = [name for name in weights if name not in types.values()]
     profiles = [
-        {**profile, "plugins": list(_entries(profile["plugins"], declared, weights, new))}
-        for profile in own["schedulingProfiles"]
+        {**profile, "plugins": list(_weighted_entries(profile["plugins"], types, weights, added))}
+        for profile in config["schedulingProfiles"]
     ]
-    return {**own, "plugins": [*own["plugins"], *({"type": name} for name in new)], "schedulingProfiles": profiles}
+    return {
+        **config,
+        "plugins": [*config["plugins"], *({"type": name} for name in added)],
+        "schedulingProfiles": profiles,
+    }
 
 
-def _entries(
-    entries: Sequence[Mapping[str, Any]], declared: Mapping[str, str], weights: Mapping[str, float], new: Sequence[str]
+def _weighted_entries(
+    entries: Sequence[Mapping[str, Any]], types: Mapping[str, str], weights: Mapping[str, float], added: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the entries of one profile; new scorers come behind the last one that has a weight."""
-    last = max((index for index, one in enumerate(entries) if "weight" in one), default=len(entries) - 1)
-    for index, one in enumerate(entries):
-        weight = weights.get(declared[one["pluginRef"]])
-        yield {**one} if weight is None else {**one, "weight": _plain(weight)}
+    """Yield the entries of a profile; added scorers follow the last entry that has a weight."""
+    last = max((index for index, entry in enumerate(entries) if "weight" in entry), default=len(entries) - 1)
+    for index, entry in enumerate(entries):
+        weight = weights.get(types[entry["pluginRef"]])
+        yield {**entry} if weight is None else {**entry, "weight": _plain_number(weight)}
         if index == last:
-            yield from ({"pluginRef": name, "weight": _plain(weights[name])} for name in new)
+            yield from ({"pluginRef": name, "weight": _plain_number(weights[name])} for name in added)
 
 
-def _plain(number: float) -> float:
+def _plain_number(number: float) -> float:
     return int(number) if float(number).is_integer() else number
 
 
-def _flow_controlled(
-    own: dict[str, Any], wanted: FlowControl | None, facts: PickerFacts, *, declare: bool
+def _with_flow_control(
+    config: dict[str, Any], spec: FlowControl | None, facts: PickerFacts, *, declare: bool
 ) -> dict[str, Any]:
-    """Add the section and open its gate; of a preset, declare the plugins that the section names."""
-    if wanted is None and FLOW_CONTROL not in own:
-        return own
-    section = own.get(FLOW_CONTROL, {}) if wanted is None else flow_control(wanted, facts)
-    gates = list(own.get("featureGates", []))
-    if FLOW_CONTROL not in picker_graph.gate_names(own):
+    """Add the section and its feature gate; with `declare`, also declare the plugins that the section names."""
+    if spec is None and FLOW_CONTROL not in config:
+        return config
+    section = config.get(FLOW_CONTROL, {}) if spec is None else flow_control(spec, facts)
+    gates = list(config.get("featureGates", []))
+    if FLOW_CONTROL not in feature_gates(config):
         gates.append(FLOW_CONTROL)
-    rest = {key: value for key, value in own.items() if key not in {"featureGates", FLOW_CONTROL}}
-    if declare and wanted is not None:
-        present = {one.get("name", one["type"]) for one in rest["plugins"]}
-        named = dict.fromkeys(one.name for one in flow_references(Path(), wanted, facts))
-        added = [{"type": name} for name in named if name not in present and not _implicit(name, facts)]
-        rest["plugins"] = [*rest["plugins"], *added]
+    rest = {key: value for key, value in config.items() if key not in {"featureGates", FLOW_CONTROL}}
+    if declare and spec is not None:
+        present = {plugin.get("name", plugin["type"]) for plugin in rest["plugins"]}
+        names = dict.fromkeys(reference.name for reference in flow_references(Path(), spec, facts))
+        undeclared = [{"type": name} for name in names if name not in present and not _is_implicit(name, facts)]
+        rest["plugins"] = [*rest["plugins"], *undeclared]
     return {"featureGates": gates, **rest, **({FLOW_CONTROL: section} if section else {})}
 
 
-def _implicit(name: str, facts: PickerFacts) -> bool:
-    found = facts.plugins.table.get(name)
-    return found is not None and found.implicit
+def _is_implicit(name: str, facts: PickerFacts) -> bool:
+    plugin = facts.plugins.table.get(name)
+    return plugin is not None and plugin.implicit
 
 
-def _sized(value: object, shape: object) -> object:
-    """Write quantities as whole numbers where the release takes nothing else."""
+def _with_whole_numbers(value: object, shape: object) -> object:
+    """Replace quantities by whole numbers at leaves that the release reads as integers."""
     if isinstance(value, dict):
         keys = cast("dict[str, object]", shape) if isinstance(shape, dict) else {}
-        return {key: _sized(inner, keys.get(key)) for key, inner in cast("dict[str, object]", value).items()}
+        return {
+            key: _with_whole_numbers(inner, keys.get(key)) for key, inner in cast("dict[str, object]", value).items()
+        }
     if isinstance(value, list):
-        inside = cast("list[object]", shape)[0] if isinstance(shape, list) else None
-        return [_sized(inner, inside) for inner in cast("list[object]", value)]
+        item_shape = cast("list[object]", shape)[0] if isinstance(shape, list) else None
+        return [_with_whole_numbers(inner, item_shape) for inner in cast("list[object]", value)]
     return int(amount(value)) if shape == "integer" and isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""The endpoint picker: its configuration, its arguments and its ports."""
+"""Plan of an endpoint picker: configuration, arguments, ports, permissions, probes and rollout."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -19,25 +19,25 @@ from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import placement
 from planning.hardware.placement import Placement
-from planning.picker import config as picker_config
-from planning.picker import graph as picker_graph
-from planning.picker import lint as picker_lint
+from planning.picker import config, graph, lint
 from planning.releases import PickerFacts, tracing
 from planning.variant.context import VariantContext
 
 CONFIG_KEY = "config.yaml"
-_GRACE = 130
-"""Longer than an ext-proc stream that the gateway still drains."""
-_DRAIN, _MARGIN = "drain-timeout", 15
-"""The flag for the time that running requests get when a pod ends, and what the pod gets beyond it."""
+_MIN_GRACE_SECONDS = 130
+"""Least termination grace period: longer than the gateway drains an ext-proc stream."""
+_DRAIN_FLAG = "drain-timeout"
+"""Flag for the time that running requests get when a pod ends."""
+_DRAIN_MARGIN_SECONDS = 15
+"""Time that a pod gets beyond the drain timeout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origination:
-    """What Istio's gateway is told, which has to be told to speak TLS to the picker."""
+    """TLS from Istio's gateway to the picker, which Istio does not start without a DestinationRule."""
 
     authority: str | None
-    """The Secret by which it verifies the picker; absent: it does not, because the picker makes its own certificate."""
+    """Secret with the CA that verifies the picker. None if the gateway does not verify it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class HealthProbe:
     """A probe of the picker's gRPC health service; times in seconds."""
 
     service: str
-    """The name that is asked for."""
+    """Name of the health service."""
     interval: int
     initial_delay: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Picker:
-    """What the picker's objects agree about."""
+    """Plan of a picker, from which all of its objects are made."""
 
     image: str
     arguments: tuple[str, ...]
@@ -60,25 +60,25 @@ class Picker:
     config: str
     """The EndpointPickerConfig as YAML."""
     asks_service: bool
-    """Whether it asks the variant's Service what the tokens of a prompt are."""
+    """Whether it sends prompts to the variant's Service for tokenization."""
     port: int
     app_protocol: str
     pool_app_protocol: str | None
-    """appProtocol that the pool has to say; absent: its parsers take what a pool says by itself."""
+    """appProtocol of the pool. None if its parsers take the default."""
     failure_mode: str
     fail_open_reason: str | None
     rules: tuple[Mapping[str, Any], ...]
-    """Rules of its Role, as Kubernetes has them."""
+    """Rules of its Role, as in the manifest."""
     replicas: int
     rollout: RollingUpdate | None
-    """How pods are replaced; absent: as Kubernetes does by itself."""
+    """Rollout of the pods. None for the default of Kubernetes."""
     readiness: HealthProbe
     liveness: HealthProbe
     metrics_auth: bool
     certificate: str | None
-    """The Secret with its certificate; absent: it makes one itself, or serves in plain text."""
+    """Secret with its certificate. None if it makes one itself or serves in plain text."""
     origination: Origination | None
-    """Absent: the gateway needs no telling, or nothing is encrypted."""
+    """None if the gateway is not Istio, or if the picker serves in plain text."""
     requests: dict[str, str]
     limits: dict[str, str]
     placement: Placement
@@ -86,138 +86,139 @@ class Picker:
     pod_labels: Mapping[str, str]
     pod_annotations: Mapping[str, str]
     grace: int
-    """Seconds from the deletion of a pod to its end."""
+    """Termination grace period in seconds."""
     start: int
-    """Seconds until a pod is ready at most."""
+    """Seconds within which a pod becomes ready."""
     wait: Wait
     warnings: tuple[Problem, ...]
-    """What works, and what whoever wrote it should know."""
 
     def checksum(self) -> str:
-        """Return the SHA-256 of the configuration: the picker reads it once, so a change has to roll its pods."""
+        """Return the SHA-256 of the configuration, which the picker reads once: every change has to roll its pods."""
         return hashlib.sha256(self.config.encode()).hexdigest()
 
 
-def plan(of: VariantContext) -> Picker:
-    """Decide the picker of one variant, which is without mistakes."""
-    facts, wanted = of.release.picker, of.spec.endpoint_picker
-    config = picker_config.config(of.spec, of.names, of.release, of.kv_cache)
+def plan(variant: VariantContext) -> Picker:
+    """Return the plan of a variant's picker. The variant has passed the rules."""
+    facts, picker = variant.release.picker, variant.spec.endpoint_picker
+    configuration = config.build(variant.spec, variant.names, variant.release, variant.kv_cache)
     return Picker(
-        image=wanted.image or of.release.images.picker.ref,
-        arguments=tuple(_arguments(of, experimental=picker_graph.is_experimental(config, facts))),
-        env=container_variables(_environment(of), {}),
-        config=picker_config.text(config, facts),
-        asks_service=picker_config.asks_service(config, of.names),
-        port=wanted.port,
+        image=picker.image or variant.release.images.picker.ref,
+        arguments=tuple(_arguments(variant, experimental=graph.is_experimental(configuration, facts))),
+        env=container_variables(_environment(variant), {}),
+        config=config.text(configuration, facts),
+        asks_service=config.asks_service(configuration, variant.names),
+        port=picker.port,
         app_protocol=facts.service_app_protocol,
-        pool_app_protocol=picker_graph.app_protocol(config, facts),
-        failure_mode=wanted.failure_mode,
-        fail_open_reason=wanted.fail_open_reason if wanted.failure_mode == "FailOpen" else None,
-        rules=tuple(_rules(of)),
-        replicas=wanted.replicas,
-        rollout=_rollout(wanted.replicas) if wanted.replicas > 1 else None,
+        pool_app_protocol=graph.app_protocol(configuration, facts),
+        failure_mode=picker.failure_mode,
+        fail_open_reason=picker.fail_open_reason if picker.failure_mode == "FailOpen" else None,
+        rules=tuple(_rules(variant)),
+        replicas=picker.replicas,
+        rollout=_rollout(picker.replicas) if picker.replicas > 1 else None,
         readiness=HealthProbe(facts.probes.readiness, interval=2),
         liveness=HealthProbe(facts.probes.liveness, interval=10, initial_delay=5),
-        metrics_auth=wanted.metrics_auth,
-        certificate=wanted.tls.secret if isinstance(wanted.tls, Certificate) else None,
-        origination=_origination(of),
-        requests=wanted.resources.requests,
-        limits=wanted.resources.limits,
-        placement=placement.plan(wanted.pod, None, labels.picker_selector(of.names)),
-        image_pull_secrets=tuple(secret.name for secret in wanted.pod.image_pull_secrets),
-        pod_labels=wanted.pod.labels,
-        pod_annotations=wanted.pod.annotations,
-        grace=max(_GRACE, seconds(wanted.flags.get(_DRAIN, "0s")) + _MARGIN),
+        metrics_auth=picker.metrics_auth,
+        certificate=picker.tls.secret if isinstance(picker.tls, Certificate) else None,
+        origination=_origination(variant),
+        requests=picker.resources.requests,
+        limits=picker.resources.limits,
+        placement=placement.plan(picker.pod, None, labels.picker_selector(variant.names)),
+        image_pull_secrets=tuple(secret.name for secret in picker.pod.image_pull_secrets),
+        pod_labels=picker.pod.labels,
+        pod_annotations=picker.pod.annotations,
+        grace=max(_MIN_GRACE_SECONDS, seconds(picker.flags.get(_DRAIN_FLAG, "0s")) + _DRAIN_MARGIN_SECONDS),
         start=facts.start_seconds,
-        wait=Wait(facts.start_seconds + WAIT_MARGIN, _elected(wanted.replicas) if wanted.replicas > 1 else ()),
-        warnings=tuple(_warnings(of)),
+        wait=Wait(
+            facts.start_seconds + WAIT_MARGIN, _leader_conditions(picker.replicas) if picker.replicas > 1 else ()
+        ),
+        warnings=tuple(_warnings(variant)),
     )
 
 
-def _warnings(of: VariantContext) -> Iterator[Problem]:
-    """Yield what works, and what whoever wrote it should know."""
-    wanted, at = of.spec.endpoint_picker, of.path / "endpointPicker"
-    yield from picker_lint.warnings(at / "config", wanted.config or {}, of.release.picker)
-    if wanted.replicas > 1:
-        # The provider's reads ask for all pods to be ready, whatever is waited for (pulumi-kubernetes issue 3129).
+def _warnings(variant: VariantContext) -> Iterator[Problem]:
+    """Yield the warnings about the configuration and about several replicas."""
+    picker, at = variant.spec.endpoint_picker, variant.path / "endpointPicker"
+    yield from lint.warnings(at / "config", picker.config or {}, variant.release.picker)
+    if picker.replicas > 1:
+        # A refresh in pulumi-kubernetes requires all pods to be ready, whatever conditions an update waits for.
         what = "a refresh reports an update of the pickers, because those that wait for the lease are never ready"
-        yield warning(at / "replicas", f"{what} ({wanted.replicas}); it restarts nothing")
+        yield warning(at / "replicas", f"{what} ({picker.replicas}); it restarts nothing")
 
 
-def _elected(replicas: int) -> tuple[str, ...]:
-    """Return when several pickers are up: all are as they are written now, no other is left, and one of them leads."""
+def _leader_conditions(replicas: int) -> tuple[str, ...]:
+    """Return the conditions of a finished rollout of several pickers: all pods are updated, and one of them leads."""
     numbers = {"updatedReplicas": replicas, "replicas": replicas, "readyReplicas": 1}
-    # The numbers in a status say nothing until they were counted for this generation.
-    counted = f"jsonpath={{$[?({CURRENT})].observedGeneration}}"
-    return counted, *(f"jsonpath={{.status.{field}}}={number}" for field, number in numbers.items())
+    # The numbers of a status belong to an older spec until the controller has observed this generation.
+    current = f"jsonpath={{$[?({CURRENT})].observedGeneration}}"
+    return current, *(f"jsonpath={{.status.{field}}}={number}" for field, number in numbers.items())
 
 
 def _rollout(replicas: int) -> RollingUpdate:
-    """Return how several pickers are replaced: those that wait for the lease are never ready, so all go at once."""
+    """Return the rollout of several pickers: all at once, because pods that wait for the lease are never ready."""
     return RollingUpdate.model_validate({"type": "RollingUpdate", "maxSurge": 0, "maxUnavailable": replicas})
 
 
-def _origination(of: VariantContext) -> Origination | None:
-    tls = of.spec.endpoint_picker.tls
-    if of.gateway is None or of.gateway.provider != "istio" or tls.type == "none":
+def _origination(variant: VariantContext) -> Origination | None:
+    tls = variant.spec.endpoint_picker.tls
+    if variant.gateway is None or variant.gateway.provider != "istio" or tls.type == "none":
         return None
     return Origination(tls.ca_secret if isinstance(tls, Certificate) else None)
 
 
-def _rules(of: VariantContext) -> Iterator[dict[str, Any]]:
-    """Yield what the picker may do, narrowed to its own pool and lease by name where the verb allows."""
-    rbac, names = of.release.picker.rbac, of.names
+def _rules(variant: VariantContext) -> Iterator[dict[str, Any]]:
+    """Yield the rules of the picker's Role, restricted by name to its pool or lease if the verbs allow it."""
+    rbac, names = variant.release.picker.rbac, variant.names
     lease = rbac.lease.format(namespace=names.namespace, pool=names.pool)
-    for rule in (*rbac.rules, *(rbac.leader_election if of.spec.endpoint_picker.replicas > 1 else ())):
-        only = names.pool if rule.pool_only else lease if rule.lease_only else None
-        own = {} if only is None else {"resourceNames": [only]}
-        yield {"apiGroups": rule.api_groups, "resources": rule.resources, **own, "verbs": rule.verbs}
+    for rule in (*rbac.rules, *(rbac.leader_election if variant.spec.endpoint_picker.replicas > 1 else ())):
+        resource_name = names.pool if rule.pool_only else lease if rule.lease_only else None
+        resource_names = {} if resource_name is None else {"resourceNames": [resource_name]}
+        yield {"apiGroups": rule.api_groups, "resources": rule.resources, **resource_names, "verbs": rule.verbs}
 
 
-def _environment(of: VariantContext) -> dict[str, EnvValue]:
+def _environment(variant: VariantContext) -> dict[str, EnvValue]:
     identity: dict[str, EnvValue] = {
         "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
         "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
     }
-    wanted, untraced = of.stack.observability.tracing, of.release.picker.untraced
-    traces = tracing.environment(wanted, f"{of.names.base}-epp", untraced)
-    return {**identity, **_predictor(of.spec, of.release.picker), **traces}
+    spec, untraced = variant.stack.observability.tracing, variant.release.picker.untraced
+    tracing_variables = tracing.environment(spec, f"{variant.names.base}-epp", untraced)
+    return {**identity, **_predictor(variant.spec, variant.release.picker), **tracing_variables}
 
 
 def _predictor(spec: Variant, facts: PickerFacts) -> dict[str, EnvValue]:
-    """Return where the latency predictor is."""
-    wanted = spec.endpoint_picker.latency_predictor
-    if wanted is None or facts.latency_predictor is None:
+    """Return the variables with the addresses of the latency predictor."""
+    predictor = spec.endpoint_picker.latency_predictor
+    if predictor is None or facts.latency_predictor is None:
         return {}
     variables = facts.latency_predictor
-    return {variables.training: wanted.training_server, variables.prediction: ",".join(wanted.prediction_servers)}
+    return {variables.training: predictor.training_server, variables.prediction: ",".join(predictor.prediction_servers)}
 
 
-def _arguments(of: VariantContext, *, experimental: bool) -> Iterator[str]:
-    """Yield flags as one token each: as two, a boolean's value is silently dropped."""
-    wanted, flags, names = of.spec.endpoint_picker, of.release.picker.flags, of.names
+def _arguments(variant: VariantContext, *, experimental: bool) -> Iterator[str]:
+    """Yield each flag with its value as one token; the picker ignores the value of a boolean in a token of its own."""
+    picker, flags, names = variant.spec.endpoint_picker, variant.release.picker.flags, variant.names
     yield f"--pool-name={names.pool}"
     yield f"--pool-namespace={names.namespace}"
     yield f"--pool-group={POOL_GROUP}"
     yield f"--config-file={CONFIG_MOUNT}/{CONFIG_KEY}"
-    yield f"--grpc-port={wanted.port}"
+    yield f"--grpc-port={picker.port}"
     yield f"--grpc-health-port={HEALTH_PORT}"
     yield f"--metrics-port={METRICS_PORT}"
-    yield f"--metrics-endpoint-auth={_boolean(wanted.metrics_auth)}"
-    yield f"--tracing={_boolean(of.stack.observability.tracing is not None)}"
-    yield f"--v={wanted.log_level}"
+    yield f"--metrics-endpoint-auth={_boolean(picker.metrics_auth)}"
+    yield f"--tracing={_boolean(variant.stack.observability.tracing is not None)}"
+    yield f"--v={picker.log_level}"
     yield from flags.always
     if experimental and flags.experimental is not None:
         yield f"{flags.experimental}=true"
-    if wanted.replicas > 1:
+    if picker.replicas > 1:
         yield "--ha-enable-leader-election=true"
-    if isinstance(wanted.tls, Certificate):
+    if isinstance(picker.tls, Certificate):
         yield f"--cert-path={CERTIFICATES}"
         yield "--enable-cert-reload=true"
-    elif wanted.tls.type == "none":
+    elif picker.tls.type == "none":
         yield "--secure-serving=false"
-    yield from (f"--{name}={value}" for name, value in sorted(wanted.flags.items()))
+    yield from (f"--{name}={value}" for name, value in sorted(picker.flags.items()))
 
 
-def _boolean(value: bool) -> str:  # noqa: FBT001, it is what is written
+def _boolean(value: bool) -> str:  # noqa: FBT001, the value that is formatted
     return str(value).lower()

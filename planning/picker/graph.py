@@ -1,4 +1,4 @@
-"""A picker's configuration as a graph of plugins: what is declared, and what names what."""
+"""An endpoint picker's configuration as a graph: plugins, profiles, and the references between them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,32 +12,33 @@ from planning.releases import PickerFacts, Plugin
 
 H2C = "kubernetes.io/h2c"
 FLOW_CONTROL = "flowControl"
-"""Both the gate and the section."""
+"""Name of the feature gate, and of the section that it opens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """One declared plugin."""
+class DeclaredPlugin:
+    """A plugin that the configuration declares."""
 
     at: Path
     name: str
     type: str
     parameters: Mapping[str, Any]
     facts: Plugin | None
-    """Absent: the release knows no such type."""
+    """None if the release has no such type."""
     named: bool
+    """Whether it has a name of its own, and not that of its type."""
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Return what it can be used as."""
+        """Return the groups of its type, which say what it can be used as."""
         return () if self.facts is None else tuple(self.facts.groups)
 
     def place(self, dotted: str) -> Path:
-        """Return where a parameter stands, by the name that the release has for it."""
+        """Return the path of a parameter, by the dotted name that the release facts use."""
         return Path(*self.at, "parameters", *dotted.split("."))
 
     def parameter(self, dotted: str) -> object:
-        """Return a parameter by the name that the release has for it; nothing where it is not written."""
+        """Return the value of a parameter, by the dotted name that the release facts use. None if it is absent."""
         value: object = self.parameters
         for part in dotted.split("."):
             value = cast("Mapping[str, Any]", value).get(part) if isinstance(value, dict) else None
@@ -46,30 +47,30 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One plugin in a profile."""
+    """A plugin's place in a scheduling profile."""
 
     at: Path
-    plugin: Declared | None
-    """Absent: its name means nothing."""
+    plugin: DeclaredPlugin | None
+    """None if no declared plugin has the name."""
     weight: object
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Return what its plugin can be used as."""
+        """Return the groups of its plugin."""
         return () if self.plugin is None else self.plugin.groups
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One scheduling profile."""
+    """A scheduling profile."""
 
     at: Path
     name: str
     entries: tuple[Entry, ...]
 
     def is_for(self, role: str) -> bool:
-        """Say whether it leaves the pods of one role: by that role's filter, or by the role's label."""
-        filters = (one.plugin for one in self.entries if "filter" in one.groups)
+        """Tell whether a filter of the profile selects the pods of a role, by its type or by the role's label."""
+        filters = (entry.plugin for entry in self.entries if "filter" in entry.groups)
         return any(
             plugin is not None
             and plugin.facts is not None
@@ -80,88 +81,91 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """What a configuration declares, and what names what."""
+    """Plugins and profiles of a configuration, and the references to its plugins."""
 
     path: Path
     config: Mapping[str, Any]
-    plugins: tuple[Declared, ...]
+    plugins: tuple[DeclaredPlugin, ...]
     profiles: tuple[Profile, ...]
     references: tuple[Reference, ...]
 
-    def find(self, name: str) -> Declared | None:
-        """Return a plugin by name."""
-        return next((one for one in self.plugins if one.name == name), None)
+    def find(self, name: str) -> DeclaredPlugin | None:
+        """Return the declared plugin of a name. None if there is none."""
+        return next((plugin for plugin in self.plugins if plugin.name == name), None)
 
     @property
-    def handlers(self) -> tuple[Declared, ...]:
-        """Return the profile handlers."""
-        return tuple(one for one in self.plugins if "profile-handler" in one.groups)
+    def handlers(self) -> tuple[DeclaredPlugin, ...]:
+        """Return the declared profile handlers."""
+        return tuple(plugin for plugin in self.plugins if "profile-handler" in plugin.groups)
 
 
-def graph(path: Path, config: Mapping[str, Any], facts: PickerFacts, elsewhere: Sequence[Reference] = ()) -> Graph:
-    """Read a configuration, and what names its plugins from elsewhere. What has no plugin's form is passed over."""
-    declared = tuple(_declared(path, config, facts))
-    by_name = {one.name: one for one in reversed(declared)}
-    named = [*shapes.references(path, config, facts.config.shape), *elsewhere]
-    for one in declared:
-        if one.facts is not None and one.facts.parameters is not None:
-            named += shapes.references(one.at / "parameters", one.parameters, one.facts.parameters)
-    return Graph(path, config, declared, tuple(_profiles(path, config, by_name)), tuple(named))
+def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: Sequence[Reference] = ()) -> Graph:
+    """Return the graph of a configuration.
+
+    References from outside the configuration are added as they are; items that are no plugins are skipped.
+    """
+    plugins = tuple(_plugins(path, config, facts))
+    by_name = {plugin.name: plugin for plugin in reversed(plugins)}
+    references = [*shapes.references(path, config, facts.config.shape), *external]
+    for plugin in plugins:
+        if plugin.facts is not None and plugin.facts.parameters is not None:
+            references += shapes.references(plugin.at / "parameters", plugin.parameters, plugin.facts.parameters)
+    return Graph(path, config, plugins, tuple(_profiles(path, config, by_name)), tuple(references))
 
 
 def is_experimental(config: Mapping[str, Any], facts: PickerFacts) -> bool:
-    """Say whether the picker has to be told to load alpha plugins."""
-    found = _declared(Path(), config, facts)
-    return any(one.facts is not None and one.facts.stability == "alpha" for one in found)
+    """Tell whether a configuration declares alpha plugins, which the picker loads only with a flag."""
+    plugins = _plugins(Path(), config, facts)
+    return any(plugin.facts is not None and plugin.facts.stability == "alpha" for plugin in plugins)
 
 
 def predicts_latency(config: Mapping[str, Any], facts: PickerFacts) -> bool:
-    """Say whether a configuration asks a latency predictor."""
-    found = _declared(Path(), config, facts)
-    return any(one.facts is not None and one.facts.predicts_latency for one in found)
+    """Tell whether a configuration declares plugins that ask a latency predictor."""
+    plugins = _plugins(Path(), config, facts)
+    return any(plugin.facts is not None and plugin.facts.predicts_latency for plugin in plugins)
 
 
 def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
-    """Return what the pool's appProtocol has to be for the parsers of a configuration; nothing where any will do."""
-    if not any(one.groups == ("parser",) for one in shapes.references(Path(), config, facts.config.shape)):
+    """Return the pool's appProtocol that the parsers of a configuration need. None if they take any."""
+    if not any(reference.groups == ("parser",) for reference in shapes.references(Path(), config, facts.config.shape)):
         return None
-    used = used_parsers(graph(Path(), config, facts), facts)
-    return H2C if any(plugin.protocols == [H2C] for _, plugin in used) else None
+    parsers = used_parsers(parse(Path(), config, facts), facts)
+    return H2C if any(plugin.protocols == [H2C] for _, plugin in parsers) else None
 
 
-def gate_names(config: Mapping[str, Any]) -> dict[str, bool]:
-    """Return the feature gates that a configuration sets."""
+def feature_gates(config: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the feature gates that a configuration sets, each with whether it is on."""
     written = config.get("featureGates")
     gates = cast("list[object]", written) if isinstance(written, list) else []
     parts = [gate.partition("=") for gate in gates if isinstance(gate, str)]
     return {name: value.strip().lower() != "false" for name, _, value in parts}
 
 
-def used_parsers(read: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, Plugin]]:
-    """Yield every parser that is named, and what it is."""
-    for one in read.references:
-        if one.groups == ("parser",):
-            target = read.find(one.name)
-            plugin = target.facts if target is not None else facts.plugins.table.get(one.name)
+def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, Plugin]]:
+    """Yield every reference to a parser, with the facts of its type."""
+    for reference in graph.references:
+        if reference.groups == ("parser",):
+            declared = graph.find(reference.name)
+            plugin = declared.facts if declared is not None else facts.plugins.table.get(reference.name)
             if plugin is not None and "parser" in plugin.groups:
-                yield one, plugin
+                yield reference, plugin
 
 
-def _declared(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Iterator[Declared]:
+def _plugins(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Iterator[DeclaredPlugin]:
     for index, item in _mappings(config.get("plugins")):
-        kind, name, parameters = item.get("type"), item.get("name"), item.get("parameters")
-        if isinstance(kind, str):
-            yield Declared(
+        type_name, name, parameters = item.get("type"), item.get("name"), item.get("parameters")
+        if isinstance(type_name, str):
+            yield DeclaredPlugin(
                 at=path / "plugins" / index,
-                name=name if isinstance(name, str) and name else kind,
-                type=kind,
+                name=name if isinstance(name, str) and name else type_name,
+                type=type_name,
                 parameters=cast("dict[str, Any]", parameters) if isinstance(parameters, dict) else {},
-                facts=facts.plugins.table.get(kind),
+                facts=facts.plugins.table.get(type_name),
                 named=bool(name),
             )
 
 
-def _profiles(path: Path, config: Mapping[str, Any], by_name: Mapping[str, Declared]) -> Iterator[Profile]:
+def _profiles(path: Path, config: Mapping[str, Any], by_name: Mapping[str, DeclaredPlugin]) -> Iterator[Profile]:
     for index, item in _mappings(config.get("schedulingProfiles")):
         at = path / "schedulingProfiles" / index
         entries = tuple(
@@ -178,7 +182,7 @@ def _mappings(value: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield every text in a value, keys of mappings included."""
+    """Yield every text inside a value, including keys of mappings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

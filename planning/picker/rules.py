@@ -1,4 +1,4 @@
-"""Mistakes about the endpoint picker of a variant."""
+"""Validation of the endpoint picker of a variant: images, flags, preset, TLS and flow control."""
 
 from collections.abc import Iterator
 
@@ -6,17 +6,14 @@ from models.paths import Path
 from models.picker import Certificate, EndpointPicker
 from models.problems import Problem
 from models.service import Variant
-from planning.picker import config as picker_config
-from planning.picker import graph as picker_graph
-from planning.picker import lint as picker_lint
-from planning.picker import shapes
-from planning.picker.graph import FLOW_CONTROL
+from planning.picker import config, lint, shapes
+from planning.picker.graph import FLOW_CONTROL, predicts_latency
 from planning.picker.lint import Context
 from planning.picker.shapes import Reading
 from planning.releases import PickerFacts, Release, other_line
 from planning.variant.context import VariantContext
 
-_OURS = {
+_DECIDED_FLAGS = {
     "allow-experimental-plugins": "it follows from the plugins",
     "cert-path": "it follows from how the gateway asks the picker",
     "config-file": "it is where the configuration is mounted",
@@ -36,45 +33,45 @@ _OURS = {
     "zap-encoder": "logs are JSON",
     "zap-log-level": "set endpointPicker.logLevel",
 }
-"""Flags that are decided here, or that have a field, with what to do instead."""
+"""Flags that users may not set, each with the reason or with the field to set instead."""
 
 
-def problems(of: VariantContext) -> list[Problem]:
-    """Return every mistake about the picker of a variant, as far as the release shows it."""
-    path, spec, release = of.path, of.spec, of.release
-    wanted, at = spec.endpoint_picker, path / "endpointPicker"
-    context = picker_config.context(spec, release, of.kv_cache)
-    found = [*_images(path, spec, release), *_flags(at / "flags", wanted.flags, release)]
-    found += [*_preset(at, spec, context), *_failing(at, wanted), *_verified(at, of)]
-    if wanted.preset == "custom" and wanted.config is not None:
-        section = wanted.flow_control
-        named = [] if section is None else list(_flow_references(at, spec, context.facts))
-        found += picker_lint.problems(at / "config", wanted.config, context, named)
+def problems(variant: VariantContext) -> list[Problem]:
+    """Return every problem of a variant's picker that the release facts reveal."""
+    path, spec, release = variant.path, variant.spec, variant.release
+    picker, at = spec.endpoint_picker, path / "endpointPicker"
+    context = config.context(spec, release, variant.kv_cache)
+    found = [*_images(path, spec, release), *_flags(at / "flags", picker.flags, release)]
+    found += [*_preset(at, spec, context), *_failure_mode(at, picker), *_authority(at, variant)]
+    if picker.preset == "custom" and picker.config is not None:
+        section = picker.flow_control
+        references = [] if section is None else list(_flow_references(at, spec, context.facts))
+        found += lint.problems(at / "config", picker.config, context, references)
     return [*found, *_flow_control(at, spec, context), *_latency(at, spec, context)]
 
 
-def _failing(at: Path, wanted: EndpointPicker) -> Iterator[Problem]:
-    """Ask for a reason where requests go past the picker."""
-    if wanted.failure_mode == "FailOpen" and wanted.fail_open_reason is None:
+def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
+    """Require a reason for FailOpen, which lets requests bypass the picker, and reject one that has no effect."""
+    if picker.failure_mode == "FailOpen" and picker.fail_open_reason is None:
         what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
         remedy = "say why that is right here, or remove failureMode"
         yield Problem(at / "failOpenReason", what, remedy, (at / "failureMode",))
-    if wanted.failure_mode == "FailClose" and wanted.fail_open_reason is not None:
+    if picker.failure_mode == "FailClose" and picker.fail_open_reason is not None:
         what = "has no effect while requests are refused (FailClose)"
         yield Problem(at / "failOpenReason", what, "remove it, or set failureMode: FailOpen", explicit_only=True)
 
 
-def _verified(at: Path, of: VariantContext) -> Iterator[Problem]:
-    """Refuse an authority that nobody would ask."""
-    tls, gateway = of.spec.endpoint_picker.tls, of.gateway
+def _authority(at: Path, variant: VariantContext) -> Iterator[Problem]:
+    """Reject a CA secret that no gateway would use: only Istio verifies the picker's certificate."""
+    tls, gateway = variant.spec.endpoint_picker.tls, variant.gateway
     if isinstance(tls, Certificate) and tls.ca_secret is not None and (gateway is None or gateway.provider != "istio"):
-        asked = "without a gateway" if gateway is None else f"with gateway.provider {gateway.provider}"
-        what = f"has no effect {asked} ({tls.ca_secret})"
+        with_gateway = "without a gateway" if gateway is None else f"with gateway.provider {gateway.provider}"
+        what = f"has no effect {with_gateway} ({tls.ca_secret})"
         yield Problem(at / "tls" / "caSecret", what, "remove it", (Path("gateway"),), explicit_only=True)
 
 
 def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
-    """Refuse images of another line: they cannot read this line's configuration and flags."""
+    """Reject images of another release line, which cannot read this line's configuration and flags."""
     sidecar = spec.sidecar.image if spec.sidecar is not None else None
     for at, image in (("endpointPicker", spec.endpoint_picker.image), ("sidecar", sidecar)):
         lines = None if image is None else other_line(release, image)
@@ -85,12 +82,12 @@ def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
             yield Problem(path / at / "image", what, remedy)
 
 
-def _flags(path: Path, given: dict[str, str], release: Release) -> Iterator[Problem]:
-    """Check flags by name and, where the release tells, by the shape of the value, which is never echoed."""
+def _flags(path: Path, flags: dict[str, str], release: Release) -> Iterator[Problem]:
+    """Check the names of flags, and their values if the release knows the shape; values never appear in problems."""
     facts = release.picker.flags
-    for name, value in given.items():
-        if name in _OURS:
-            instead = _OURS[name]
+    for name, value in flags.items():
+        if name in _DECIDED_FLAGS:
+            instead = _DECIDED_FLAGS[name]
             remedy = f"remove it and {instead}" if instead.startswith("set ") else f"remove it: {instead}"
             yield Problem(path / name, f"is decided by this program ({name})", remedy)
         elif name in facts.rejected:
@@ -99,51 +96,51 @@ def _flags(path: Path, given: dict[str, str], release: Release) -> Iterator[Prob
             remedy = shapes.suggestion(name, facts.known) or "remove it"
             yield Problem(path / name, f"is no flag of {release.name}'s picker ({name})", remedy)
         else:
-            yield from shapes.problems(Reading(path / name), _read(value, facts.known[name]), facts.known[name])
+            yield from shapes.problems(Reading(path / name), _typed_value(value, facts.known[name]), facts.known[name])
 
 
-def _read(value: str, word: str) -> object:
-    """Return what a flag's text means, where its shape is no text."""
-    if shapes.kind(word) == "boolean":
+def _typed_value(value: str, shape: str) -> object:
+    """Return a flag's value as the type of its shape; text that has another form stays text."""
+    if shapes.kind(shape) == "boolean":
         return {"true": True, "false": False}.get(value, value)
-    return int(value) if shapes.kind(word) == "integer" and value.lstrip("-").isdecimal() else value
+    return int(value) if shapes.kind(shape) == "integer" and value.lstrip("-").isdecimal() else value
 
 
 def _preset(at: Path, spec: Variant, context: Context) -> Iterator[Problem]:
-    wanted, release = spec.endpoint_picker, context.release
-    if wanted.preset == "custom":
-        if wanted.config is None:
+    picker, release = spec.endpoint_picker, context.release
+    if picker.preset == "custom":
+        if picker.config is None:
             yield Problem(at / "config", "is missing (preset custom)", "add it, or choose another preset")
-        if wanted.scorer_weights:
+        if picker.scorer_weights:
             yield Problem(at / "scorerWeights", "has no effect with preset custom", "write the weights in config")
         return
-    if wanted.config is not None:
-        what = f"has no effect with preset {wanted.preset}"
+    if picker.config is not None:
+        what = f"has no effect with preset {picker.preset}"
         yield Problem(at / "config", what, "set preset: custom, or remove it")
-    if wanted.preset not in context.facts.presets:
+    if picker.preset not in context.facts.presets:
         known = " or ".join(sorted(context.facts.presets))
-        yield Problem(at / "preset", f"is not in {release.name} ({wanted.preset})", f"use {known}")
+        yield Problem(at / "preset", f"is not in {release.name} ({picker.preset})", f"use {known}")
         return
-    if "kv-events" in context.facts.presets[wanted.preset].needs and not context.vllm:
-        what = f"needs vllm in every role, which says what it holds ({wanted.preset})"
+    if "kv-events" in context.facts.presets[picker.preset].needs and not context.vllm:
+        what = f"needs vllm in every role, which says what it holds ({picker.preset})"
         yield Problem(at / "preset", what, "use another preset, or engine.type: vllm")
-    yield from _weights(at / "scorerWeights", wanted.scorer_weights, release)
+    yield from _weights(at / "scorerWeights", picker.scorer_weights, release)
 
 
-def _weights(path: Path, given: dict[str, float], release: Release) -> Iterator[Problem]:
+def _weights(path: Path, weights: dict[str, float], release: Release) -> Iterator[Problem]:
     table = release.picker.plugins.table
     scorers = {name: plugin for name, plugin in table.items() if "scorer" in plugin.groups}
-    for name in given:
+    for name in weights:
         if name not in table:
-            yield picker_lint.unknown(path / name, name, release)
+            yield lint.unknown(path / name, name, release)
         elif name not in scorers:
             yield Problem(path / name, f"is no scorer ({name})", shapes.suggestion(name, scorers) or "remove it")
         else:
-            yield from _needs_more(path / name, name, release.picker)
+            yield from _required_settings(path / name, name, release.picker)
 
 
-def _needs_more(at: Path, name: str, facts: PickerFacts) -> Iterator[Problem]:
-    """Refuse a plugin that needs more than its name, which only a configuration can say."""
+def _required_settings(at: Path, name: str, facts: PickerFacts) -> Iterator[Problem]:
+    """Reject a plugin that needs parameters or other plugins, which only a custom configuration can declare."""
     plugin = facts.plugins.table[name]
     required = list(shapes.problems(Reading(at), {}, plugin.parameters or {}))
     if required or plugin.requires or plugin.block_size:
@@ -152,42 +149,45 @@ def _needs_more(at: Path, name: str, facts: PickerFacts) -> Iterator[Problem]:
 
 def _flow_references(at: Path, spec: Variant, facts: PickerFacts) -> Iterator[shapes.Reference]:
     if spec.endpoint_picker.flow_control is not None:
-        yield from picker_config.flow_references(at / FLOW_CONTROL, spec.endpoint_picker.flow_control, facts)
+        yield from config.flow_references(at / FLOW_CONTROL, spec.endpoint_picker.flow_control, facts)
 
 
 def _flow_control(at: Path, spec: Variant, context: Context) -> Iterator[Problem]:
-    """Check the section: the release has to know its keys, and a preset has no plugins but those of the release."""
-    wanted, facts = spec.endpoint_picker, context.facts
-    if wanted.flow_control is None:
+    """Check the keys of the section and, with a preset, that the plugins it names are usable without parameters."""
+    picker, facts = spec.endpoint_picker, context.facts
+    if picker.flow_control is None:
         return
-    if FLOW_CONTROL in (wanted.config or {}) and wanted.preset == "custom":
+    if FLOW_CONTROL in (picker.config or {}) and picker.preset == "custom":
         yield Problem(at / FLOW_CONTROL, "is written in config, too", "keep one of them")
         return
     shape = facts.config.shape.get(FLOW_CONTROL, {})
     noun = f"key in {context.release.name}"
-    section = picker_config.flow_control(wanted.flow_control, facts)
+    section = config.flow_control(picker.flow_control, facts)
     yield from shapes.problems(Reading(at / FLOW_CONTROL, noun), section, shape)
-    for one in _flow_references(at, spec, facts) if wanted.preset != "custom" else ():
-        plugin = facts.plugins.table.get(one.name)
+    for reference in _flow_references(at, spec, facts) if picker.preset != "custom" else ():
+        plugin = facts.plugins.table.get(reference.name)
         if plugin is None:
-            yield picker_lint.unknown(one.path, one.name, context.release)
-        elif not set(plugin.groups) & set(one.groups):
-            yield picker_lint.misplaced(one, plugin, facts.plugins.table)
+            yield lint.unknown(reference.path, reference.name, context.release)
+        elif not set(plugin.groups) & set(reference.groups):
+            yield lint.wrong_group(reference, plugin, facts.plugins.table)
         else:
-            yield from _needs_more(one.path, one.name, facts)
+            yield from _required_settings(reference.path, reference.name, facts)
 
 
 def _latency(at: Path, spec: Variant, context: Context) -> Iterator[Problem]:
-    """Ask for the predicting servers, which are no objects of ours: without an address the picker asks its own pod."""
-    wanted, facts = spec.endpoint_picker, context.facts
-    if wanted.preset == "custom":
-        asked = picker_graph.predicts_latency(wanted.config or {}, facts)
+    """Require addresses of the latency predictor, which is not deployed here, if the picker uses one.
+
+    Without them the picker asks its own pod.
+    """
+    picker, facts = spec.endpoint_picker, context.facts
+    if picker.preset == "custom":
+        is_predicted = predicts_latency(picker.config or {}, facts)
     else:
-        found = facts.presets.get(wanted.preset)
-        asked = found is not None and "latency-predictor" in found.needs
-    if asked and wanted.latency_predictor is None:
+        preset = facts.presets.get(picker.preset)
+        is_predicted = preset is not None and "latency-predictor" in preset.needs
+    if is_predicted and picker.latency_predictor is None:
         what = "is missing, and latency is predicted by servers that are not deployed here"
         remedy = "add trainingServer and predictionServers, or use another preset"
         yield Problem(at / "latencyPredictor", what, remedy)
-    if not asked and wanted.latency_predictor is not None:
+    if not is_predicted and picker.latency_predictor is not None:
         yield Problem(at / "latencyPredictor", "has no effect where nothing predicts latency", "remove it")

@@ -1,8 +1,12 @@
-"""Shapes of configuration as data: which keys a mapping has, and what stands at each leaf.
+"""Shapes of configuration as data: the keys of each mapping and the type of each leaf.
 
-A shape is a mapping of keys to shapes (`"*"`: any key), a list of one shape (a list of such), or a word for a leaf:
-any, boolean, duration, integer, number, quantity, text, or `plugin:GROUP,GROUP` for the name of a plugin of one of the
-groups. A `!` behind a word: it has to be there. No value is ever echoed, but names of keys and of plugins.
+A shape is one of three:
+- a mapping of keys to shapes, in which the key `"*"` stands for any other key;
+- a list that holds one shape, which every item has;
+- a word for a leaf: any, boolean, duration, integer, number, quantity, text, or `plugin:GROUP,GROUP` for the name of a
+  plugin that belongs to one of the groups. A `!` after the word makes the leaf required.
+
+Problems name keys and plugins, but never repeat a value.
 """
 
 import difflib
@@ -33,7 +37,7 @@ _LEAVES = {
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The name of a plugin, where it stands, and the groups that it may be of."""
+    """A mention of a plugin by name: its path, the name, and the groups that the plugin may belong to."""
 
     path: Path
     name: str
@@ -42,18 +46,18 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a value at a path is judged by, and what its keys are called."""
+    """The place of a value: its path, and the noun that problems use for its keys."""
 
     path: Path
     noun: str = "key"
 
     def at(self, part: str | int) -> "Reading":
-        """Return the reading of what stands below."""
+        """Return the reading of a key or an item of the value."""
         return Reading(self.path / part, self.noun)
 
 
 def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem]:
-    """Yield what is wrong with a value."""
+    """Yield every problem of a value that does not have the shape."""
     if isinstance(shape, dict):
         yield from _mapping(reading, value, cast("dict[str, Any]", shape))
     elif isinstance(shape, list):
@@ -68,14 +72,14 @@ def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem
 
 
 def references(path: Path, value: object, shape: object) -> Iterator[Reference]:
-    """Yield every plugin that a value names."""
+    """Yield every mention of a plugin in a value."""
     for at, leaf, word in leaves(path, value, shape):
         if word.startswith(PLUGIN) and isinstance(leaf, str):
             yield Reference(at, leaf, tuple(word.removeprefix(PLUGIN).removesuffix(REQUIRED).split(",")))
 
 
 def leaves(path: Path, value: object, shape: object) -> Iterator[tuple[Path, object, str]]:
-    """Yield every leaf that a shape has a word for: where it stands, what it is, and the word."""
+    """Yield path, value and word of every leaf that the shape describes."""
     reading = Reading(path)
     if isinstance(shape, str):
         yield path, value, shape
@@ -90,12 +94,12 @@ def leaves(path: Path, value: object, shape: object) -> Iterator[tuple[Path, obj
 
 
 def kind(word: str) -> str:
-    """Return what a leaf's word asks for."""
+    """Return the type that a leaf's word requires, such as `integer` or `plugin`."""
     return "plugin" if word.startswith(PLUGIN) else word.removesuffix(REQUIRED)
 
 
 def fits(value: object, word: str) -> bool:
-    """Say whether a value is what a leaf's word asks for."""
+    """Tell whether a value has the type that a leaf's word requires."""
     text = value if isinstance(value, str) else ""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     fitting = {
@@ -110,12 +114,12 @@ def fits(value: object, word: str) -> bool:
 
 
 def likeliest(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that is most like one; nothing where none is."""
+    """Return the known name that is closest to a name. None if none is close."""
     return next(iter(difflib.get_close_matches(name, sorted(known), n=1)), None)
 
 
 def suggestion(name: str, known: Collection[str]) -> str | None:
-    """Return the question whether the likeliest of the known names is meant; nothing where none is like it."""
+    """Return the question whether the closest known name is meant. None if none is close."""
     likely = likeliest(name, known)
     return None if likely is None else f"did you mean {likely}?"
 
@@ -125,15 +129,15 @@ def _mapping(reading: Reading, value: object, shape: Mapping[str, Any]) -> Itera
         yield Problem(reading.path, "is not a mapping", "write keys with values below it")
         return
     keys = cast("dict[str, object]", value)
-    meant = set[str | None]()
+    suggested = set[str | None]()
     for key, inner in keys.items():
         if key in shape or "*" in shape:
             yield from problems(reading.at(key), inner, shape.get(key, shape.get("*")))
         else:
             likely, known = likeliest(key, shape.keys()), ", ".join(sorted(shape))
-            meant.add(likely)
+            suggested.add(likely)
             remedy = suggestion(key, shape.keys()) or (f"known here: {known}" if known else "remove it; it takes none")
             yield Problem(reading.at(key).path, f"unknown {reading.noun} ({key})", remedy)
     for key, inner in shape.items():
-        if isinstance(inner, str) and inner.endswith(REQUIRED) and key not in keys.keys() | meant:
+        if isinstance(inner, str) and inner.endswith(REQUIRED) and key not in keys.keys() | suggested:
             yield Problem(reading.at(key).path, "is missing", "add it")

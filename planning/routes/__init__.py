@@ -1,4 +1,4 @@
-"""How requests reach a service: the paths, headers and hosts that are its own, and what happens to a request there."""
+"""HTTPRoutes of services: matches, rules and backends, collisions between routes, and path templates."""
 
 from planning.routes.httproute import mirrored_from
 from planning.routes.records import Route

@@ -1,10 +1,11 @@
-"""Which routes a deployment run waits for: those of a Gateway whose controller will accept or refuse them.
+"""Decision which routes a run waits for: those of Gateways whose controller accepts or rejects routes.
 
-Without a controller a route's status never comes, and a wait for it would only fail late.
+Without a controller a route never gets a status, and a wait for it would fail only after its timeout.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from models.paths import Path
 from models.problems import Problem, warning
@@ -14,77 +15,81 @@ from planning.routes.collisions import reference
 from planning.routes.records import Route
 
 ACCEPTED_SECONDS = 300
-"""Cloud load balancers take minutes to take a route on; controllers in the cluster seconds."""
-_TYPES = ("Accepted", "ResolvedRefs")
-"""The conditions of a route that say that its Gateway takes it on, and that all that it leads to is found."""
+"""Seconds to wait for acceptance. Cloud load balancers take minutes; controllers in the cluster take seconds."""
+_CONDITIONS = ("Accepted", "ResolvedRefs")
+"""Conditions of a route that the Gateway accepts and whose backends exist."""
 _KIND = "Gateway"
-_NAMED = 3
-"""Services that a warning names before it counts the others."""
+_MAX_NAMES = 3
+"""Number of services that a warning names; it counts the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The routes that are awaited, and what a preview says of the others."""
+    """Routes that a run waits for, and warnings about the others."""
 
     routes: frozenset[str]
-    """By the key of their service."""
+    """Keys of their services."""
     gateways: tuple[GatewayRef, ...]
-    """Whose controllers accept them."""
+    """Gateways of these routes."""
     warnings: tuple[Problem, ...]
 
 
 def gateways(routes: Iterable[Route]) -> frozenset[GatewayRef]:
-    """Return what the routes attach to."""
+    """Return the gateways that the routes attach to."""
     return frozenset(reference(route).gateway for route in routes)
 
 
 def decide(routes: Iterable[Route], live: Gateways | Unknown) -> Waits:
-    """Say which routes are awaited; what is not known to have a controller is not, and is a warning."""
-    attached = dict[GatewayRef, list[str]]()
+    """Select the routes to wait for. A route whose Gateway has no known controller becomes a warning instead."""
+    keys = dict[GatewayRef, list[str]]()
     for route in routes:
-        attached.setdefault(reference(route).gateway, []).append(route.key)
-    known = {} if isinstance(live, Unknown) else {one.ref: one for one in live.gateways}
-    accepting = tuple(sorted(ref for ref in attached if ref in known and known[ref].accepted))
-    awaited = frozenset(key for ref in accepting for key in attached[ref])
-    said = (one for ref in sorted(attached) for one in _said(ref, _services(attached[ref]), live, known.get(ref)))
-    return Waits(awaited, accepting, tuple(said))
+        keys.setdefault(reference(route).gateway, []).append(route.key)
+    live_gateways = {} if isinstance(live, Unknown) else {gateway.ref: gateway for gateway in live.gateways}
+    accepting = tuple(sorted(ref for ref in keys if ref in live_gateways and live_gateways[ref].accepted))
+    awaited_keys = frozenset(key for ref in accepting for key in keys[ref])
+    warnings = chain.from_iterable(
+        _gateway_warnings(ref, _service_list(keys[ref]), live, live_gateways.get(ref)) for ref in sorted(keys)
+    )
+    return Waits(awaited_keys, accepting, tuple(warnings))
 
 
 def wait(route: Route) -> Wait:
-    """Return when an awaited route is done: when its Gateway says of this very generation that it takes it on.
+    """Return the wait for a route: until its Gateway accepts the current generation of the object.
 
-    The first condition is for the message alone: the provider reports what it found where a scalar was expected, so it
-    selects a refusal whole, with its reason, before anything else. Parentheses pair what is joined, because the
-    provider's parser takes no three terms in a row.
+    The first condition only serves the error message. The provider prints the value that it finds instead of a scalar,
+    so this condition selects a whole refusal with its reason. Parentheses group terms in pairs, because the provider's
+    parser rejects three terms in a row.
     """
     parent = f".status.parents[?(@.parentRef.name=='{route.parent.name}')]"
-    refusals = ", ".join(f"?@.type=='{name}' && (@.status=='False' && {CURRENT})" for name in _TYPES)
+    refusals = ", ".join(f"?@.type=='{name}' && (@.status=='False' && {CURRENT})" for name in _CONDITIONS)
     conditions = (
         f"jsonpath={{{parent}..[{refusals}, ?@=='True']}}=True",
-        *(f"jsonpath={{{parent}.conditions[?(@.type=='{name}' && {CURRENT})].status}}=True" for name in _TYPES),
+        *(f"jsonpath={{{parent}.conditions[?(@.type=='{name}' && {CURRENT})].status}}=True" for name in _CONDITIONS),
     )
     return Wait(ACCEPTED_SECONDS, conditions)
 
 
-def _said(ref: GatewayRef, services: str, live: Gateways | Unknown, found: LiveGateway | None) -> Iterator[Problem]:
+def _gateway_warnings(
+    ref: GatewayRef, services: str, live: Gateways | Unknown, gateway: LiveGateway | None
+) -> Iterator[Problem]:
     at = Path(str(ref))
     if isinstance(live, Unknown):
         yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: {live.reason}")
-    elif found is None and ref.kind != _KIND:
+    elif gateway is None and ref.kind != _KIND:
         yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: it is of kind {ref.kind}")
-    elif found is None:
+    elif gateway is None:
         yield warning(at, f"there is no such Gateway, so nobody will accept the routes of {services}")
-    elif not found.accepted:
-        why = f" ({found.reason})" if found.reason else ""
+    elif not gateway.accepted:
+        reason = f" ({gateway.reason})" if gateway.reason else ""
         yield warning(
-            at, f"no controller has accepted this Gateway{why}, so nobody will accept the routes of {services}"
+            at, f"no controller has accepted this Gateway{reason}, so nobody will accept the routes of {services}"
         )
-    elif not found.programmed:
-        why = f" ({found.reason})" if found.reason else ""
-        yield warning(at, f"this Gateway is not in effect yet{why}, nor are the routes of {services}")
+    elif not gateway.programmed:
+        reason = f" ({gateway.reason})" if gateway.reason else ""
+        yield warning(at, f"this Gateway is not in effect yet{reason}, nor are the routes of {services}")
 
 
-def _services(keys: list[str]) -> str:
-    named = ", ".join(f"services.{key}" for key in sorted(keys)[:_NAMED])
-    more = len(keys) - _NAMED
-    return f"{named} and {more} more" if more > 0 else named
+def _service_list(keys: list[str]) -> str:
+    names = ", ".join(f"services.{key}" for key in sorted(keys)[:_MAX_NAMES])
+    more = len(keys) - _MAX_NAMES
+    return f"{names} and {more} more" if more > 0 else names

@@ -1,7 +1,8 @@
-"""Requests that two routes claim on one gateway: which of them gets these is nobody's decision.
+"""Collisions of routes: requests that two routes on one gateway claim, so that either may receive them.
 
-Whatever a claim leaves open (its host, its listener, its port) covers every value of it. So two claims meet where, in
-each of these, one is the other or covers it; a claim is found again under all that covers it, and no pair is compared.
+A claim that leaves its host, listener or port open covers every value of it. Two claims collide if, in each of these
+dimensions, their values are equal or one of them covers the other. The index holds each claim under its own values and
+under all that cover them, so collisions are looked up and no pairs are compared.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -16,177 +17,186 @@ from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, Rout
 from planning.routes.records import Match, Route
 
 _REMEDY = "give one of them another path or hostname"
-_OLDER = "unless this run removes that, the older of the two gets them"
+_OLDER_WINS = "unless this run removes that, the older of the two gets them"
 _EVERY_HOST = "*"
-_OURS = labels.standard("", "", {})["app.kubernetes.io/part-of"]
+_PART_OF = labels.standard("", "", {})["app.kubernetes.io/part-of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Requests of some hosts, on some listeners, that one match of one route asks for."""
+    """Requests for some hosts, on some listeners, that a match of a route claims."""
 
     at: Path
-    """Where it stands in the configuration, or the route where it stands in none."""
+    """Path of the match in the configuration, or the name of a route from the cluster."""
     holder: Path
-    """Whose it is."""
+    """Service that claims them, or the name of a route from the cluster."""
     parents: tuple[ParentRef, ...]
     hostnames: tuple[str, ...]
-    """Without any: every host."""
+    """Hosts of the requests. Empty for every host."""
     match: RouteMatch
 
 
-_Spot = tuple[tuple[str, str | int | None], ...]
-"""One place in listeners, ports and hosts, and of each whether it is meant itself or something that it covers."""
+_IndexKey = tuple[tuple[str, str | int | None], ...]
+"""Values of listener, port and host. Each says whether a claim has the value itself or one that the value covers."""
 _SELF, _BELOW = "itself", "below"
 
 
 class _Index:
-    """Claims by what they ask for."""
+    """Index of claims by gateway, match, and the values of listener, port and host."""
 
     def __init__(self) -> None:
-        self._holders = dict[tuple[GatewayRef, RouteMatch], dict[_Spot, Claim]]()
+        self._claims = dict[tuple[GatewayRef, RouteMatch], dict[_IndexKey, Claim]]()
 
     def add(self, claim: Claim) -> None:
-        """Enter a claim. Who was there first stays."""
-        for parent, host in _aspects(claim):
-            spots = self._holders.setdefault(_subject(parent, claim.match), {})
-            dimensions = ([(_SELF, own), *((_BELOW, one) for one in above)] for own, above in _places(parent, host))
-            for spot in product(*dimensions):
-                spots.setdefault(spot, claim)
-
-    def holder(self, claim: Claim) -> tuple[Claim, ParentRef, str] | None:
-        """Return a claim that meets this one, and on which gateway and host of this one, or nothing."""
-        for parent, host in _aspects(claim):
-            spots = self._holders.get(_subject(parent, claim.match))
-            if spots is None:
-                continue
-            dimensions = (
-                [(_SELF, own), *((_SELF, one) for one in above), (_BELOW, own)] for own, above in _places(parent, host)
+        """Add a claim. An earlier claim of the same requests stays."""
+        for parent, host in _parents_and_hosts(claim):
+            claims = self._claims.setdefault(_group(parent, claim.match), {})
+            relations = (
+                [(_SELF, value), *((_BELOW, wider) for wider in covering)]
+                for value, covering in _dimensions(parent, host)
             )
-            for spot in product(*dimensions):
-                if spot in spots:
-                    return spots[spot], parent, host
+            for index_key in product(*relations):
+                claims.setdefault(index_key, claim)
+
+    def collision(self, claim: Claim) -> tuple[Claim, ParentRef, str] | None:
+        """Return an earlier claim that collides, with the parent and the host where it does. None if none does."""
+        for parent, host in _parents_and_hosts(claim):
+            claims = self._claims.get(_group(parent, claim.match))
+            if claims is None:
+                continue
+            relations = (
+                [(_SELF, value), *((_SELF, wider) for wider in covering), (_BELOW, value)]
+                for value, covering in _dimensions(parent, host)
+            )
+            for index_key in product(*relations):
+                if index_key in claims:
+                    return claims[index_key], parent, host
         return None
 
 
-def of_route(route: Route) -> Iterator[Claim]:
-    """Yield what a planned route claims: what is written, and what its canary's headers make of it."""
-    places = dict[RouteMatch, Path]()
-    for one in chain(route.matches, *(rule.matches for rule in route.rules)):
-        places.setdefault(_match(one), one.at / "path")
-    for match, at in places.items():
+def route_claims(route: Route) -> Iterator[Claim]:
+    """Yield the claims of a planned route: its matches, and those with the headers of its canary."""
+    paths = dict[RouteMatch, Path]()
+    for match in chain(route.matches, *(rule.matches for rule in route.rules)):
+        paths.setdefault(_planned_match(match), match.at / "path")
+    for match, at in paths.items():
         yield Claim(at, Path("services", route.key), (reference(route),), route.hostnames, match)
 
 
 def reference(route: Route) -> ParentRef:
-    """Return what a planned route attaches to, as the cluster would have it."""
-    own = route.parent
-    return ParentRef(GatewayRef(own.group, own.kind, own.namespace, own.name), own.section_name, own.port)
+    """Return the parent of a planned route as a reference in the cluster's form."""
+    parent = route.parent
+    return ParentRef(
+        GatewayRef(parent.group, parent.kind, parent.namespace, parent.name), parent.section_name, parent.port
+    )
 
 
 def problems(routes: Iterable[Route]) -> Iterator[Problem]:
-    """Yield every claim of a service that an earlier service of the stack has already.
+    """Yield a problem for every claim of a service that collides with an earlier service of the stack.
 
-    Routes of one namespace and name would be one object, which is a mistake of its own; of those, one counts.
+    Routes of the same namespace and name count as one, because another rule reports their names.
     """
     index = _Index()
-    for route in {(one.namespace, one.name): one for one in routes}.values():
-        for claim in of_route(route):
-            found = index.holder(claim)
+    for route in {(route.namespace, route.name): route for route in routes}.values():
+        for claim in route_claims(route):
+            collision = index.collision(claim)
             index.add(claim)
-            if found is not None:
-                holder, parent, host = found
+            if collision is not None:
+                holder, parent, host = collision
                 paths = tuple(dict.fromkeys((claim.holder, holder.holder)))
-                yield Problem(claim.at, _taken(claim, parent, host, holder.holder), _REMEDY, paths)
+                yield Problem(claim.at, _collision_text(claim, parent, host, holder.holder), _REMEDY, paths)
 
 
-def with_cluster(
+def cluster_problems(
     routes: Iterable[Route],
     namespaces: Collection[str],
     live: Routes | Unknown,
     mode: Literal["strict", "warn", "skip"],
 ) -> list[Problem]:
-    """Compare the routes of a stack, whose services are in `namespaces`, with those that are on its gateways already.
+    """Return the collisions between the routes of a stack and other routes on its gateways in the cluster.
 
-    A route of the same place is the stack's own. One that an earlier run of this program may have made in a namespace
-    of the stack may be about to go, so it is a warning; so is what went unchecked.
+    `namespaces` are those of the stack's services. A route with namespace and name of a planned one is the same object.
+    Other routes of this program in these namespaces yield warnings only, because this run may remove them. If the
+    cluster's routes are unknown, the result is a warning that nothing was compared.
     """
     planned = tuple(routes)
     if mode == "skip" or not planned:
         return []
     if isinstance(live, Unknown):
         gateways = ", ".join(sorted({str(reference(route).gateway) for route in planned}))
-        unchecked = f"whether other routes on {gateways} claim the same requests went unchecked: {live.reason}"
-        return [warning(Path(), unchecked)]
-    others, left = _foreign(planned, namespaces, live)
+        what = f"whether other routes on {gateways} claim the same requests went unchecked: {live.reason}"
+        return [warning(Path(), what)]
+    others, earlier = _index_cluster_routes(planned, namespaces, live)
     severity = "error" if mode == "strict" else "warning"
-    taken = (Problem(at, what, _REMEDY, severity=severity) for at, what in _met(planned, others))
-    return [*taken, *(warning(at, what, _OLDER) for at, what in _met(planned, left))]
+    errors = (Problem(at, what, _REMEDY, severity=severity) for at, what in _collisions(planned, others))
+    return [*errors, *(warning(at, what, _OLDER_WINS) for at, what in _collisions(planned, earlier))]
 
 
-def _foreign(planned: tuple[Route, ...], namespaces: Collection[str], live: Routes) -> tuple[_Index, _Index]:
-    """Enter the claims of the cluster's routes that this stack does not plan: other people's, and its own of before."""
-    own = {(route.namespace, route.name) for route in planned}
-    others, left = _Index(), _Index()
+def _index_cluster_routes(
+    planned: tuple[Route, ...], namespaces: Collection[str], live: Routes
+) -> tuple[_Index, _Index]:
+    """Index the claims of routes that the stack does not plan: those of others, and those of its earlier runs."""
+    planned_names = {(route.namespace, route.name) for route in planned}
+    others, earlier = _Index(), _Index()
     for route in live.routes:
-        if (route.namespace, route.name) in own:
+        if (route.namespace, route.name) in planned_names:
             continue
-        into = left if route.part_of == _OURS and route.namespace in namespaces else others
-        for claim in _of_cluster(route):
-            into.add(claim)
-    return others, left
+        index = earlier if route.part_of == _PART_OF and route.namespace in namespaces else others
+        for claim in _live_route_claims(route):
+            index.add(claim)
+    return others, earlier
 
 
-def _of_cluster(route: LiveRoute) -> Iterator[Claim]:
-    called = Path(f"HTTPRoute {route.namespace}/{route.name}")
+def _live_route_claims(route: LiveRoute) -> Iterator[Claim]:
+    path = Path(f"HTTPRoute {route.namespace}/{route.name}")
     for match in route.matches:
-        yield Claim(called, called, route.parents, route.hostnames, _normal(match))
+        yield Claim(path, path, route.parents, route.hostnames, _normalize(match))
 
 
-def _met(planned: Iterable[Route], index: _Index) -> Iterator[tuple[Path, str]]:
+def _collisions(planned: Iterable[Route], index: _Index) -> Iterator[tuple[Path, str]]:
     for route in planned:
-        for claim in of_route(route):
-            found = index.holder(claim)
-            if found is not None:
-                holder, parent, host = found
-                yield claim.at, _taken(claim, parent, host, holder.holder)
+        for claim in route_claims(route):
+            collision = index.collision(claim)
+            if collision is not None:
+                holder, parent, host = collision
+                yield claim.at, _collision_text(claim, parent, host, holder.holder)
 
 
-def _taken(claim: Claim, parent: ParentRef, host: str, holder: Path) -> str:
-    """Say what is taken; of headers the names alone, because a value may be a credential."""
-    asked = [claim.match.path, "any host" if host == _EVERY_HOST else host]
-    asked += [f"header {name}" for _, name, _ in claim.match.headers]
-    return f"is taken on {parent.gateway} by {holder} ({', '.join(asked)})"
+def _collision_text(claim: Claim, parent: ParentRef, host: str, holder: Path) -> str:
+    """Describe a collision. Headers appear by name only, because their values may be credentials."""
+    requests = [claim.match.path, "any host" if host == _EVERY_HOST else host]
+    requests += [f"header {name}" for _, name, _ in claim.match.headers]
+    return f"is taken on {parent.gateway} by {holder} ({', '.join(requests)})"
 
 
-def _match(match: Match) -> RouteMatch:
+def _planned_match(match: Match) -> RouteMatch:
     headers = tuple(("Exact", name, value) for name, value in match.headers.items())
-    return _normal(RouteMatch("PathPrefix", match.path, headers))
+    return _normalize(RouteMatch("PathPrefix", match.path, headers))
 
 
-def _normal(match: RouteMatch) -> RouteMatch:
-    """Return the match in the one form of all that mean the same."""
+def _normalize(match: RouteMatch) -> RouteMatch:
+    """Return the match in a normal form, equal for all matches of the same requests."""
     path = match.path if match.type != "PathPrefix" else match.path.rstrip("/") or "/"
     headers = tuple(sorted((kind, name.lower(), value) for kind, name, value in match.headers))
     return RouteMatch(match.type, path, headers, match.more)
 
 
-def _subject(parent: ParentRef, match: RouteMatch) -> tuple[GatewayRef, RouteMatch]:
+def _group(parent: ParentRef, match: RouteMatch) -> tuple[GatewayRef, RouteMatch]:
     return parent.gateway, match
 
 
-def _aspects(claim: Claim) -> Iterator[tuple[ParentRef, str]]:
+def _parents_and_hosts(claim: Claim) -> Iterator[tuple[ParentRef, str]]:
     return product(claim.parents, claim.hostnames or (_EVERY_HOST,))
 
 
-def _places(parent: ParentRef, host: str) -> Iterator[tuple[str | int | None, tuple[str | None, ...]]]:
-    """Yield listener, port and host, each with everything that covers it."""
-    for own in (parent.section_name, parent.port):
-        yield own, () if own is None else (None,)
-    yield host, tuple(_covering(host))
+def _dimensions(parent: ParentRef, host: str) -> Iterator[tuple[str | int | None, tuple[str | None, ...]]]:
+    """Yield the values of listener, port and host, each with all values that cover it."""
+    for value in (parent.section_name, parent.port):
+        yield value, () if value is None else (None,)
+    yield host, tuple(_covering_hosts(host))
 
 
-def _covering(host: str) -> Iterator[str]:
+def _covering_hosts(host: str) -> Iterator[str]:
     """Yield the wildcards above a host: `*.a.b` and `*.b` cover `x.a.b`, and `*` everything."""
     if host == _EVERY_HOST:
         return

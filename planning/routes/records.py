@@ -1,4 +1,4 @@
-"""The HTTPRoute of a service, as it is decided."""
+"""Records of planned routing: the HTTPRoute of a service, and the objectives and aliases of its pools."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,34 +8,34 @@ from models.paths import Path
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """What a route attaches to (Gateway API ParentReference), and who implements it."""
+    """Parent of a route (Gateway API ParentReference), with the provider that implements the gateway."""
 
     group: str
     kind: str
     name: str
     namespace: str
     section_name: str | None
-    """The one listener that is meant; absent: all of them."""
+    """Name of a single listener. None for all of them."""
     port: int | None
-    """The port of the listeners that are meant; absent: all of them."""
+    """Port of the listeners. None for all of them."""
     provider: str
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Requests that have a path prefix and all of some headers."""
+    """Requests with a path prefix and with all of the headers."""
 
     path: str
-    """The prefix, by whole segments; `/` is every path."""
+    """Path prefix in whole segments; `/` matches every path."""
     headers: Mapping[str, str]
-    """Exact values by name as it is written; capitals of names make no difference."""
+    """Exact values by header name as written; names match without regard to case."""
     at: Path
-    """Where it stands in the configuration: `services.qwen.route.matches[0]`."""
+    """Path in the configuration, such as `services.qwen.route.matches[0]`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """An InferencePool and its share of the requests."""
+    """An InferencePool with its weight, in proportion to the other backends of the rule."""
 
     pool: str
     weight: int
@@ -43,10 +43,10 @@ class Backend:
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """The Service that gets copies of requests; its answers are thrown away."""
+    """Service that receives copies of requests; its responses are discarded."""
 
     key: str
-    """Of the service."""
+    """Key of the service that receives the copies."""
     name: str
     namespace: str
     percent: int
@@ -54,7 +54,7 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long a request may take; absent: as long as the gateway lets it."""
+    """Longest durations of a request, as written. None for the gateway's default."""
 
     request: str | None
     backend_request: str | None
@@ -62,32 +62,32 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Requests that are treated alike."""
+    """Requests with the same backends and the same rewrite."""
 
     matches: tuple[Match, ...]
-    """Any one of them."""
+    """A request has to meet one of them."""
     backends: tuple[Backend, ...]
     prefix: str | None
-    """What takes the place of the path prefix; absent: the path stays as it is."""
+    """Replacement of the path prefix. None if the path stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The HTTPRoute of one service."""
+    """HTTPRoute of a service."""
 
     key: str
-    """Of the service."""
+    """Key of the service."""
     namespace: str
     name: str
     parent: Parent
     hostnames: tuple[str, ...]
-    """Absent: every host of the listener."""
+    """Hosts of the route. Empty for every host of the listener."""
     matches: tuple[Match, ...]
-    """What is the service's own, as it is written: without the headers of its canary."""
+    """Matches from the configuration, without the headers of the canary."""
     rules: tuple[Rule, ...]
-    """What the matches become; of rules that match equally well, the first is taken."""
+    """Rules made of the matches. Among rules that match equally well, the first one wins."""
     annotations: Mapping[str, str]
-    """Over those of all the service's objects."""
+    """Annotations of the route, which take precedence over those of all the service's objects."""
     set_headers: Mapping[str, str]
     remove_headers: tuple[str, ...]
     mirror: Mirror | None
@@ -95,36 +95,36 @@ class Route:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the path prefixes, each once, sorted."""
+        """Return the distinct path prefixes, sorted."""
         return tuple(sorted({match.path for match in self.matches}))
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A priority that requests ask for by name."""
+    """Priority that requests select by name."""
 
     key: str
-    """As the user calls it."""
+    """Name in the configuration."""
     name: str
-    """The object's, which clients send."""
+    """Name of the object, which clients send."""
     priority: int
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another name of models that a pool serves."""
+    """Model name that the picker replaces by names of models in its pool."""
 
     model: str
-    """The name that clients send."""
+    """Name that clients send."""
     targets: Mapping[str, int | None]
-    """Who answers, and its share in proportion to the others'; absent for all: they share alike."""
+    """Weights by the name of the model that answers. None for all of them if the shares are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRequests:
-    """What the endpoint picker of a pool makes of requests."""
+    """Objectives and aliases of a pool, which its endpoint picker applies to requests."""
 
     api_version: str
-    """Of the objects that tell it."""
+    """apiVersion of the InferenceObjective and InferenceModelRewrite objects."""
     objectives: tuple[Objective, ...]
     aliases: tuple[Alias, ...]

@@ -1,4 +1,4 @@
-"""What the endpoint picker of a pool makes of requests: priorities by name, and other names of models."""
+"""Objectives (priorities by name) and aliases (other names of models) that an endpoint picker applies to requests."""
 
 from models.problems import Problem, warning
 from planning.ground.names import CANARY
@@ -6,24 +6,29 @@ from planning.routes.records import Alias, Objective, PoolRequests
 from planning.variant.context import VariantContext
 
 _VERSION = "v1alpha2"
-"""Of InferenceObjective and InferenceModelRewrite, in every group that has had them."""
+"""Version of InferenceObjective and InferenceModelRewrite in every API group that has them."""
 
 
-def of(own: VariantContext) -> PoolRequests:
-    """Decide for one pool. Aliases are told to a canary's picker, too: it gets requests by either name."""
+def plan(variant: VariantContext) -> PoolRequests:
+    """Return objectives and aliases of a variant's pool.
+
+    The canary's pool has the same aliases, because it receives requests under any of the names.
+    """
     objectives = (
-        Objective(key, own.names.objective(key), wish.priority) for key, wish in sorted(own.spec.objectives.items())
+        Objective(key, variant.names.objective(key), spec.priority)
+        for key, spec in sorted(variant.spec.objectives.items())
     )
     aliases = (
-        Alias(wish.model, {target.model: target.weight for target in wish.targets}) for wish in own.service.rewrites
+        Alias(rewrite.model, {target.model: target.weight for target in rewrite.targets})
+        for rewrite in variant.service.rewrites
     )
-    return PoolRequests(f"{own.release.picker.objectives_group}/{_VERSION}", tuple(objectives), tuple(aliases))
+    return PoolRequests(f"{variant.release.picker.objectives_group}/{_VERSION}", tuple(objectives), tuple(aliases))
 
 
-def warnings(own: VariantContext) -> tuple[Problem, ...]:
-    """Say what is allowed and seldom meant."""
-    canary = own.service.canary
-    if own.variant == CANARY or canary is None or not canary.weight or not own.spec.objectives:
+def warnings(variant: VariantContext) -> tuple[Problem, ...]:
+    """Return a warning if objectives meet a weighted canary: a request can name an objective of one pool only."""
+    canary = variant.service.canary
+    if variant.variant == CANARY or canary is None or not canary.weight or not variant.spec.objectives:
         return ()
     what = "a request names that of one pool; where its weight sends it to the canary, it has priority 0"
-    return (warning(own.path / "objectives", what),)
+    return (warning(variant.path / "objectives", what),)

@@ -1,34 +1,35 @@
-"""Paths of routes as templates over one record of the service.
+"""Path templates of routes, which read a record of the service.
 
-The record has `metadata` (name, namespace, labels, annotations) and `spec`, the service as merged, in the words of the
-configuration. The language is aim-engine's: what stands in braces is a path into the record (`{.metadata.name}`,
-`{.metadata.labels['team']}`, `{.spec.model.name}`, `{.spec.pod.tolerations[0].key}`) or a quoted text, and means
-exactly one value. A value becomes one path segment, in lower case and with `-` for what no DNS label has; only an
-annotation in brackets may bring slashes, and with them segments, of its own.
+The record has `metadata` (name, namespace, labels, annotations) and `spec`: the service after merging, with the keys of
+the configuration. The template language is aim-engine's. An expression in braces is a path into the record
+(`{.metadata.name}`, `{.metadata.labels['team']}`, `{.spec.model.name}`, `{.spec.pod.tolerations[0].key}`) or a quoted
+text, and has exactly one value. A value becomes one path segment: in lower case, with `-` for characters that a DNS
+label cannot have. Only an annotation in brackets may contain slashes, and so make several segments.
 
 Exception
-└── TemplateError    a template that no path can be made of
+└── TemplateError    a template that yields no path
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-_LONGEST = 200
-"""Bytes of a path."""
-_LONGEST_SEGMENT = 63
-_PLACE = re.compile(r"\{([^{}]+)\}")
+_MAX_BYTES = 200
+"""Maximum length of a path in bytes."""
+_MAX_SEGMENT = 63
+"""Maximum length of a DNS label."""
+_EXPRESSION = re.compile(r"\{([^{}]+)\}")
 _TEXT = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _STEP = re.compile(
     r"\.(?P<name>[A-Za-z_][A-Za-z0-9_-]*)|\.(?P<any>\*)|\[(?P<each>\*)\]|\[(?P<index>-?[0-9]+)\]"
     r"|\['(?P<single>[^']*)'\]|\[\"(?P<double>[^\"]*)\"\]"
 )
 _ANNOTATION = re.compile(r"[$@]?\.metadata\.annotations\[(?:'[^']*'|\"[^\"]*\")\]")
-_NOT_IN_A_LABEL = re.compile(r"[^a-z0-9-]")
+_INVALID_IN_LABEL = re.compile(r"[^a-z0-9-]")
 
 
 class TemplateError(ValueError):
-    """A template that no path can be made of: what stands in it, why that cannot be, and what would be right."""
+    """A template that yields no path: the expression, the reason, and a remedy."""
 
     def __init__(self, shown: str, why: str, remedy: str = "change the template") -> None:
         super().__init__(f"{shown}: {why}")
@@ -36,52 +37,52 @@ class TemplateError(ValueError):
 
 
 def path(template: str, record: Mapping[str, Any]) -> str:
-    """Return the path prefix that a template means for a record.
+    """Return the path prefix that a template yields for a record.
 
-    Raises `TemplateError` for a place that has no single value in the record, and for a path that is too long.
+    Raises `TemplateError` for an expression without a single value in the record, and for a path that is too long.
     """
-    return normal(_PLACE.sub(lambda place: _value(place[1].strip(), record), template))
+    return normalize(_EXPRESSION.sub(lambda expression: _value(expression[1].strip(), record), template))
 
 
-def normal(rendered: str) -> str:
-    """Return a path in the one form of all paths: it begins with `/`, and each segment is a DNS label.
+def normalize(rendered: str) -> str:
+    """Return a path in its normal form: it begins with `/`, and each segment is a DNS label.
 
     Raises `TemplateError` for a path that is empty or longer than 200 bytes.
     """
     text = rendered.strip()
     if not text:
         raise TemplateError("an empty path", "nothing is left of it")
-    begun = text if text.startswith("/") else f"/{text}"
-    whole = begun.rstrip("/") or "/"
-    _within_limits(whole)
-    segments = filter(None, map(segment, whole.split("/")))
-    return _within_limits(f"/{'/'.join(segments)}")
+    absolute = text if text.startswith("/") else f"/{text}"
+    trimmed = absolute.rstrip("/") or "/"
+    _check_length(trimmed)
+    segments = filter(None, map(segment, trimmed.split("/")))
+    return _check_length(f"/{'/'.join(segments)}")
 
 
 def segment(text: str) -> str:
-    """Return a text as one segment: lower case, `-` for what no DNS label has, at most 63 characters."""
-    # One character stays one: a capital such as İ is two letters in lower case.
-    lowered = "".join(one.lower()[:1] for one in text.strip())
-    return _NOT_IN_A_LABEL.sub("-", lowered).strip("-")[:_LONGEST_SEGMENT].rstrip("-")
+    """Return text as a segment: in lower case, with `-` for invalid characters, at most 63 characters."""
+    # A capital such as İ has two characters in lower case, of which the first is taken.
+    lowered = "".join(character.lower()[:1] for character in text.strip())
+    return _INVALID_IN_LABEL.sub("-", lowered).strip("-")[:_MAX_SEGMENT].rstrip("-")
 
 
-def _within_limits(path: str) -> str:
+def _check_length(path: str) -> str:
     length = len(path.encode())
-    if length > _LONGEST:
+    if length > _MAX_BYTES:
         shown = f"{path[:40]}…"
-        raise TemplateError(shown, f"{length} bytes of at most {_LONGEST}", "shorten the template, or what it reads")
+        raise TemplateError(shown, f"{length} bytes of at most {_MAX_BYTES}", "shorten the template, or what it reads")
     return path
 
 
 def _value(expression: str, record: Mapping[str, Any]) -> str:
-    """Return the text that stands for an expression."""
+    """Return the text that replaces an expression."""
     shown = f"{{{expression}}}"
     if not expression:
         raise TemplateError("{ }", "says nothing", "write a path such as {.metadata.name}")
-    quoted = _TEXT.fullmatch(expression)
-    if quoted:
-        return segment(quoted[1] or quoted[2] or "")
-    value = _one(shown, expression, record)
+    literal = _TEXT.fullmatch(expression)
+    if literal:
+        return segment(literal[1] or literal[2] or "")
+    value = _single_value(shown, expression, record)
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str | int | float):
@@ -89,23 +90,23 @@ def _value(expression: str, record: Mapping[str, Any]) -> str:
     return str(value) if _ANNOTATION.fullmatch(expression) else segment(str(value))
 
 
-def _one(shown: str, expression: str, record: Mapping[str, Any]) -> object:
-    """Return the one value that a path leads to."""
+def _single_value(shown: str, expression: str, record: Mapping[str, Any]) -> object:
+    """Return the value at a path. Raises `TemplateError` unless there is exactly one."""
     values: list[Any] = [record]
-    walked = list[str]()
+    names = list[str]()
     for step in _steps(shown, expression):
-        found = [inner for value in values for inner in _below(value, step)]
-        if not found:
-            raise _absent(shown, walked, step)
-        walked.append(_name(step))
-        values = found
+        inner_values = [inner for value in values for inner in _children(value, step)]
+        if not inner_values:
+            raise _missing_value(shown, names, step)
+        names.append(_name(step))
+        values = inner_values
     if len(values) > 1:
         raise TemplateError(shown, f"means {len(values)} values", "name one of them")
     return values[0]
 
 
 def _steps(shown: str, expression: str) -> Iterator[re.Match[str]]:
-    """Yield the steps of a path; `$` and `@` before it mean the record."""
+    """Yield the steps of a path, which may begin with `$` or `@` for the record."""
     at = 1 if expression[0] in "$@" else 0
     if at == len(expression):
         raise TemplateError(shown, "is neither text nor a number", "name a key below it")
@@ -117,29 +118,29 @@ def _steps(shown: str, expression: str) -> Iterator[re.Match[str]]:
         at = step.end()
 
 
-def _below(value: object, step: re.Match[str]) -> Iterator[object]:
-    """Yield what one step leads to; nothing where there is nothing."""
-    inside: Mapping[str, object] = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+def _children(value: object, step: re.Match[str]) -> Iterator[object]:
+    """Yield the values that a step leads to, if any."""
+    mapping: Mapping[str, object] = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
     items = cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
     if step["any"] or step["each"]:
-        yield from (*inside.values(), *items)
+        yield from (*mapping.values(), *items)
     elif step["index"] is not None:
         yield from [*items][int(step["index"]) :][:1] if -len(items) <= int(step["index"]) else ()
-    elif _name(step) in inside:
-        yield inside[_name(step)]
+    elif _name(step) in mapping:
+        yield mapping[_name(step)]
 
 
 def _name(step: re.Match[str]) -> str:
-    """Return the key that a step names."""
+    """Return the key in a step."""
     return next((text for text in (step["name"], step["single"], step["double"]) if text is not None), step[0])
 
 
-def _absent(shown: str, walked: Sequence[str], step: re.Match[str]) -> TemplateError:
-    """Tell what a service does not say, and how it would."""
+def _missing_value(shown: str, parents: Sequence[str], step: re.Match[str]) -> TemplateError:
+    """Return the error for a value that the record lacks, with the key to set."""
     name = _name(step)
-    if walked in (["metadata", "labels"], ["metadata", "annotations"]):
-        return TemplateError(shown, f"no {walked[1][:-1]} {name}", f"add {walked[1]}.{name} or change the template")
-    if walked[:1] == ["spec"]:
-        where = ".".join([*walked[1:], name])
-        return TemplateError(shown, f"no {where}", f"set {where} or change the template")
-    return TemplateError(shown, f"no {'.'.join([*walked, name])}")
+    if parents in (["metadata", "labels"], ["metadata", "annotations"]):
+        return TemplateError(shown, f"no {parents[1][:-1]} {name}", f"add {parents[1]}.{name} or change the template")
+    if parents[:1] == ["spec"]:
+        key_path = ".".join([*parents[1:], name])
+        return TemplateError(shown, f"no {key_path}", f"set {key_path} or change the template")
+    return TemplateError(shown, f"no {'.'.join([*parents, name])}")

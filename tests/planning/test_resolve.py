@@ -52,7 +52,7 @@ def test_no_context_of_a_service_its_canary_or_its_prefill_is_made_twice(constru
         (canary, "share", 3),
         (engine_environment, "plan", 5),
         (generation, "of", 3),
-        (httproute, "matched", 3),
+        (httproute, "resolve_match", 3),
         (httproute, "rules", 2),
         (kv_cache, "plan", 3),
     ],

@@ -2,9 +2,10 @@
 
 import pytest
 
+from planning import transition
 from planning.ground import labels
 from planning.ground.cluster_facts import Pools, Unknown
-from planning.transition import announced, has_generations
+from planning.transition import has_generations
 from tests.support.stacks import lines, plan, tree
 
 APART = {"prefill": {"replicas": 2}, "accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 2}}
@@ -17,7 +18,7 @@ def pools(*planned):
 
 
 def told(stack, live):
-    return lines(announced(plan(stack), live), "warning")
+    return lines(transition.warnings(plan(stack), live), "warning")
 
 
 def test_only_pods_that_exchange_their_cache_have_generations():
@@ -37,7 +38,7 @@ def test_nothing_is_said_of_what_is_new_or_as_it_was():
 def test_another_form_of_the_cache_is_another_pool_beside_the_first(cache):
     before, after = plan(tree(qwen=APART)), plan(tree(qwen={**APART, "kvCache": cache}))
     own, other = (each.services[0].primary.names for each in (before, after))
-    (line,) = lines(announced(after, pools(before)), "warning")
+    (line,) = lines(transition.warnings(after, pools(before)), "warning")
     assert line == (
         f"services.qwen: its pods cannot share a KV cache with those of {own.pool} ({own.generation}): pool "
         f"{other.pool} comes up beside it, with up to 6 more devices in use meanwhile, then requests move, then the "
@@ -53,7 +54,7 @@ def test_prefill_that_is_switched_on_leaves_the_pods_that_serve_alone():
 
 def test_nothing_is_said_while_two_generations_are_there():
     before, after = plan(tree(qwen=APART)), plan(tree(qwen={**APART, "kvCache": {"blockSize": 128}}))
-    assert list(announced(after, pools(before, after))) == []
+    assert list(transition.warnings(after, pools(before, after))) == []
 
 
 def test_a_canary_is_told_from_its_service():

@@ -47,7 +47,7 @@ def found(*routes):
 
 
 def beside(*others, mode="strict", planned=None):
-    return collisions.with_cluster(planned or [route("b")], {"models", "quiet"}, Routes(others), mode)
+    return collisions.cluster_problems(planned or [route("b")], {"models", "quiet"}, Routes(others), mode)
 
 
 def test_a_path_is_taken_once_on_a_gateway():
@@ -201,12 +201,12 @@ def test_any_of_several_parents_of_a_route_of_the_cluster_counts():
 
 
 def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
-    found = collisions.with_cluster([route("b")], {"models"}, Unknown("no answer"), "strict")
+    found = collisions.cluster_problems([route("b")], {"models"}, Unknown("no answer"), "strict")
     assert errors(found) == []
     assert lines(found, "warning") == [
         "whether other routes on gateways/gateway claim the same requests went unchecked: no answer"
     ]
-    assert collisions.with_cluster([], {"models"}, Unknown("no answer"), "strict") == []
+    assert collisions.cluster_problems([], {"models"}, Unknown("no answer"), "strict") == []
 
 
 HOSTS = st.sampled_from(["a", "x.a", "y.x.a", "*.a", "*.x.a", "b", "*.b"])
@@ -270,7 +270,7 @@ def test_the_collisions_with_a_cluster_are_those_that_a_comparison_of_all_pairs_
         for one in others
     ]  # fmt: skip
     pairs = {(one.key, f"o{two.name}") for one in planned for two in others if meet(one, two)}
-    verdict = collisions.with_cluster(planned, {"models"}, Routes(tuple(there)), "strict")
+    verdict = collisions.cluster_problems(planned, {"models"}, Routes(tuple(there)), "strict")
     told = {(line.split(".")[1], line.split("elsewhere/")[1].split(" ")[0]) for line in lines(verdict, "error")}
     assert told <= pairs
     assert sorted(line.split(".")[1] for line in lines(verdict, "error")) == sorted({own for own, _ in pairs})

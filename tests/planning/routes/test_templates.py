@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planning.routes.templates import TemplateError, normal, path
+from planning.routes.templates import TemplateError, normalize, path
 
 RECORD = {
     "metadata": {
@@ -185,4 +185,4 @@ def test_a_path_stays_as_it_is_when_it_is_a_template_itself(template):
     """See aim-engine 9.6."""
     rendered = attempt(template)
     if rendered is not None:
-        assert path(rendered, RECORD) == normal(rendered) == rendered
+        assert path(rendered, RECORD) == normalize(rendered) == rendered
