@@ -24,6 +24,11 @@ class Spec(BaseModel):
         validate_by_name=False,
     )
 
+    @classmethod
+    def default(cls, **values: Any) -> Self:  # noqa: ANN401, values of the fields that have no default
+        """Return the spec of an absent section, unvalidated, so that its validator need not be built at import."""
+        return cls.model_construct(**values)
+
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Return the spec itself, which is safe to share because it is frozen.
 

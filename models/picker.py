@@ -176,5 +176,5 @@ class EndpointPicker(Spec):
     """Why FailOpen is right here, where it is; written on the pool."""
     tls: PickerTls = SelfSigned(type="self-signed")
     """How the gateway asks the picker."""
-    pod: Placed = Placed()
+    pod: Placed = Placed.default()
     """The picker's pods."""

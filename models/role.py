@@ -189,14 +189,14 @@ class DisruptionBudget(Spec):
 class Role(Spec):
     """Keys that all roles of a service have."""
 
-    engine: Engine = Engine()
+    engine: Engine = Engine.default()
     """The inference server."""
     accelerator: Annotated[Text, Field(examples=["nvidia"])]
     """Accelerator class: a vendor such as nvidia, or a product such as nvidia-h100-80gb; cpu for none."""
     accelerator_memory: Quantity | None = Field(default=None, examples=["160Gi"])
     """Device memory that one copy of the model needs: chooses parallelism.tensor where that is absent, else is
     checked."""
-    parallelism: Parallelism = Parallelism()
+    parallelism: Parallelism = Parallelism.default()
     """How one replica is spread over devices."""
     replicas: CountOrNone = 1
     """Number of replicas; 0 keeps everything but the pods. Refused beside autoscaling, which owns the number."""
@@ -205,16 +205,16 @@ class Role(Spec):
         examples=[{"type": "hpa", "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}],
     )
     """Let the number of replicas follow the load; absent: it is fixed."""
-    resources: Resources = Resources()
+    resources: Resources = Resources.default()
     """Requests and limits of the engine container; absent per device: 4 CPU and 32Gi requested, 48Gi at most, and
     kvCache.cpuOffload on top."""
-    pod: Pod = Pod()
+    pod: Pod = Pod.default()
     """The pod around the engine."""
-    health: Health = Health()
+    health: Health = Health.default()
     """The probes."""
     rollout: Rollout = RollingUpdate(type="RollingUpdate")
     """How new pods take the place of old ones."""
-    disruption_budget: DisruptionBudget = DisruptionBudget()
+    disruption_budget: DisruptionBudget = DisruptionBudget.default()
     """How many pods evictions may take at a time."""
     patch: KubernetesObject = Field(default={}, examples=[{"spec": {"minReadySeconds": 30}}])
     """The last word on the workload object: maps by key, lists of named items by name, other lists whole."""

@@ -155,7 +155,7 @@ class Sidecar(Spec):
     """Verbosity (`--zap-log-level`); absent: the sidecar's own."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "512Mi"}, limits={"memory": "1Gi"})
     """Requests and limits of the sidecar, replaced whole."""
-    tls: SidecarTls = SidecarTls()
+    tls: SidecarTls = SidecarTls.default()
     """How the roles talk."""
 
 
@@ -193,7 +193,7 @@ class Variant(Role):
     """What is served."""
     storage: Storage = Ephemeral(type="ephemeral")
     """Where the weights lie."""
-    kv_cache: KvCache = KvCache()
+    kv_cache: KvCache = KvCache.default()
     """The KV cache."""
     drain_timeout: Duration = "45s"
     """Longest request that may finish while a pod ends; preStop, engine and grace period follow from it."""
@@ -201,12 +201,12 @@ class Variant(Role):
     """Read prompts in pods of their own; the service is then the decode role. {} for the service's own settings."""
     sidecar: Sidecar | None = Field(default=None, examples=[{"logLevel": "debug"}])
     """The routing sidecar; only beside prefill, where it is there without being asked for."""
-    endpoint_picker: EndpointPicker = EndpointPicker()
+    endpoint_picker: EndpointPicker = EndpointPicker.default()
     """The endpoint picker."""
     objectives: dict[DnsLabel, Objective] = Field(default={}, examples=[{"batch": {"priority": -1}}])
     """Priorities by name; clients send `<service>-<name>` in the header of objectives. A canary has its own, with
     -canary behind the service, because an objective belongs to one pool."""
-    metrics: Metrics = Metrics()
+    metrics: Metrics = Metrics.default()
     """What is scraped."""
 
 
@@ -228,11 +228,11 @@ class Service(Variant):
     """Namespace of the objects; absent: the stack's."""
     canary: Canary | None = Field(default=None, examples=[{"weight": 10}])
     """A second variant, which gets a share of the requests; absent: none."""
-    route: Route = Route()
+    route: Route = Route.default()
     """The HTTPRoute."""
     rewrites: Items[Rewrite] = Field(
         default=(), examples=[[{"model": "qwen-latest", "targets": [{"model": "Qwen/Qwen3-0.6B"}]}]]
     )
     """Other names of the model, or of its adapters, in requests that come through the gateway."""
-    interceptor: ServiceInterceptor = ServiceInterceptor()
+    interceptor: ServiceInterceptor = ServiceInterceptor.default()
     """Token metering; meaningful only where the stack has an interceptor."""

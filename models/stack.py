@@ -63,7 +63,7 @@ class Cluster(Spec):
     """Context of the kubeconfig; absent: its current one."""
     domain: DnsSubdomain = "cluster.local"
     """DNS domain of the cluster's Services."""
-    facts: LiveFacts | FileFacts | NoFacts = Field(default=LiveFacts(type="live"), discriminator="type")
+    facts: LiveFacts | FileFacts | NoFacts = Field(default=LiveFacts.default(type="live"), discriminator="type")
     """Where facts of the cluster come from."""
 
 
@@ -114,7 +114,7 @@ class Prometheus(Spec):
 class Observability(Spec):
     """What is told about running services."""
 
-    metrics: Monitors = Monitors()
+    metrics: Monitors = Monitors.default()
     """Who scrapes metrics."""
     prometheus: Prometheus | None = Field(
         default=None, examples=[{"serverAddress": "http://prometheus.monitoring:9090"}]
@@ -144,7 +144,7 @@ class Stack(Spec):
     """Namespace of the services, unless they say otherwise."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
     """StorageClass of the claims that are made; absent: the cluster's default."""
-    namespace_options: NamespaceOptions = NamespaceOptions()
+    namespace_options: NamespaceOptions = NamespaceOptions.default()
     """What happens to the namespaces in use."""
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"team": "platform"}])
     """Labels on every object; never in selectors."""
@@ -152,17 +152,17 @@ class Stack(Spec):
         default=None, examples=[{"name": "inference-gateway", "namespace": "gateways", "provider": "istio"}]
     )
     """The Gateway; absent: no routes, in-cluster Services only."""
-    images: Images = Images()
+    images: Images = Images.default()
     """The images that fetch weights; those of engine, sidecar and picker are said with the service."""
     accelerators: dict[Dns1035Label, UserClass] = Field(
         default={}, examples=[{"h100-slice": {"vendor": "nvidia", "memory": "40Gi"}}]
     )
     """Accelerator classes besides the shipped ones, or amendments of those."""
-    observability: Observability = Observability()
+    observability: Observability = Observability.default()
     """What is told about running services."""
-    cluster: Cluster = Cluster()
+    cluster: Cluster = Cluster.default()
     """The cluster deployed to."""
-    checks: Checks = Checks()
+    checks: Checks = Checks.default()
     """What a failed check does."""
     network_policies: NetworkPolicies | None = Field(
         default=None, examples=[{"gatewayPods": {"gateway.networking.k8s.io/gateway-name": "inference-gateway"}}]

@@ -88,7 +88,7 @@ class Dedicated(Spec):
     """Leave the claim in the cluster when the service or the stack goes."""
     protect: bool = False
     """Refuse to delete the claim."""
-    fill: Fill = Fill()
+    fill: Fill = Fill.default()
     """What the Job gets besides the model's own secrets, endpoint and region."""
     mount_path: MountPath = MODEL_MOUNT
     """Where the engine finds the weights, which it cannot write."""
@@ -104,7 +104,7 @@ class Existing(Spec):
     """The claim, in the service's namespace."""
     sub_path: SubPath | None = Field(default=None, examples=["llm/qwen"])
     """Folder of the claim that is used; absent: all of it. Each source has a folder of its own below it."""
-    fill: Fill = Fill()
+    fill: Fill = Fill.default()
     """What the Job gets besides the model's own secrets, endpoint and region."""
     mount_path: MountPath = MODEL_MOUNT
     """Where the engine finds the weights, which it cannot write."""
@@ -130,7 +130,7 @@ class Cache(Spec):
     """Leave the claim in the cluster when the cache or the stack goes."""
     protect: bool = False
     """Refuse to delete the claim."""
-    fill: Fill = Fill()
+    fill: Fill = Fill.default()
     """What opens the source."""
 
 
