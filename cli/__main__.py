@@ -1,6 +1,6 @@
 """Commands of `python -m cli`.
 
-The exit code is 0 for success, 1 for a cluster that cannot be read, 2 for a mistake in the configuration or the command.
+Exit codes: 0 for success, 1 for a cluster that cannot be read, 2 for a mistake in the configuration or the command.
 """
 
 import argparse
