@@ -67,7 +67,7 @@ def render_json(file_or_stack: str, facts_file: str | None) -> str:
 
 def _composition(file_or_stack: str, facts_file: str | None) -> Composition:
     facts = NOTHING_READ if facts_file is None else cluster.from_file(Path(facts_file))
-    composition = stackfile.parse(stackfile.locate(file_or_stack)).judged(partial(_compose, facts))
+    composition = stackfile.parse(stackfile.locate(file_or_stack)).apply(partial(_compose, facts))
     if facts_file is not None:
         _warn(composition.waits.warnings)
     return composition

@@ -63,7 +63,7 @@ class StackFile:
     texts: dict[Path, tuple[str, str]]
     """Numbers and booleans by path: the text in messages, and the text in the file."""
 
-    def judged(self, work: Callable[[object], _Result]) -> _Result:
+    def apply(self, work: Callable[[object], _Result]) -> _Result:
         """Return the result of `work` on the tree.
 
         Raises `ConfigError` with the problems that `work` raises, and with those of ambiguous text.
@@ -96,7 +96,7 @@ def locate(file_or_stack: str) -> pathlib.Path:
 
 def read(path: pathlib.Path) -> object:
     """Return the tree of a stack file. Raises `ConfigError` as `parse` does, and for ambiguous text."""
-    return parse(path).judged(lambda tree: tree)
+    return parse(path).apply(lambda tree: tree)
 
 
 def parse(path: pathlib.Path) -> StackFile:
