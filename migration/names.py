@@ -148,7 +148,7 @@ def label_value(text: str) -> str:
 
 
 def _as_go(value: object) -> str:
-    """Return a value as aim-engine's JSON, in which a mapping is a flat list, sorted by key, and an empty list is null."""
+    """Return a value as aim-engine's JSON: a mapping is a flat list, sorted by key, and an empty list is null."""
     if isinstance(value, dict):
         value = [text for pair in sorted(value.items()) for text in pair]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if value == []:
