@@ -1,9 +1,10 @@
-"""What it costs to find out that the routes of two stacks on one gateway collide nowhere.
+"""Benchmark of the check that the routes of two stacks on one gateway do not collide.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.collisions [SERVICES]` (200 if absent). Two stacks
-of that many services share a gateway; one is deployed, the other is checked. Printed are the share of the check in
-planning and rendering the whole stack, in one run on one machine, and how the check grows from half the services to
-twice as many: 2.0 is linear, 4.0 is every pair. Time is the processor's, so that other work does not count.
+of that many services share a gateway; one is deployed, the other is checked. The output is the time of the check, also
+as a share of planning and rendering the whole stack, and its growth from half the services to twice as many: doubling
+the services takes 2.0 times as long for a linear check, 4.0 times for a check of every pair. Times are processor time,
+so that other programs do not count.
 """
 
 import sys
@@ -24,19 +25,19 @@ _GATEWAY = {"name": "inference-gateway", "namespace": "gateways", "provider": "i
 
 
 def main(services: int) -> None:
-    """Print the costs."""
-    took = {count: _checked(count) for count in (services // 2, services, services * 2)}
-    whole = _best(lambda: list(objects(render(planning.plan(load(_tree("new", services)))))), runs=1)
-    share = took[services] / whole
-    print(f"plan and render {services} services: {whole:.2f} s")
-    print(f"check them within and beside {services} deployed ones: {took[services] * 1000:.1f} ms, {share:.1%} of that")
+    """Print the times for stacks of half, once and twice as many services."""
+    seconds = {count: _check_seconds(count) for count in (services // 2, services, services * 2)}
+    total = _shortest_run(lambda: list(objects(render(planning.plan(load(_tree("new", services)))))), runs=1)
+    check, share = seconds[services], seconds[services] / total
+    print(f"plan and render {services} services: {total:.2f} s")
+    print(f"check them within and beside {services} deployed ones: {check * 1000:.1f} ms, {share:.1%} of that")
     for fewer, more in ((services // 2, services), (services, services * 2)):
-        print(f"from {fewer} to {more}: {took[more] / took[fewer]:.1f} times as long")
+        print(f"from {fewer} to {more}: {seconds[more] / seconds[fewer]:.1f} times as long")
 
 
-def _checked(services: int) -> float:
-    """Return the seconds that the whole check takes; no route is in another's way."""
-    plan, live = _plan("new", services), _deployed(_plan("old", services))
+def _check_seconds(services: int) -> float:
+    """Return the seconds that the whole check takes for two stacks without collisions."""
+    plan, live = _plan("new", services), _live_routes(_plan("old", services))
 
     def check() -> None:
         found = (
@@ -46,17 +47,17 @@ def _checked(services: int) -> float:
         if found != ([], []):
             raise AssertionError(found)
 
-    return _best(check, _RUNS)
+    return _shortest_run(check, _RUNS)
 
 
-def _best(work: Callable[[], object], runs: int) -> float:
-    """Return the least seconds of the processor of several runs."""
-    took = list[float]()
+def _shortest_run(work: Callable[[], object], runs: int) -> float:
+    """Return the processor time of the shortest of several runs, in seconds."""
+    seconds = list[float]()
     for _ in range(runs):
-        began = time.process_time()
+        start = time.process_time()
         work()
-        took.append(time.process_time() - began)
-    return min(took)
+        seconds.append(time.process_time() - start)
+    return min(seconds)
 
 
 def _plan(namespace: str, services: int) -> StackPlan:
@@ -64,15 +65,15 @@ def _plan(namespace: str, services: int) -> StackPlan:
 
 
 def _tree(namespace: str, services: int) -> dict[str, Any]:
-    """Return a stack whose services differ by path, by host, or by header, so that all ways of telling are in use."""
+    """Return the tree of a stack whose services are distinct by path, by host or by header, in turn."""
 
     def route(number: int) -> dict[str, Any]:
-        ways: tuple[dict[str, Any], ...] = (
+        routes: tuple[dict[str, Any], ...] = (
             {},
             {"hostnames": [f"s{number}.{namespace}.example.com"], "matches": [{"path": "/v1"}]},
             {"matches": [{"path": "/v1", "headers": {"x-service": f"{namespace}-s{number}"}}]},
         )
-        return ways[number % len(ways)]
+        return routes[number % len(routes)]
 
     return {
         "namespace": namespace,
@@ -82,10 +83,10 @@ def _tree(namespace: str, services: int) -> dict[str, Any]:
     }
 
 
-def _deployed(plan: StackPlan) -> Routes:
-    """Return the routes of a stack as a cluster has them."""
-    routes = (one.manifest for one in objects(render(plan)) if one.manifest["kind"] == "HTTPRoute")
-    return Routes(tuple(map(gateways.route, routes)))
+def _live_routes(plan: StackPlan) -> Routes:
+    """Return the routes of a stack as facts of a cluster that it is deployed to."""
+    manifests = (rendered.manifest for rendered in objects(render(plan)))
+    return Routes(tuple(gateways.route(manifest) for manifest in manifests if manifest["kind"] == "HTTPRoute"))
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The same plan without the engine: `python -m cli`."""
+"""Command line that renders a stack, prints cluster facts and prints the JSON schema, without Pulumi's engine."""

@@ -1,4 +1,7 @@
-"""`python -m cli`: see `--help`. Exit code 0 for success, 2 for a mistake in the configuration or the command."""
+"""Commands of `python -m cli`.
+
+Exit codes: 0 for success, 1 for a cluster that cannot be read, 2 for a mistake in the configuration or the command.
+"""
 
 import argparse
 import sys
@@ -19,7 +22,7 @@ def main(arguments: list[str]) -> int:
                 write = render_json if options.json else render
                 sys.stdout.write(write(options.stack, options.facts))
             case "facts":
-                return _facts(options.context)
+                return _print_facts(options.context)
             case "reference":
                 sys.stdout.write(reference.text())
             case _:
@@ -33,25 +36,30 @@ def main(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m cli", description="The plan of a stack, without the engine.")
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("render", help="print the objects of a stack as YAML, in the order of registration")
-    one.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
-    one.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
-    one.add_argument("--json", action="store_true", help="print one JSON document: release, factsDigest, objects")
-    two = commands.add_parser("facts", help="print the facts of the kubeconfig's cluster as JSON")
-    two.add_argument("--context", help="context of the kubeconfig; its current one if absent")
+    render_options = commands.add_parser(
+        "render", help="print the objects of a stack as YAML, in the order of registration"
+    )
+    render_options.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
+    render_options.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
+    render_options.add_argument(
+        "--json", action="store_true", help="print one JSON document: release, factsDigest, objects"
+    )
+    facts_options = commands.add_parser("facts", help="print the facts of the kubeconfig's cluster as JSON")
+    facts_options.add_argument("--context", help="context of the kubeconfig; its current one if absent")
     commands.add_parser("schema", help="print the JSON schema of a stack file")
     commands.add_parser("reference", help="print the page of every configuration word")
     return parser
 
 
-def _facts(context: str | None) -> int:
-    read = cluster.read_all(cluster.Access(None, context))
-    for name, part in (("apis", read.apis), ("gateways", read.gateways), ("routes", read.routes)):
+def _print_facts(context: str | None) -> int:
+    """Print the facts of a live cluster and return the exit code: 1 if the cluster cannot be read."""
+    facts = cluster.read_all(cluster.Access(None, context))
+    for name, part in (("apis", facts.apis), ("gateways", facts.gateways), ("routes", facts.routes)):
         if isinstance(part, Unknown):
             print(f"{name}: {part.reason}", file=sys.stderr)
-    if isinstance(read.apis, Unknown):
+    if isinstance(facts.apis, Unknown):
         return 1
-    sys.stdout.write(cluster.to_json(read))
+    sys.stdout.write(cluster.to_json(facts))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`schema`: the JSON schema of a stack file, made from the specs."""
+"""Command `schema`: the JSON schema of a stack file, generated from the specs."""
 
 import json
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from models.stack import Stack
 _DEFINITIONS = "#/$defs/"
 _PARTIAL = "Partial"
 _VERBATIM = frozenset({"default", "description", "enum", "examples", "title"})
-"""Keywords that hold values, no schemas."""
+"""Keywords whose values are not schemas."""
 
 
 def schema() -> dict[str, Any]:
-    """Return the schema of a whole stack file. Keys of the file that are Pulumi's own are left open."""
+    """Return the schema of a whole stack file; it allows any other key, because Pulumi adds its own."""
     tree = described()
     definitions = tree.pop("$defs")
     definitions |= _partials(definitions)
-    _layered(tree, definitions)
+    _allow_partial_layers(tree, definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Inference Stacks stack file",
@@ -38,23 +38,23 @@ def described() -> dict[str, Any]:
 
 
 def text() -> str:
-    """Return the schema as it is committed."""
+    """Return the schema as the text of `schemas/stack.schema.json`."""
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _layered(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
-    """Let `defaults`, `prefill` and `canary` be partial, and services be so where there are defaults."""
+def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
+    """Let `defaults`, `prefill` and `canary` be partial, and in a stack with `defaults` also the services."""
     properties = tree["properties"]
-    told = {key: properties["defaults"][key] for key in _VERBATIM & properties["defaults"].keys()}
-    properties["defaults"] = {"$ref": f"{_DEFINITIONS}{_PARTIAL}Service"} | dict(sorted(told.items()))
-    whole = properties["services"]
-    properties["services"] = _partial(whole)
+    annotations = {key: properties["defaults"][key] for key in _VERBATIM & properties["defaults"].keys()}
+    properties["defaults"] = {"$ref": f"{_DEFINITIONS}{_PARTIAL}Service"} | dict(sorted(annotations.items()))
+    services = properties["services"]
+    properties["services"] = _partial(services)
     tree["if"] = {"required": ["defaults"]}
-    tree["else"] = {"properties": {"services": {"patternProperties": whole["patternProperties"]}}}
-    for name, role in (("Service", "prefill"), ("Service", "canary"), ("Canary", "prefill")):
-        if role in definitions.get(name, {"properties": {}})["properties"]:
-            own = definitions[name]["properties"]
-            own[role] = _partial(own[role])
+    tree["else"] = {"properties": {"services": {"patternProperties": services["patternProperties"]}}}
+    for name, layer in (("Service", "prefill"), ("Service", "canary"), ("Canary", "prefill")):
+        if layer in definitions.get(name, {"properties": {}})["properties"]:
+            fields = definitions[name]["properties"]
+            fields[layer] = _partial(fields[layer])
     if f"{_PARTIAL}Canary" in definitions:
         definitions[f"{_PARTIAL}Canary"]["required"] = ["weight"]
         properties["defaults"]["properties"] = {"canary": False}
@@ -62,13 +62,13 @@ def _layered(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
 
 
 def _partials(definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return a partial twin of every definition that a service is made of."""
-    names, found = ["Service"], dict[str, Any]()
+    """Return a partial twin of each definition that a service refers to, directly or through others."""
+    names, twins = ["Service"], dict[str, Any]()
     for name in names:
-        if f"{_PARTIAL}{name}" not in found:
-            found[f"{_PARTIAL}{name}"] = _partial(definitions[name]) | {"title": f"{_PARTIAL}{name}"}
+        if f"{_PARTIAL}{name}" not in twins:
+            twins[f"{_PARTIAL}{name}"] = _partial(definitions[name]) | {"title": f"{_PARTIAL}{name}"}
             names += _references(definitions[name])
-    return found
+    return twins
 
 
 def _references(node: object) -> Iterator[str]:
@@ -80,14 +80,14 @@ def _references(node: object) -> Iterator[str]:
             else:
                 yield from _references(value)
     elif isinstance(node, list):
-        for one in cast("list[Any]", node):
-            yield from _references(one)
+        for item in cast("list[Any]", node):
+            yield from _references(item)
 
 
 def _partial(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that requires nothing, at any depth.
+    """Return a twin of a schema in which nothing is required, at any depth.
 
-    Without its `type` a group may fit several alternatives, so one of them is enough and none is told apart.
+    A group without its `type` may fit several alternatives, so the twin has `anyOf` and no discriminator.
     """
     twin = dict[str, Any]()
     for key, value in node.items():
@@ -97,9 +97,9 @@ def _partial(node: dict[str, Any]) -> dict[str, Any]:
             case "$ref":
                 twin[key] = f"{_DEFINITIONS}{_PARTIAL}{value.removeprefix(_DEFINITIONS)}"
             case "oneOf" | "anyOf":
-                twin["anyOf"] = [_partial(one) for one in value]
+                twin["anyOf"] = [_partial(alternative) for alternative in value]
             case "properties" | "patternProperties":
-                twin[key] = {name: _partial(one) for name, one in value.items()}
+                twin[key] = {name: _partial(inner) for name, inner in value.items()}
             case _ if isinstance(value, dict) and key not in _VERBATIM:
                 twin[key] = _partial(cast("dict[str, Any]", value))
             case _:

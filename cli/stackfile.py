@@ -1,8 +1,8 @@
-"""Reads a stack file as the engine does, and more strictly: what looks like one thing and is another is a mistake.
+"""Reader of stack files: it returns the values that Pulumi's engine reads, and rejects ambiguous text.
 
-The engine reads YAML 1.2 with remnants of 1.1: `yes` and `1:30` are text, `012` is 10, a date is a time. A value is
-here what it is there, so that both see one tree. Where text is meant, what a reader of YAML 1.1 takes for something
-else is refused.
+The engine reads YAML 1.2 with remnants of 1.1: `yes` and `1:30` are text, `012` is 10, a date is a time. This reader
+returns the same values, so that both see the same tree. It rejects text without quotes that a reader of YAML 1.1 takes
+for a boolean, a number or a date.
 """
 
 import pathlib
@@ -20,7 +20,7 @@ from models.problems import ConfigError, Problem, echo
 _Result = TypeVar("_Result")
 _TREE = Path("config", ROOT)
 _PLAIN = "plain"
-"""Tag of a scalar whose type follows from how it looks."""
+"""Tag of a scalar without quotes, whose type follows from its text."""
 _TEXT, _MAP, _LIST = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
 _CONSTANTS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -30,10 +30,10 @@ _CONSTANTS = {
 _WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)")
 _FRACTION = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _LONGEST_WHOLE = 70
-"""Characters of the longest whole number: 64 bits in binary, a prefix and a sign."""
+"""Largest number of characters in a whole number: 64 binary digits, a prefix and a sign."""
 _IN_FULL = 1e21
-"""Below it JSON writes a float that is whole without a fraction, so that its reader takes it for a whole number."""
-_OTHERWISE = {
+"""Bound below which the engine's JSON writes a float without a fraction as a whole number."""
+_AMBIGUOUS = {
     "a boolean in YAML 1.1": re.compile(r"(?i:yes|no|on|off)"),
     "a number in YAML 1.1": re.compile(r"[-+]?([1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*)"),
     "a date": re.compile(
@@ -42,11 +42,11 @@ _OTHERWISE = {
     ),
     "no number that JSON has": re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
 }
-"""What text may be to another reader, or to the engine itself, by how it looks."""
+"""Patterns of ambiguous text, by what another reader takes it for, or what JSON cannot hold."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Leaves to us what a plain scalar is."""
+    """YAML loader that resolves no scalars without quotes: this module does."""
 
 
 _Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(r"(?s).*"))]}
@@ -54,29 +54,32 @@ _Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(r"(?s).*"))]}
 
 @dataclass(frozen=True, slots=True)
 class StackFile:
-    """The tree of a stack file, and what in it is other than it looks."""
+    """The tree of a stack file, with the problems of ambiguous text."""
 
     tree: object
-    """What stands below `inference-stacks:stack`, as plain values."""
+    """Plain values below `inference-stacks:stack`."""
     doubts: tuple[Problem, ...]
-    """Text that is something else to another reader; a mistake unless something worse is said about it."""
+    """Problems of ambiguous text; left out if the same path has another problem."""
     texts: dict[Path, tuple[str, str]]
-    """Numbers and booleans by their paths: as messages show them, and as they were written."""
+    """Numbers and booleans by path: the text in messages, and the text in the file."""
 
-    def judged(self, work: Callable[[object], _Result]) -> _Result:
-        """Do something with the tree. Raises `ConfigError` with all that this raises, and every doubt besides."""
+    def apply(self, work: Callable[[object], _Result]) -> _Result:
+        """Return the result of `work` on the tree.
+
+        Raises `ConfigError` with the problems that `work` raises, and with those of ambiguous text.
+        """
         try:
             result = work(self.tree)
         except ConfigError as error:
-            told = {problem.path for problem in error.problems}
-            doubts = [doubt for doubt in self.doubts if doubt.path not in told]
-            raise ConfigError([*map(self._as_written, error.problems), *doubts]) from None
+            paths = {problem.path for problem in error.problems}
+            doubts = [doubt for doubt in self.doubts if doubt.path not in paths]
+            raise ConfigError([*map(self._with_original_text, error.problems), *doubts]) from None
         if self.doubts:
             raise ConfigError(self.doubts)
         return result
 
-    def _as_written(self, problem: Problem) -> Problem:
-        """Quote a value as it was written: who writes 1.50 does not mean "1.5"."""
+    def _with_original_text(self, problem: Problem) -> Problem:
+        """Return a problem that quotes a value as the file spells it: 1.50 instead of 1.5."""
         shown, text = self.texts.get(problem.path, ("", ""))
         echoed = re.search(rf"(?<=[( ]){re.escape(shown)}(?=\)$)", problem.what)
         if not text or echoed is None or not problem.remedy.startswith("write it quoted"):
@@ -86,24 +89,24 @@ class StackFile:
 
 
 def locate(file_or_stack: str) -> pathlib.Path:
-    """Return the path of a stack file, given itself or the stack's name."""
+    """Return the path of a stack file, given the path or the stack's name."""
     path = pathlib.Path(file_or_stack)
     return path if path.suffix in {".yaml", ".yml"} else pathlib.Path(f"Pulumi.{file_or_stack}.yaml")
 
 
 def read(path: pathlib.Path) -> object:
-    """Return the tree of a stack file. Raises `ConfigError` as `parse` does, and for what is other than it looks."""
-    return parse(path).judged(lambda tree: tree)
+    """Return the tree of a stack file. Raises `ConfigError` as `parse` does, and for ambiguous text."""
+    return parse(path).apply(lambda tree: tree)
 
 
 def parse(path: pathlib.Path) -> StackFile:
     """Read a stack file.
 
-    Raises `ConfigError` where the file cannot be read, is no YAML, has a key twice, or holds a secret in the tree.
+    Raises `ConfigError` if the file cannot be read, is no YAML, has a key twice, or holds a secret in the tree.
     """
     try:
         root = yaml.compose(path.read_text(encoding="utf-8"), Loader=_Loader)
-        return _Reading().file(root)
+        return _Reader().stack_file(root)
     except OSError as error:
         raise _mistake(str(path), f"cannot be read ({error.strerror})", "name a stack file or a stack") from None
     except UnicodeDecodeError:
@@ -121,21 +124,21 @@ def _mistake(path: str, what: str, remedy: str) -> ConfigError:
     return ConfigError([Problem(Path(path), what, remedy)])
 
 
-def _broken(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
+def _yaml_error(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
-class _Reading:
-    """One file on its way from YAML's nodes to plain values."""
+class _Reader:
+    """Converter of one file's YAML nodes to plain values."""
 
     def __init__(self) -> None:
         self._doubts = list[Problem]()
         self._texts = dict[Path, tuple[str, str]]()
-        self._around = set[yaml.Node]()
-        """Nodes around the current one; an alias to one of them would have no end."""
+        self._ancestors = set[yaml.Node]()
+        """Nodes that hold the current node; an alias to one of them would never end."""
 
-    def file(self, root: yaml.Node | None) -> StackFile:
-        """Return the file."""
+    def stack_file(self, root: yaml.Node | None) -> StackFile:
+        """Return the stack file of a root node. Raises `ConfigError` if its tree holds a secret."""
         tree: object = None if root is None else self._value(root, Path())
         for key in _TREE:
             tree = cast("dict[Any, object]", tree).get(key) if isinstance(tree, dict) else None
@@ -148,13 +151,13 @@ class _Reading:
     def _value(self, node: yaml.Node, at: Path) -> object:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, at)
-        if node in self._around:
-            raise _broken(node, "an anchor holds an alias of itself")
+        if node in self._ancestors:
+            raise _yaml_error(node, "an anchor holds an alias of itself")
         if node.tag != (_MAP if isinstance(node, yaml.MappingNode) else _LIST):
-            raise _broken(node, f"tag {node.tag} has no place here")
-        self._around.add(node)
+            raise _yaml_error(node, f"tag {node.tag} has no place here")
+        self._ancestors.add(node)
         value = self._mapping(node, at) if isinstance(node, yaml.MappingNode) else self._list(node, at)
-        self._around.remove(node)
+        self._ancestors.remove(node)
         return value
 
     def _list(self, node: yaml.Node, at: Path) -> list[object]:
@@ -162,32 +165,32 @@ class _Reading:
         return [self._value(item, at / index) for index, item in enumerate(items)]
 
     def _mapping(self, node: yaml.MappingNode, at: Path) -> dict[str, object]:
-        own, beneath = dict[str, object](), dict[str, object]()
+        explicit, merged = dict[str, object](), dict[str, object]()
         for key, inner in cast("Sequence[tuple[yaml.Node, yaml.Node]]", node.value):
             if not isinstance(key, yaml.ScalarNode):
-                raise _broken(key, "a key is no text")
+                raise _yaml_error(key, "a key is no text")
             name = cast("str", key.value)
-            if name in own or (beneath and name == "<<"):
-                raise _broken(key, f"key {name} stands twice")
+            if name in explicit or (merged and name == "<<"):
+                raise _yaml_error(key, f"key {name} stands twice")
             if key.tag == _PLAIN and name == "<<":
-                beneath = self._merged(inner, at)
+                merged = self._merge_key(inner, at)
                 continue
-            self._key(key, at / name)
-            own[name] = self._value(inner, at / name)
-        return {**beneath, **own}
+            self._check_key(key, at / name)
+            explicit[name] = self._value(inner, at / name)
+        return {**merged, **explicit}
 
-    def _merged(self, node: yaml.Node, at: Path) -> dict[str, object]:
-        """Return what a merge key (`<<`) brings; of several mappings the first one's wins."""
+    def _merge_key(self, node: yaml.Node, at: Path) -> dict[str, object]:
+        """Return the entries of a merge key (`<<`); an earlier mapping overrides later ones."""
         sources = cast("Sequence[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
         merged = dict[str, object]()
         for source in sources:
             if not isinstance(source, yaml.MappingNode):
-                raise _broken(source, "only mappings can be merged")
+                raise _yaml_error(source, "only mappings can be merged")
             merged = {**cast("dict[str, object]", self._value(source, at)), **merged}
         return merged
 
-    def _key(self, node: yaml.ScalarNode, at: Path) -> None:
-        """Doubt a key that is read as anything but text."""
+    def _check_key(self, node: yaml.ScalarNode, at: Path) -> None:
+        """Add a problem for a key that some reader takes for anything but text."""
         text = cast("str", node.value)
         if node.tag == _PLAIN and (noun := _noun(text)) is not None:
             self._doubt(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
@@ -197,10 +200,10 @@ class _Reading:
         if node.tag == _TEXT:
             return text
         if node.tag != _PLAIN:
-            raise _broken(node, f"tag {node.tag} has no place here")
+            raise _yaml_error(node, f"tag {node.tag} has no place here")
         value = _plain(text)
         if isinstance(value, str) and (noun := _noun(text)) is not None:
-            # What looks like a number is told where a number would be.
+            # The path decides whether a message may show the text, as it would for a number at the same path.
             shown = bool(echo(at, 0))
             what = f"is {noun} ({text})" if shown else f"is {noun}"
             self._doubt(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")
@@ -214,16 +217,16 @@ class _Reading:
 
 
 def _holds_secret(value: object) -> bool:
-    """Say whether a part of the tree is a secret of the engine's."""
+    """Return whether a part of the tree is an encrypted value of the engine (`secure: …`)."""
     if isinstance(value, dict):
-        inside = cast("dict[str, object]", value)
-        is_secret = inside.keys() == {"secure"} and isinstance(inside["secure"], str)
-        return is_secret or any(map(_holds_secret, inside.values()))
+        mapping = cast("dict[str, object]", value)
+        is_secret = mapping.keys() == {"secure"} and isinstance(mapping["secure"], str)
+        return is_secret or any(map(_holds_secret, mapping.values()))
     return isinstance(value, list) and any(map(_holds_secret, cast("list[object]", value)))
 
 
 def _plain(text: str) -> str | bool | float | None:
-    """Return what the engine makes of a scalar without quotes."""
+    """Return the value that the engine reads from a scalar without quotes."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     number = _number(text.replace("_", "")) if text[0] in "+-.0123456789" else None
@@ -231,6 +234,7 @@ def _plain(text: str) -> str | bool | float | None:
 
 
 def _number(text: str) -> float | None:
+    """Return the number that the engine reads from a text; None if it reads text."""
     if _WHOLE.fullmatch(text) is not None and len(text) <= _LONGEST_WHOLE:
         is_octal = re.match(r"[-+]?0[0-7]", text) is not None
         whole = int(text, 8 if is_octal else 0)
@@ -245,8 +249,8 @@ def _number(text: str) -> float | None:
 
 
 def _noun(text: str) -> str | None:
-    """Return what a scalar without quotes is that is more than text to some reader."""
+    """Return what some reader takes a scalar without quotes for; None if all readers take it for text."""
     value = _plain(text)
     if isinstance(value, str):
-        return next((noun for noun, looks in _OTHERWISE.items() if looks.fullmatch(text)), None)
+        return next((noun for noun, pattern in _AMBIGUOUS.items() if pattern.fullmatch(text)), None)
     return "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"

@@ -1,4 +1,4 @@
-"""The embedded default: tools, a control plane on loopback with fake GPU nodes, the engine that deploys onto it.
+"""The embedded default: tools, a control plane on loopback with fake GPU nodes, and the engine that deploys onto it.
 
-Only the standard library is used, because this package runs before the virtual environment exists.
+The package uses only the standard library, because it runs before the virtual environment exists.
 """

@@ -1,8 +1,8 @@
-"""`python -m local`: says what is missing before anything newer than an old Python understands is read."""
+"""Entry point of `python -m local`, which checks Python's version before it imports modules with newer syntax."""
 
 import sys
 
-if sys.version_info < (3, 11):  # noqa: UP036 - an older Python runs this file only to hear it
+if sys.version_info < (3, 11):  # noqa: UP036 - an older Python runs this file, too
     sys.exit("error: Inference Stacks needs Python 3.11 or newer; this is %d.%d" % sys.version_info[:2])  # noqa: UP031
 
 from local.main import main

@@ -1,4 +1,4 @@
-"""The real Pulumi engine on a copy of the stack file, with a backend, a passphrase and a home of its own."""
+"""Pulumi's engine, run on a copy of the stack file with a separate backend, passphrase and home directory."""
 
 from __future__ import annotations
 
@@ -35,21 +35,25 @@ COMMANDS = (
     "pulumi-resource-kubernetes",
     "kubectl",
 )
-KEPT = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USER")
-OWN_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
+INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USER")
+"""Environment variables of this program that a run of the engine gets."""
+ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
+"""Lines of a stack file that belong to the passphrase of its author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
 CLOCK_TOLERANCE = 2.0
+"""Seconds by which a process may seem younger than a lock that it took."""
 
 
 class Engine:
-    """Runs `pulumi` for one stack of one project; all that it writes lies in `directory`.
+    """Runner of `pulumi` for one stack of one project; it writes only below `directory`.
 
-    The project's own files are read only: each run works on a copy of the stack file, made anew when the file changes.
+    The project's files are only read. Runs work on a copy of the stack file, which is copied again when it changes.
     """
 
     MARK = "INFERENCE_STACKS_RUN"
+    """Environment variable of all processes of a run: directory of the engine and id of the run."""
 
-    def __init__(  # noqa: PLR0913 - the arguments are what an engine consists of
+    def __init__(  # noqa: PLR0913 - an engine consists of these arguments
         self,
         directory: Path,
         tools: Mapping[str, Tool],
@@ -71,7 +75,7 @@ class Engine:
 
     @property
     def shell_environment(self) -> dict[str, str]:
-        """What a shell needs in its environment to use this stack by hand; HOME stays the user's."""
+        """Environment variables with which a shell can use this stack by hand; HOME stays the user's."""
         return {
             "KUBECONFIG": str(self._kubeconfig),
             "KUBECACHEDIR": str(self.directory / "home" / "cache"),
@@ -85,13 +89,13 @@ class Engine:
 
     @property
     def path(self) -> str:
-        """The folders of commands that a run sees: the program's Python, our tools, the system's."""
+        """PATH of a run: the folders of the program's Python, of our tools and of the system's commands."""
         return os.pathsep.join((str(self._python_folder()), str(self.directory / "bin"), os.defpath))
 
     def ensure_stack(self) -> None:
-        """Bring workspace and stack up to date with the project, after repairing what a killed run left.
+        """Clean up after killed runs, then update workspace and stack from the project.
 
-        Raises LocalError while another run holds the stack.
+        Raises LocalError while another run has locked the stack.
         """
         files.private_directory(self.directory)
         with files.locked(self.directory / "prepare.lock"):
@@ -103,31 +107,31 @@ class Engine:
             self._settle()
 
     def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Run a `pulumi` command to its end, output captured; with `check`, raises LocalError where it fails."""
+        """Run a `pulumi` command to its end and return its output; with `check`, raises LocalError if it fails."""
         self.ensure_stack()
         result = self._call(*arguments, check=check)
         self._forget_completed_creations()
         return result
 
     def popen(self, *arguments: str, output: int | IO[Any] | None = None) -> subprocess.Popen[bytes]:
-        """Start a `pulumi` command in a process group of its own; it ends with the calling thread at the latest.
+        """Start a `pulumi` command in a new process group; it is killed when the calling thread ends.
 
-        Output goes to this program's, or to `output`.
+        Its output goes to `output`, or else to the output of this program.
         """
         self.ensure_stack()
         return self._start(arguments, stdout=output, stderr=output)
 
     def outputs(self) -> dict[str, Any]:
-        """Return the stack's outputs; secret ones are masked."""
+        """Return the stack's outputs; secret values are masked."""
         return json.loads(self._call("stack", "output", "--json").stdout)
 
     def export(self) -> dict[str, Any]:
-        """Return the stack's state, secrets encrypted."""
+        """Return the stack's state; secrets are encrypted."""
         return json.loads(self._call("stack", "export").stdout)
 
     def stop(self) -> None:
-        """End every process that a run of this engine started, also of killed runs."""
-        processes.end(self._marked())
+        """End all processes that runs of this engine started, also those of killed runs."""
+        processes.end(self._processes())
 
     def _call(self, *arguments: str, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess[str]:
         child = self._start(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -166,20 +170,20 @@ class Engine:
         return child
 
     def _flags(self, arguments: tuple[str, ...]) -> list[str]:
-        named = [] if arguments[:2] == ("stack", "init") else ["--stack", self.stack]
-        return [*named, "--non-interactive", "--color", "never"]
+        stack = [] if arguments[:2] == ("stack", "init") else ["--stack", self.stack]
+        return [*stack, "--non-interactive", "--color", "never"]
 
     def _environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        own = {"PATH": self.path, "HOME": str(self.directory / "home")}
-        return {**kept, **self.shell_environment, **own, **self._extra}
+        inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+        private = {"PATH": self.path, "HOME": str(self.directory / "home")}
+        return {**inherited, **self.shell_environment, **private, **self._extra}
 
     def _write_workspace(self) -> None:
         for name in ("project", "backend", "home", "pulumi", "bin", "runs"):
             files.private_directory(self.directory / name)
         (self.directory / "bin" / on_path.OURS).touch()
         for name in COMMANDS:
-            _place(self.directory / "bin" / name, self._tools[name])
+            _install(self.directory / "bin" / name, self._tools[name])
         _link(self.workspace / ".venv", self._python_folder().parent)
         if not (self.directory / "passphrase").exists():
             files.write(self.directory / "passphrase", secrets.token_hex(32))
@@ -187,7 +191,7 @@ class Engine:
         files.write(self.workspace / "Pulumi.yaml", f"{project.rstrip()}\nmain: {json.dumps(str(self._project))}\n")
 
     def _configure(self) -> None:
-        """Copy the stack file and add the cluster's credentials, encrypted; the secret is set through a pipe."""
+        """Copy the stack file and add the kubeconfig as an encrypted secret, which is passed through a pipe."""
         tracked = self._read(self._stack_file().name)
         if re.search(r"^\s+secure: ", tracked, re.MULTILINE):
             raise LocalError(
@@ -195,21 +199,21 @@ class Engine:
                 "deploy it with `pulumi up`, or take the `secure:` entries out"
             )
         kubeconfig = self._kubeconfig.read_text(encoding="utf-8")
-        content = hashlib.sha256(json.dumps([tracked, kubeconfig, self._name()]).encode()).hexdigest()
+        digest = hashlib.sha256(json.dumps([tracked, kubeconfig, self._name()]).encode()).hexdigest()
         stamp = self.directory / "configured"
-        if stamp.exists() and stamp.read_text(encoding="ascii") == content:
+        if stamp.exists() and stamp.read_text(encoding="ascii") == digest:
             return
         copy = self.workspace / self._stack_file().name
         salt = SALT.search(copy.read_text(encoding="utf-8")) if copy.exists() else None
-        text = OWN_KEYS.sub("", tracked).rstrip()
+        text = ENCRYPTION_KEYS.sub("", tracked).rstrip()
         files.write(copy, "\n".join(part for part in (text, salt[0] if salt else "") if part) + "\n")
         self._call("config", "set", "--secret", f"{self._name()}:kubeconfig", text=kubeconfig)
-        files.write(stamp, content)
+        files.write(stamp, digest)
 
     def _recover(self) -> None:
-        """End what killed runs left running, then break their locks, then restore a damaged checkpoint."""
+        """End the processes of killed runs, then remove their locks, then restore a damaged checkpoint."""
         live = self._live_runs()
-        leftovers = {process: run for process, run in self._marked().items() if run not in live}
+        leftovers = {process: run for process, run in self._processes().items() if run not in live}
         if leftovers:
             self._report.say(f"ending {len(leftovers)} processes of a killed run")
             processes.end(leftovers, grace=2)
@@ -217,20 +221,24 @@ class Engine:
             if record.stem not in live:
                 record.unlink(missing_ok=True)
         for lock in (self.directory / "backend").glob(".pulumi/locks/**/*.json"):
-            self._break(lock)
+            self._remove_stale_lock(lock)
         self._restore()
 
     def _settle(self) -> None:
-        """Ask the cluster about what a killed run was deleting or changing, and forget creations that are complete."""
+        """Resolve the pending operations of a killed run.
+
+        A refresh reads from the cluster what became of deletions and changes; complete creations are forgotten.
+        """
         if any(operation["type"] != "creating" for operation in self._pending()):
             self._report.say("asking the cluster about what the killed run was doing")
             self._call("refresh", "--yes", "--skip-preview", "--skip-pending-creates")
         self._forget_completed_creations()
 
     def _forget_completed_creations(self) -> None:
-        """Forget interrupted creations once later runs took all of them over; the engine would warn of them forever.
+        """Forget pending creations once the state has all of their resources; else the engine warns of them forever.
 
-        While one is left all stay recorded, because an import forgets every one: its object may exist in the cluster.
+        An import forgets all of them at once. While one resource is missing, all stay recorded, because its object may
+        exist in the cluster.
         """
         present = {resource["urn"] for resource in self._latest().get("resources") or ()}
         pending = self._pending()
@@ -238,21 +246,22 @@ class Engine:
             self._call("stack", "import", text=json.dumps(self.export()))
 
     def _pending(self) -> list[dict[str, Any]]:
-        """Return the operations that a killed run did not see the end of."""
+        """Return the operations that a killed run did not finish."""
         return self._latest().get("pending_operations") or []
 
     def _latest(self) -> dict[str, Any]:
-        """Return the newest deployment in the checkpoint, or nothing where there is none."""
+        """Return the newest deployment in the checkpoint; empty if there is none."""
         try:
             return json.loads(self._checkpoint().read_text(encoding="utf-8"))["checkpoint"].get("latest") or {}
         except (ValueError, KeyError, FileNotFoundError):
             return {}
 
-    def _break(self, path: Path) -> None:
+    def _remove_stale_lock(self, path: Path) -> None:
+        """Remove the lock of a process that has ended. Raises LocalError if its holder may still run."""
         try:
             lock = json.loads(path.read_text(encoding="utf-8"))
             holder, host = int(lock["pid"]), str(lock["hostname"])
-            taken = _timestamp(lock["timestamp"])
+            locked_at = _timestamp(lock["timestamp"])
         except FileNotFoundError:
             return
         except (ValueError, KeyError) as error:
@@ -262,14 +271,15 @@ class Engine:
         if host != socket.gethostname():
             raise LocalError(f"the stack is locked by process {holder} on {host} ({path}); end that run first")
         process = processes.Process.of(holder)
-        if process is not None and process.started_at() <= taken + CLOCK_TOLERANCE:
+        if process is not None and process.started_at() <= locked_at + CLOCK_TOLERANCE:
             raise LocalError(f"the stack is locked by process {holder}, which is still running; wait for it or end it")
         path.unlink(missing_ok=True)
         path.with_name(f"{path.name}.attrs").unlink(missing_ok=True)
         self._report.say(f"removed the lock of process {holder}, which was killed")
 
     def _restore(self) -> None:
-        # The file backend keeps attributes beside each file and does not replace them whole; it can do without.
+        """Replace a damaged checkpoint by its backup. Raises LocalError if both are damaged."""
+        # The file backend writes attributes of each file to another file, not atomically; it can work without them.
         for attributes in (self.directory / "backend").glob(".pulumi/**/*.attrs"):
             if not _is_json(attributes):
                 attributes.unlink()
@@ -282,13 +292,14 @@ class Engine:
         shutil.copyfile(backup, checkpoint)
         self._report.say(f"{checkpoint.name} was damaged; its backup took its place")
 
-    def _marked(self) -> dict[Process, str]:
-        """Return the processes of this engine's runs, with the run that each belongs to."""
+    def _processes(self) -> dict[Process, str]:
+        """Return the processes of this engine's runs, each with the id of its run."""
         prefix = f"{self.directory}:"
-        found = processes.marked(self.MARK)
-        return {process: mark[len(prefix) :] for process, mark in found.items() if mark.startswith(prefix)}
+        marks = processes.marked(self.MARK)
+        return {process: mark[len(prefix) :] for process, mark in marks.items() if mark.startswith(prefix)}
 
     def _live_runs(self) -> set[str]:
+        """Return the ids of the runs whose `pulumi` is alive."""
         live: set[str] = set()
         for path in self._runs().glob("*.json"):
             with contextlib.suppress(ValueError, KeyError, FileNotFoundError):
@@ -307,10 +318,10 @@ class Engine:
         return self._project / f"Pulumi.{self.stack}.yaml"
 
     def _name(self) -> str:
-        found = re.search(r"^name: *[\"']?([\w.-]+)", self._read("Pulumi.yaml"), re.MULTILINE)
-        if found is None:
+        name = re.search(r"^name: *[\"']?([\w.-]+)", self._read("Pulumi.yaml"), re.MULTILINE)
+        if name is None:
             raise LocalError(f"{self._project / 'Pulumi.yaml'} has no name")
-        return found[1]
+        return name[1]
 
     def _read(self, name: str) -> str:
         try:
@@ -319,8 +330,8 @@ class Engine:
             raise LocalError(f"{self._project / name} does not exist") from None
 
     def _python_folder(self) -> Path:
-        own = self._project / ".venv" / "bin"
-        return own if own.exists() else Path(sys.executable).parent
+        folder = self._project / ".venv" / "bin"
+        return folder if folder.exists() else Path(sys.executable).parent
 
 
 def _link(link: Path, target: Path) -> None:
@@ -329,11 +340,11 @@ def _link(link: Path, target: Path) -> None:
         link.symlink_to(target)
 
 
-def _place(path: Path, tool: Tool) -> None:
-    """Put a tool into a folder of commands.
+def _install(path: Path, tool: Tool) -> None:
+    """Install a tool in a folder of commands, as a hard link or a copy; a tool from PATH as a symbolic link.
 
-    Engine, language host and its executor look for each other beside where they really lie, so ours are no symbolic
-    links; those on PATH lie together already.
+    Engine, language host and its executor resolve symbolic links and look for each other in the folder that they reach.
+    Tools from PATH are in one folder already.
     """
     if tool.origin == "PATH":
         _link(path, tool.path)
@@ -364,6 +375,6 @@ def _readable(path: Path) -> bool:
 
 
 def _timestamp(text: str) -> float:
-    """Return RFC 3339 time as seconds since the epoch; Go writes more digits than Python reads."""
-    whole = re.sub(r"\.\d+", "", text)
-    return dt.datetime.fromisoformat(whole).timestamp()
+    """Return an RFC 3339 time in whole seconds since the epoch; Go writes more fractional digits than Python reads."""
+    without_fraction = re.sub(r"\.\d+", "", text)
+    return dt.datetime.fromisoformat(without_fraction).timestamp()

@@ -1,7 +1,11 @@
-"""The one kind of failure that a user is told about in a sentence."""
+"""The error whose text is shown to the user.
+
+Exception
+└── LocalError    a failure that the user can act on
+"""
 
 from __future__ import annotations
 
 
 class LocalError(Exception):
-    """Something the user can act on; its text is shown as it is, without a traceback."""
+    """A failure that the user can act on; its text is shown without a traceback."""

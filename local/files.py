@@ -1,4 +1,4 @@
-"""Writing files so that an interruption leaves the old one or the new one, never half of one."""
+"""Files: atomic writes, private directories, locks and checksums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from local.errors import LocalError
 
 
 def write(path: Path, text: str, mode: int = 0o600) -> None:
-    """Replace the file's content at once; its permissions are `mode` from the first byte on."""
+    """Replace a file's content atomically: an interruption leaves the old or the new content.
+
+    The new file never has wider permissions than `mode`.
+    """
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
@@ -30,7 +33,7 @@ def write(path: Path, text: str, mode: int = 0o600) -> None:
 
 
 def private_directory(path: Path) -> Path:
-    """Make the directory (0700) where it is missing, and return it."""
+    """Make the directory if it is missing, set its permissions to 0700 and return it."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.chmod(0o700)
     return path
@@ -38,9 +41,9 @@ def private_directory(path: Path) -> Path:
 
 @contextlib.contextmanager
 def locked(path: Path, refusal: str | None = None) -> Generator[None]:
-    """Hold an exclusive lock on a file or directory; the system frees it when the holder ends, however it ends.
+    """Hold an exclusive lock on a file or directory; the system releases it when the process ends for any reason.
 
-    With `refusal`, raises LocalError with that text where another process holds it; else waits.
+    If another process holds the lock, waits, or with `refusal` raises LocalError with that text.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDONLY | (0 if path.is_dir() else os.O_CREAT), 0o600)
@@ -56,7 +59,7 @@ def locked(path: Path, refusal: str | None = None) -> Generator[None]:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, or of a directory's file names and contents, in hexadecimal."""
+    """Return the SHA-256 of a file, or of the file names and contents of a directory, in hexadecimal."""
     if path.is_dir():
         listing = (f"{sha256(file)}  {file.relative_to(path)}\n" for file in sorted(path.rglob("*")) if file.is_file())
         return hashlib.sha256("".join(listing).encode()).hexdigest()
@@ -65,7 +68,7 @@ def sha256(path: Path) -> str:
 
 
 def tail(path: Path, lines: int = 15) -> str:
-    """Return a log's last lines, or nothing where there is no log."""
+    """Return the last lines of a log; "" if the log does not exist."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What the machine must offer; whatever is missing is said at once, before anything is changed."""
+"""Check of the machine's requirements: platform, Python modules, commands and disk space."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMANDS = ("git", "make")
 
 
 def check(project: Path) -> None:
-    """Raise LocalError naming everything that is missing for a set-up of the project."""
+    """Raise LocalError if the machine lacks something that the set-up of the project needs."""
     machine = os.uname().machine
     if sys.platform != "linux" or machine != "x86_64":
         raise LocalError(f"the embedded control plane runs on Linux x86-64 only; this is {sys.platform} {machine}")
@@ -30,13 +30,14 @@ def check(project: Path) -> None:
     cache = cache_directory()
     if (project / ".venv").exists() and (cache / "tools").exists():
         return
-    for place in (project, cache):
-        free = shutil.disk_usage(_existing(place)).free
+    for folder in (project, cache):
+        free = shutil.disk_usage(_nearest_existing(folder)).free
         if free < FREE_BYTES:
             raise LocalError(
-                f"the first set-up needs {FREE_BYTES / 1000**3:.0f} GB of disk; {place} has {free / 1000**3:.1f} GB"
+                f"the first set-up needs {FREE_BYTES / 1000**3:.0f} GB of disk; {folder} has {free / 1000**3:.1f} GB"
             )
 
 
-def _existing(path: Path) -> Path:
+def _nearest_existing(path: Path) -> Path:
+    """Return the path, or its nearest parent that exists."""
     return next(folder for folder in (path, *path.parents) if folder.exists())

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a command; returns the exit code, 1 with one clear error, 130 after Ctrl-C."""
+    """Run a command and return the exit code: 0, 1 after an error, which it prints, or 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(prog="python -m local", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, text in COMMANDS:
@@ -43,8 +44,7 @@ def _setup(report: Report) -> None:
 
 def _tools(report: Report) -> None:
     host.check(up.PROJECT)
-    found = sorted(ensure(None, report).values(), key=lambda tool: tool.name)
-    for tool in found:
+    for tool in sorted(ensure(None, report).values(), key=lambda tool: tool.name):
         report.say(f"{tool.name:<27} {tool.version:<8} {tool.sha256}  {tool.path}  ({tool.origin})")
 
 

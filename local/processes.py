@@ -1,4 +1,4 @@
-"""Processes that are certainly ours: known by pid and start time, or by a mark in their environment."""
+"""Processes that this program started, identified by pid and start time, or by a mark in their environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRACE = 5.0
 
 
 def _fields(pid: int) -> list[str] | None:
-    """Return the fields of /proc/PID/stat from the third on; the second, a name, may hold spaces and brackets."""
+    """Return the fields of /proc/PID/stat after the name, which may contain spaces and brackets; None if it ended."""
     try:
         return (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -33,54 +33,59 @@ def _boot() -> str:
 
 @dataclass(frozen=True)
 class Process:
-    """A process, told apart from a later one with the same pid by its start time in ticks since that boot."""
+    """A process; its start time distinguishes it from a later process with the same pid."""
 
     pid: int
     started: int
+    """Start time in clock ticks since the boot."""
     boot: str
+    """Id of the boot."""
 
     @staticmethod
     def of(pid: int) -> Process | None:
-        """Return the living process with this pid, if there is one."""
+        """Return the living process with a pid; None if there is none."""
         fields = _fields(pid)
-        # The first thread may be a zombie while others still hold the process's sockets.
+        # The first thread can be a zombie while other threads still hold the process's sockets.
         if fields is None or (fields[0] in "ZX" and int(fields[17]) <= 1):
             return None
         return Process(pid, int(fields[19]), _boot())
 
     def alive(self) -> bool:
-        """Tell whether this very process still lives."""
+        """Return whether the process is still alive."""
         return Process.of(self.pid) == self
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal; nothing where the process is gone."""
+        """Send a signal if the process is alive."""
         if self.alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
     def started_at(self) -> float:
-        """Return the start as seconds since the epoch, exact to about a second."""
+        """Return the start time in seconds since the epoch, accurate to about a second."""
         stat = (PROC / "stat").read_text(encoding="ascii")
         boot_time = next(int(line.split()[1]) for line in stat.splitlines() if line.startswith("btime "))
         return boot_time + self.started / os.sysconf("SC_CLK_TCK")
 
 
 def heed_interrupts() -> None:
-    """Let this process and its children be interrupted where it was started without, as a shell starts background jobs.
+    """Let SIGINT interrupt this process and its children, even if it was started to ignore it, as background jobs are.
 
-    The engine interrupts its plugins when it is done, and waits five seconds for each that does not heed it.
+    At its end the engine interrupts its plugins, and waits five seconds for each that ignores the signal.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def tied(command: Sequence[str]) -> list[str]:
-    """Return the command that runs `command` until the calling thread ends, however it ends."""
+    """Return the command that runs `command` and is killed when the calling thread ends for any reason."""
     return [sys.executable, "-I", "-S", str(TIED), str(os.getpid()), *command]
 
 
 def marked(name: str, value: str | None = None) -> dict[Process, str]:
-    """Return this user's processes whose environment sets `name` (to `value`, if given), with what it is set to."""
+    """Return this user's processes whose environment sets the variable `name`, with its value.
+
+    With `value`, only processes that set the variable to it.
+    """
     found: dict[Process, str] = {}
     prefix = f"{name}=".encode()
     for entry in PROC.iterdir():
@@ -100,7 +105,7 @@ def marked(name: str, value: str | None = None) -> dict[Process, str]:
 
 
 def end(processes: Iterable[Process], grace: float = GRACE) -> None:
-    """Ask the processes to end, kill those that are still there after `grace` seconds, and wait until all are gone."""
+    """Ask processes to end, kill those that are alive after `grace` seconds, and wait until all have ended."""
     remaining = list(processes)
     for process in remaining:
         process.signal(signal.SIGTERM)

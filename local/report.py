@@ -1,4 +1,4 @@
-"""What a long command is doing and how far it is: live lines on a terminal, plain lines anywhere else."""
+"""Progress of long commands: live lines on a terminal, plain lines anywhere else."""
 
 from __future__ import annotations
 
@@ -20,20 +20,24 @@ CLEAR_LINE = "\x1b[2K"
 
 @dataclass
 class Step:
+    """One step of a command."""
+
     title: str
     expected: float | None
+    """Expected duration in seconds; None if unknown."""
     started: float = field(default_factory=time.monotonic)
     note: str = ""
+    """Text after the title, which the caller may change while the step runs."""
 
     def line(self) -> str:
-        """Return its title with the seconds that it has run, those expected where known, and its note."""
+        """Return title, elapsed seconds, expected seconds if known, and note."""
         elapsed = f"{time.monotonic() - self.started:.0f} s"
         expected = f" of about {self.expected:.0f} s" if self.expected else ""
         return f"{self.title} ({elapsed}{expected}){': ' + self.note if self.note else ''}"
 
 
 class Report:
-    """Prints steps to a stream; safe to use from several threads at once."""
+    """Printer of steps and messages to a stream; threads can share it."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream if stream is not None else sys.stdout
@@ -44,13 +48,13 @@ class Report:
         self._ticker: threading.Thread | None = None
 
     def say(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a permanent line."""
         with self._lock:
             self._print(text)
 
     @contextlib.contextmanager
     def step(self, title: str, expected: float | None = None) -> Generator[Step]:
-        """Show a step while the block runs; `expected` is in seconds. How it ended stays on the screen."""
+        """Show a step while the block runs, then print whether it succeeded; `expected` is in seconds."""
         step = Step(title, expected)
         with self._lock:
             self._steps.append(step)

@@ -1,6 +1,7 @@
-"""Run a command that ends when its parent ends: `tied.py PARENT COMMAND…`.
+"""Program that runs a command and lets the kernel kill it when its parent ends: `tied.py PARENT COMMAND…`.
 
-The signal is set before the command replaces this program, so no code of the parent runs between fork and exec.
+PARENT is the parent's pid. This program requests the kill signal and is then replaced by the command, so that the
+parent needs no code between fork and exec.
 """
 
 from __future__ import annotations

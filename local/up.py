@@ -1,4 +1,4 @@
-"""The embedded default from nothing to a deployed stack, and back to nothing."""
+"""Commands that set up, deploy, inspect and remove the embedded default."""
 
 from __future__ import annotations
 
@@ -39,25 +39,30 @@ TOOLS = (
     "crds",
 )
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
-# The engine takes a provider that was built here for one that strayed onto PATH, and says so under a heading.
-EXPECTED = re.compile(r"from \$PATH at|is expected to have version|^Diagnostics:|^  pulumi:pulumi:Stack \S+:$")
-UNDER_WAY = re.compile(r"^ *\S+ +\S+:\S+ \S+ (creating|updating|deleting|replacing|reading|refreshing) ?\(\d+s\)")
+# The engine warns, under a heading, that it found the provider on PATH, where this program put it on purpose.
+IGNORED = re.compile(r"from \$PATH at|is expected to have version|^Diagnostics:|^  pulumi:pulumi:Stack \S+:$")
+PROGRESS = re.compile(r"^ *\S+ +\S+:\S+ \S+ (creating|updating|deleting|replacing|reading|refreshing) ?\(\d+s\)")
 UP_SECONDS = 15.0
+"""Expected duration of a deployment."""
 CANCEL_SECONDS = 60.0
+"""Time for an interrupted engine to finish its operations."""
 
 
 def state_directory(project: Path = PROJECT) -> Path:
-    """Return where the cluster and the Pulumi state of this checkout live; git ignores it."""
+    """Return the directory of this checkout's cluster and Pulumi state, which git ignores."""
     return Path(os.environ.get("INFERENCE_STACKS_STATE") or project / ".state").resolve()
 
 
 def up(report: Report, project: Path = PROJECT) -> None:
-    """Set up what is missing, start the control plane and deploy. Raises LocalError; a second call goes on."""
+    """Set up missing parts, start the control plane and deploy.
+
+    Raises LocalError. A second call continues from where the first failed.
+    """
     host.check(project)
     state = files.private_directory(state_directory(project))
     with files.locked(state, refusal=BUSY.format(state=state)):
         venv.setup(project, report)
-        report.say(_plan(project))
+        report.say(_object_table(project))
         tools = ensure(TOOLS, report)
         plane = ControlPlane(state / "cluster", tools)
         plane.start(report)
@@ -68,7 +73,7 @@ def up(report: Report, project: Path = PROJECT) -> None:
 
 
 def down(report: Report, project: Path = PROJECT) -> None:
-    """End every process of this checkout's control plane and engine, and remove their state. Safe to call twice."""
+    """End all processes of this checkout's control plane and engine, and remove their state. Can be called twice."""
     state = state_directory(project)
     if state.exists():
         with files.locked(state, refusal=BUSY.format(state=state)):
@@ -80,7 +85,7 @@ def down(report: Report, project: Path = PROJECT) -> None:
 
 
 def status(report: Report, project: Path = PROJECT) -> None:
-    """Say which parts run and where their files are."""
+    """Print the parts that run and the places of their files."""
     state = state_directory(project)
     plane = ControlPlane(state / "cluster", {})
     running = plane.pids()
@@ -94,7 +99,7 @@ def status(report: Report, project: Path = PROJECT) -> None:
 
 
 def environment(report: Report, project: Path = PROJECT) -> None:
-    """Print what a shell evaluates to use pulumi and kubectl on the embedded control plane by hand."""
+    """Print shell commands that set up pulumi and kubectl for use on the embedded control plane by hand."""
     state = state_directory(project)
     plane = ControlPlane(state / "cluster", {})
     engine = _engine(state, {}, plane, project, report)
@@ -103,7 +108,7 @@ def environment(report: Report, project: Path = PROJECT) -> None:
     for name, value in engine.shell_environment.items():
         report.say(f"export {name}={shlex.quote(value)}")
     report.say(f'export PATH={shlex.quote(engine.path)}:"$PATH"')
-    # The engine reads the stack file beside Pulumi.yaml: this makes it the copy, not the tracked one.
+    # The engine reads the stack file next to Pulumi.yaml; in the workspace that is the copy, not the tracked file.
     report.say(f'pulumi() {{ command pulumi --cwd {shlex.quote(str(engine.workspace))} "$@"; }}')
 
 
@@ -112,14 +117,14 @@ def _engine(state: Path, tools: Mapping[str, Tool], plane: ControlPlane, project
 
 
 def _end_everything(state: Path) -> None:
-    """End what carries a mark of a directory under `state`, whether or not a record of it is left."""
+    """End all processes that have the mark of a directory under `state`, recorded or not."""
     ControlPlane(state / "cluster", {}).stop()
-    roots = (str(state / "cluster"), f"{state / 'engine'}:")
-    found = {**processes.marked(MARK), **processes.marked(Engine.MARK)}
-    processes.end(process for process, mark in found.items() if mark.startswith(roots))
+    prefixes = (str(state / "cluster"), f"{state / 'engine'}:")
+    marks = {**processes.marked(MARK), **processes.marked(Engine.MARK)}
+    processes.end(process for process, mark in marks.items() if mark.startswith(prefixes))
 
 
-def _plan(project: Path) -> str:
+def _object_table(project: Path) -> str:
     """Return a table of the objects that the stack file describes."""
     python = project / ".venv" / "bin" / "python"
     command = [str(python), "-m", "cli", "render", "--json", f"Pulumi.{STACK}.yaml"]
@@ -133,7 +138,7 @@ def _plan(project: Path) -> str:
 
 
 def _row(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return kind, namespace and name of one rendered object; the namespace is empty where it has none."""
+    """Return kind, namespace and name of a rendered object; a cluster-scoped object has an empty namespace."""
     metadata = manifest["metadata"]
     return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
 
@@ -144,14 +149,14 @@ def _deploy(engine: Engine, report: Report, step: Step) -> None:
     try:
         for line in iter(child.stdout.readline, b"") if child.stdout else ():
             text = line.decode(errors="replace").rstrip()
-            if UNDER_WAY.search(text):
+            if PROGRESS.search(text):
                 step.note = text.strip()
-            elif text and not EXPECTED.search(text):
+            elif text and not IGNORED.search(text):
                 report.say(f"  {text}")
         step.note = ""
         child.wait()
     except KeyboardInterrupt:
-        # The engine finishes what it has begun and gives its lock back; a second interruption ends it at once.
+        # The engine finishes the operations that it began and releases its lock; a second interruption ends it at once.
         child.send_signal(signal.SIGINT)
         child.wait(CANCEL_SECONDS)
         raise

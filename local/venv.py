@@ -27,27 +27,28 @@ INSTALL_SECONDS = 60.0
 
 
 def setup(project: Path, report: Report) -> None:
-    """Make or update .venv; does nothing where it fits the requirements. Raises LocalError where pip fails."""
+    """Make or update .venv unless it has the requirements already. Raises LocalError if pip fails."""
     with files.locked(project):
         environment = project / ".venv"
-        wanted = hashlib.sha256(b"".join((project / name).read_bytes() for name in REQUIREMENTS)).hexdigest()
+        digest = hashlib.sha256(b"".join((project / name).read_bytes() for name in REQUIREMENTS)).hexdigest()
         usable = _runs(environment) and not (environment / UNFINISHED).exists()
-        if usable and _read(environment / STAMP) == wanted:
+        if usable and _read(environment / STAMP) == digest:
             return
         if not usable or not _runs(environment, "-m", "pip", "--version"):
             with report.step("virtual environment", CREATE_SECONDS):
                 shutil.rmtree(environment, ignore_errors=True)
                 _run([sys.executable, "-m", "venv", str(environment)], project)
         with report.step("Python packages", INSTALL_SECONDS):
-            # A killed pip may leave half a package that looks installed; the mark makes the next run begin anew.
+            # A killed pip may leave half a package that looks installed; this file makes the next run start over.
             (environment / UNFINISHED).touch()
             install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", REQUIREMENTS[0]]
             _run([str(environment / "bin" / "python"), *install], project)
-            files.write(environment / STAMP, wanted)
+            files.write(environment / STAMP, digest)
             (environment / UNFINISHED).unlink()
 
 
 def _runs(environment: Path, *arguments: str) -> bool:
+    """Return whether the environment's Python exists and runs some arguments, or an empty program, without an error."""
     python = environment / "bin" / "python"
     command = [str(python), *(arguments or ("-c", "pass"))]
     return python.exists() and subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -1,1 +1,1 @@
-"""Compatibility with the systems that this one replaces."""
+"""Compatibility with the systems that this project replaces."""

@@ -1,7 +1,7 @@
 """Names that zerfoo's operator, OtterScale's model-operator and aim-engine give to their objects.
 
-For whoever has to find, adopt or remove what one of them made. Nothing that is rendered here is called so: their names
-are neither always legal nor always different, and ours are made in `planning.ground.names`.
+A migration needs them to find, adopt or remove those objects. This project gives its own objects other names, made in
+`planning.ground.names`, because the names here are not always legal and two objects can have the same one.
 """
 
 import hashlib
@@ -11,30 +11,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LONGEST = 63
-"""Characters of a DNS label."""
+"""Largest number of characters in a DNS label."""
 _PREDICTOR = "-predictor-"
-"""Between InferenceService and namespace in the name of the host that KServe makes."""
-_LEAST = 10
-"""Characters that aim-engine leaves for an InferenceService; a namespace that leaves less is refused."""
+"""Text between the names of InferenceService and namespace in the host name that KServe makes."""
+_SHORTEST = 10
+"""Characters that aim-engine needs for an InferenceService's name; it rejects a namespace that leaves fewer."""
 _ESCAPED = {character: f"\\u{ord(character):04x}" for character in "&<>\u2028\u2029"}
-"""What Go's JSON escapes beyond Python's."""
+"""Characters that Go's JSON escapes and Python's does not."""
 
 
 @dataclass(frozen=True, slots=True)
 class ZerfooNames:
-    """The objects of a ZerfooInferenceService; of a name above 55 characters, illegal ones."""
+    """Names of a ZerfooInferenceService's objects; illegal if the service's name is longer than 55 characters."""
 
     primary: str
-    """The primary's Deployment."""
+    """Deployment of the primary."""
     canary: str
-    """The canary's Deployment."""
+    """Deployment of the canary."""
     service: str
+    """Service."""
     autoscaler: str
+    """HorizontalPodAutoscaler."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtterScaleNames:
-    """The objects of a ModelService; its pool and its route are called like itself."""
+    """Names of a ModelService's objects; its pool and its route have its own name."""
 
     decode: str
     prefill: str
@@ -63,27 +65,27 @@ def otterscale(namespace: str, name: str) -> OtterScaleNames:
 
 
 def sanitize_dns1035_label(text: str) -> str:
-    """Return OtterScale's form of a name; it has no limit, and two names can have one form."""
-    lowered = "".join(one.lower() if "A" <= one <= "Z" else one for one in text)
-    kept = re.sub(r"[^a-z0-9-]", "", re.sub(r"[._]", "-", lowered))
-    label = re.sub(r"-+", "-", kept.strip("-")) or "modelservice"
+    """Return OtterScale's form of a name, of any length; two names can have the same form."""
+    lowered = "".join(char.lower() if "A" <= char <= "Z" else char for char in text)
+    legal = re.sub(r"[^a-z0-9-]", "", re.sub(r"[._]", "-", lowered))
+    label = re.sub(r"-+", "-", legal.strip("-")) or "modelservice"
     return f"m-{label}" if label[0].isdigit() else label
 
 
 def inference_service(namespace: str, service: str) -> str:
-    """Return aim-engine's name of an InferenceService, whose predictor's host is one DNS label.
+    """Return aim-engine's name of an InferenceService, short enough that the predictor's host fits one DNS label.
 
-    Raises `ValueError` where the namespace leaves too few characters.
+    Raises `ValueError` if the namespace leaves too few characters.
     """
     longest = LONGEST - len(_PREDICTOR) - len(namespace)
-    if longest < _LEAST:
+    if longest < _SHORTEST:
         what = f'namespace "{namespace}" is too long ({len(namespace)} chars)'
         raise ValueError(f"{what}; InferenceService hostname would exceed {LONGEST} characters")
     return aim_name([service], [namespace], longest=longest)
 
 
 def predictor(namespace: str, service: str) -> str:
-    """Return the first label of the host that KServe gives to aim-engine's InferenceService."""
+    """Return the first label of the host name that KServe gives to aim-engine's InferenceService."""
     return f"{inference_service(namespace, service)}{_PREDICTOR}{namespace}"
 
 
@@ -93,7 +95,7 @@ def aim_route(namespace: str, service: str) -> str:
 
 
 def aim_template_cache(namespace: str, template: str, service: str | None = None, uid: str | None = None) -> str:
-    """Return aim-engine's name of a template cache; with service and UID, of the service's own."""
+    """Return aim-engine's name of a template cache, or with service and UID the name of the service's own cache."""
     if service is None:
         return aim_name([template], [namespace])
     return aim_name([template, service], [uid])
@@ -102,9 +104,9 @@ def aim_template_cache(namespace: str, template: str, service: str | None = None
 def aim_artifact(
     source: str, env: Sequence[object] | None = None, storage_class: str = "", cache: str | None = None
 ) -> str:
-    """Return aim-engine's name of an artifact; `cache` is the dedicated cache that it is of."""
-    own = [] if cache is None else ["dedicated", cache]
-    return aim_name([source.replace(".", "-")], [source, env or None, storage_class, *own], digits=10)
+    """Return aim-engine's name of an artifact; `cache` is the dedicated cache that it belongs to, if any."""
+    dedicated = [] if cache is None else ["dedicated", cache]
+    return aim_name([source.replace(".", "-")], [source, env or None, storage_class, *dedicated], digits=10)
 
 
 def aim_of_artifact(artifact: str, suffix: str, uid: str) -> str:
@@ -113,9 +115,9 @@ def aim_of_artifact(artifact: str, suffix: str, uid: str) -> str:
 
 
 def aim_name(parts: Sequence[str], hashed: Sequence[object] = (), *, digits: int = 8, longest: int = LONGEST) -> str:
-    """Return a name as aim-engine derives it: its parts, the longest of them cut, and a hash of other things.
+    """Return a name as aim-engine derives it: its parts and a hash of `hashed`, the longest parts cut to fit.
 
-    Raises `ValueError` without parts, or with a limit that no label has.
+    Raises `ValueError` without parts, or with a limit that is not from 1 to 63.
     """
     if not parts:
         raise ValueError("nameParts cannot be empty")
@@ -124,20 +126,20 @@ def aim_name(parts: Sequence[str], hashed: Sequence[object] = (), *, digits: int
     shown = [rfc_1123(part) or "part" for part in parts]
     digest = hashlib.sha256("|".join(map(_as_go, hashed)).encode()).hexdigest()[:digits] if hashed else ""
     while sum(len(part) + 1 for part in shown) + len(digest) > longest and max(map(len, shown)) > 1:
-        index = max(range(len(shown)), key=lambda each: len(shown[each]))
+        index = max(range(len(shown)), key=lambda position: len(shown[position]))
         shown[index] = shown[index][:-1].rstrip("-")
     return "-".join([*shown, digest] if digest else shown)
 
 
 def rfc_1123(text: str) -> str:
-    """Return aim-engine's form of a part of a name; it can be empty."""
+    """Return aim-engine's form of one part of a name; it can be empty."""
     return re.sub(r"[^a-z0-9-]", "-", text.lower()).strip("-")[:LONGEST].rstrip("-")
 
 
 def label_value(text: str) -> str:
     """Return aim-engine's form of a label's value.
 
-    Raises `ValueError` where nothing is left.
+    Raises `ValueError` if no character is left.
     """
     value = re.sub(r"[^a-z0-9._-]+", "_", text.lower()).strip("_.-")[:LONGEST].rstrip("_.-")
     if not value:
@@ -146,7 +148,7 @@ def label_value(text: str) -> str:
 
 
 def _as_go(value: object) -> str:
-    """Return a value as Go's JSON has it; a map of text is a sorted flat list there, an empty list is null."""
+    """Return a value as aim-engine's JSON: a mapping is a flat list, sorted by key, and an empty list is null."""
     if isinstance(value, dict):
         value = [text for pair in sorted(value.items()) for text in pair]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if value == []:

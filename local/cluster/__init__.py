@@ -1,4 +1,4 @@
-"""A real Kubernetes control plane on loopback whose nodes and pods are played by kwok."""
+"""A real Kubernetes control plane on loopback, whose nodes and pods are simulated by kwok."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 CRDS = ("gateway-api", "gateway-api-inference-extension", "istio", "keda", "lws", "prometheus-operator")
 NODES = Path(__file__).with_name("nodes.yaml")
 MARK = "INFERENCE_STACKS_CONTROL_PLANE"
+"""Environment variable of all processes of a control plane: its directory."""
 STATE = "state.json"
 ATTEMPTS = 3
 READY_SECONDS = 240.0
 EXPECTED_SECONDS = 10.0
-TAKEN = "address already in use"
+PORT_IN_USE = "address already in use"
 
 
 class PartError(LocalError):
@@ -39,9 +40,9 @@ class PartError(LocalError):
 
 
 class ControlPlane:
-    """A control plane whose data, keys, logs and kubeconfig all lie in one directory; several may run at once.
+    """A control plane with data, keys, logs and kubeconfig in one directory; several can run at once.
 
-    With `tie_to_parent` its processes end when the thread that called `start()` ends.
+    With `tie_to_parent` its processes are killed when the thread that called `start()` ends.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class ControlPlane:
 
     @property
     def kubeconfig(self) -> Path:
-        """The administrator's kubeconfig; it refers to no other file."""
+        """Path of the administrator's kubeconfig, which refers to no other file."""
         return self.directory / "admin.kubeconfig"
 
     def __enter__(self) -> Self:
@@ -72,9 +73,9 @@ class ControlPlane:
         self.stop()
 
     def start(self, report: Report) -> None:
-        """Start what does not run, and return when nodes are Ready and every custom resource is served.
+        """Start the parts that do not run, and return when nodes are Ready and every custom resource is served.
 
-        Raises LocalError, with the end of the part's log, where a part does not start.
+        Raises LocalError with the end of a part's log if that part does not start.
         """
         files.private_directory(self.directory)
         with files.locked(self.directory / "lock"):
@@ -85,7 +86,7 @@ class ControlPlane:
                     try:
                         self._start()
                     except PartError as error:
-                        if TAKEN not in str(error) or attempt == ATTEMPTS:
+                        if PORT_IN_USE not in str(error) or attempt == ATTEMPTS:
                             raise
                         self._end_parts()
                         self._save(ports={})
@@ -93,19 +94,19 @@ class ControlPlane:
                         return
 
     def stop(self) -> None:
-        """End every process of this control plane, and wait until they are gone; its data stays."""
+        """End all processes of this control plane and wait until they have ended; its data stays."""
         if self.directory.exists():
             with files.locked(self.directory / "lock"):
                 self._end_parts()
 
     def remove(self) -> None:
-        """End every process of this control plane and delete its directory."""
+        """End all processes of this control plane and delete its directory."""
         self.stop()
         self._end_unrecorded()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def alive(self) -> bool:
-        """Tell whether every part runs and the API server says that it is ready."""
+        """Return whether every part runs and the API server reports that it is ready."""
         running = self._running()
         return all(part in running for part in parts.PARTS) and self._api().ready()
 
@@ -113,8 +114,8 @@ class ControlPlane:
         """Return the process ids of the parts that run."""
         return {part: process.pid for part, process in self._running().items()}
 
-    def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - subprocess calls it so, too
-        """Run kubectl as the administrator and return its output; raises LocalError with what it says."""
+    def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - the name that subprocess uses
+        """Run kubectl as the administrator and return its output. Raises LocalError with its error text."""
         command = [str(self._tools["kubectl"].path), f"--kubeconfig={self.kubeconfig}", *arguments]
         result = subprocess.run(
             command, input=input or "", capture_output=True, text=True, env=self._environment(), check=False
@@ -181,7 +182,7 @@ class ControlPlane:
         self._children.append(child)
 
     def _prepare(self) -> None:
-        """Install custom resource definitions and nodes, all of them at once."""
+        """Install custom resource definitions and nodes concurrently."""
         folder = self._tools["crds"].path
         server_side = ("apply", "--server-side", "--force-conflicts", "--field-manager=inference-stacks-local")
         calls = [(*server_side, f"--filename={folder / group}") for group in self._crds]
@@ -202,6 +203,7 @@ class ControlPlane:
         )
 
     def _wait(self, part: str, condition: Callable[[], bool]) -> None:
+        """Wait for a condition of a part. Raises PartError after a timeout, or if any part ends meanwhile."""
         deadline = time.monotonic() + READY_SECONDS
         while not condition():
             running = self._running()
@@ -216,14 +218,15 @@ class ControlPlane:
             time.sleep(0.1)
 
     def _running(self) -> dict[str, Process]:
-        recorded: dict[str, list[Any] | None] = self._state().get("processes", {})
-        known = {part: processes.Process(*record) for part, record in recorded.items() if record}
-        return {part: process for part, process in known.items() if process.alive()}
+        """Return the recorded processes that are alive, by part."""
+        records: dict[str, list[Any] | None] = self._state().get("processes", {})
+        recorded = {part: processes.Process(*record) for part, record in records.items() if record}
+        return {part: process for part, process in recorded.items() if process.alive()}
 
     def _end_parts(self) -> None:
         running = self._running()
         processes.end(running[part] for part in parts.CONTROLLERS if part in running)
-        # The API server keeps nothing to itself; asked politely, it takes seconds to end.
+        # The API server stores nothing, so it can be killed; ending by itself would take it seconds.
         processes.end((running[part] for part in ("kube-apiserver",) if part in running), grace=0)
         processes.end(running[part] for part in ("etcd",) if part in running)
         self._end_unrecorded()
@@ -232,11 +235,12 @@ class ControlPlane:
         self._save(processes={})
 
     def _end_unrecorded(self) -> None:
-        """End what a killed start left: it carries this directory's mark, but is not in the record."""
+        """End processes of a killed start, which have this directory's mark and are not in the record."""
         recorded = set(self._running().values())
         processes.end(process for process in processes.marked(MARK, str(self.directory)) if process not in recorded)
 
     def _preparation(self) -> str:
+        """Return a digest of the nodes and custom resource definitions to install."""
         content = f"{self._nodes.read_text(encoding='utf-8')}{self._crds}{self._tools['crds'].sha256}"
         return hashlib.sha256(content.encode()).hexdigest()
 

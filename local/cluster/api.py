@@ -1,4 +1,4 @@
-"""Reading from the control plane's API server with the standard library alone."""
+"""Client that reads from the control plane's API server, with the standard library only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 TIMEOUT = 5.0
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 SCHEMA = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-"""The form in which clients of Kubernetes ask for the kinds' schema."""
+"""Media type in which Kubernetes clients request the schema of all kinds."""
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
@@ -26,7 +26,7 @@ class Api:
         self._token = token
 
     def get(self, path: str, accept: str = "application/json") -> tuple[int, bytes]:
-        """Return status and body; 0 and nothing while nobody answers."""
+        """Return status and body; status 0 and an empty body if nothing answers."""
         connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=TIMEOUT, context=self._tls)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {self._token}", "Accept": accept})
@@ -38,29 +38,29 @@ class Api:
             connection.close()
 
     def ready(self) -> bool:
-        """Tell whether the API server says that it is ready."""
+        """Return whether the API server reports that it is ready."""
         return self.get("/readyz")[0] == http.HTTPStatus.OK
 
     def exists(self, path: str) -> bool:
-        """Tell whether there is something under the path."""
+        """Return whether the API server has an object at a path."""
         return self.get(path)[0] == http.HTTPStatus.OK
 
     def serves_custom_resources(self) -> bool:
-        """Tell whether every custom resource that is defined is announced by the API server."""
-        defined = self._json("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", METADATA_ONLY)
-        announced = self._json("/apis", DISCOVERY)
-        if defined is None or announced is None:
+        """Return whether the API server serves every custom resource that is defined."""
+        definitions = self._json("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", METADATA_ONLY)
+        discovery = self._json("/apis", DISCOVERY)
+        if definitions is None or discovery is None:
             return False
         served = {
             f"{resource['resource']}.{group['metadata']['name']}"
-            for group in announced["items"]
+            for group in discovery["items"]
             for version in group["versions"]
             for resource in version.get("resources", ())
         }
-        return {item["metadata"]["name"] for item in defined["items"] or ()} <= served
+        return {item["metadata"]["name"] for item in definitions["items"] or ()} <= served
 
     def describes_kinds(self) -> bool:
-        """Tell whether the schema of every kind is made; that takes seconds, and clients wait for it."""
+        """Return whether the schema of all kinds is served; computing it takes seconds, and clients wait for it."""
         return self.get("/openapi/v2", SCHEMA)[0] == http.HTTPStatus.OK
 
     def _json(self, path: str, accept: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The parts of the control plane: how each is started. Every one listens on loopback only."""
+"""Command lines, ports and credentials of the control plane's parts, all of which listen on loopback only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ PARTS = (*STORE, *CONTROLLERS)
 
 
 def free_ports() -> dict[str, int]:
-    """Return a port for every listener, free at this moment; all are held until all are known, so that they differ."""
+    """Return a free port for every listener; another program can take one before the listener does.
+
+    All ports are held until the last is found, so that they differ.
+    """
     sockets = {name: socket.socket() for name in PORTS}
     try:
         for listener in sockets.values():
@@ -35,7 +38,7 @@ def free_ports() -> dict[str, int]:
 
 
 def write_credentials(directory: Path) -> str:
-    """Write the administrator's token where there is none yet, and return it."""
+    """Return the administrator's token, written first if there is none."""
     path = directory / "tokens.csv"
     if not path.exists():
         files.write(path, f"{secrets.token_hex(32)},{CONTEXT}-admin,{CONTEXT}-admin,system:masters\n")
@@ -43,7 +46,7 @@ def write_credentials(directory: Path) -> str:
 
 
 def write_kubeconfig(path: Path, directory: Path, port: int, token: str) -> None:
-    """Write a kubeconfig that holds everything it needs and refers to no other file."""
+    """Write a kubeconfig that refers to no other file, unless it has the same content already."""
     authority = (directory / "pki" / "ca.crt").read_bytes()
     cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": _base64(authority)}
     config = {
@@ -60,7 +63,7 @@ def write_kubeconfig(path: Path, directory: Path, port: int, token: str) -> None
 
 
 def arguments(part: str, directory: Path, ports: Mapping[str, int], stages: Path) -> list[str]:
-    """Return the command line of a part, without the program."""
+    """Return the arguments of a part's command line."""
     if part == "kwok":
         return _kwok(directory, stages)
     lines = {
@@ -82,7 +85,7 @@ def _etcd(directory: Path, ports: Mapping[str, int]) -> list[str]:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=local={peer}",
-        # The data outlives a killed process, which is all that is promised; a lost machine may lose it.
+        # The data has to survive a killed process, not a crash of the machine.
         "--unsafe-no-fsync",
         "--log-level=warn",
     ]
@@ -94,7 +97,7 @@ def _api_server(directory: Path, ports: Mapping[str, int]) -> list[str]:
         f"--etcd-servers=http://127.0.0.1:{ports['etcd']}",
         "--bind-address=127.0.0.1",
         "--advertise-address=127.0.0.1",
-        # The API server may not publish a loopback address as the endpoint of the `kubernetes` Service.
+        # Kubernetes allows no loopback address as the endpoint of the `kubernetes` Service.
         "--endpoint-reconciler-type=none",
         f"--secure-port={ports['kube-apiserver']}",
         f"--tls-cert-file={pki / 'apiserver.crt'}",
@@ -119,7 +122,7 @@ def _controller_manager(directory: Path, ports: Mapping[str, int]) -> list[str]:
         f"--service-account-private-key-file={pki / 'service-account.key'}",
         f"--root-ca-file={pki / 'ca.crt'}",
         "--use-service-account-credentials=false",
-        # Objects left by a deleted owner go within seconds, so that a test can wait for it.
+        # Objects of a deleted owner are deleted within seconds, so that a test can wait for it.
         "--concurrent-gc-syncs=20",
     ]
 

@@ -101,7 +101,7 @@ def test_what_is_wrong_with_a_value_comes_before_how_it_is_read(file):
         )
 
     with pytest.raises(ConfigError) as error:
-        written.judged(refuse)
+        written.apply(refuse)
     assert str(error.value).splitlines() == [
         "a: is no bird (yes); write wren",
         'b: is a number (1.50); write it quoted: "1.50"',
