@@ -115,7 +115,7 @@ def plan(context: RoleContext) -> Workload:
         engine=engine.plan(context),
         weights=sources.plan(
             sources.Source(of.spec.model, stack.images, of.release, identity=role.pod.service_account_name is not None),
-            claims.kept(of),
+            claims.location(of),
         ),
         sidecar=proxy,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(of.names, context.name)),

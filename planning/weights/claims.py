@@ -26,7 +26,7 @@ from planning.ground.flows import Pods, Policy
 from planning.releases import Release
 from planning.variant.context import VariantContext
 from planning.weights import sources
-from planning.weights.sources import Fetch, Kept
+from planning.weights.sources import Fetch, Location
 
 _RETRIES = 2
 """Number of retries of a failed Job."""
@@ -120,19 +120,21 @@ class Job:
     group: int = _USER
 
 
-def kept(context: VariantContext) -> Kept:
+def location(context: VariantContext) -> Location:
     """Return the location of a variant's weights, as its pods see it."""
     storage, stack = context.spec.storage, context.stack
     if isinstance(storage, Ephemeral):
         headroom = storage.headroom_percent
-        return Kept(storage.mount_path, headroom_percent=headroom, limit=storage.size_limit)
+        return Location(storage.mount_path, headroom_percent=headroom, limit=storage.size_limit)
     if stays(context.spec.model.source):
-        return Kept(storage.mount_path)
+        return Location(storage.mount_path)
     if isinstance(storage, Shared):
         job = cache_job(storage.cache, stack.caches[storage.cache])
     else:
         job = variant_job(context, storage)
-    return Kept(storage.mount_path, job.claim, job.folder if job.sub_path is None else f"{job.sub_path}/{job.folder}")
+    return Location(
+        storage.mount_path, job.claim, job.folder if job.sub_path is None else f"{job.sub_path}/{job.folder}"
+    )
 
 
 def of_variant(context: VariantContext) -> StoragePlan | None:

@@ -50,7 +50,7 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Location:
     """The location of a model's weights."""
 
     path: str
@@ -120,16 +120,16 @@ class _Item:
     """The claim that holds it; None if it is fetched."""
 
 
-def plan(source: Source, kept: Kept) -> Weights:
+def plan(source: Source, location: Location) -> Weights:
     """Return the containers, volumes and mounts for the model and adapters of a pod."""
-    items = tuple(item for item in _weight_items(source.model, kept) if scheme(item.source) != "image")
+    items = tuple(item for item in _weight_items(source.model, location) if scheme(item.source) != "image")
     fetched = [item for item in items if item.claim is None]
     sizes = {item.container: item.size for item in fetched if item.size is not None}
-    space = resources.volume(sizes, kept.headroom_percent) if sizes else None
+    space = resources.volume(sizes, location.headroom_percent) if sizes else None
     return Weights(
         fetches=tuple(_fetch(source, item, item.path, {}) for item in fetched),
         mounts=tuple(Mount(item.volume, item.path, item.sub_path) for item in items),
-        volumes={item.volume: _limit(fetched, item.volume, kept) for item in fetched},
+        volumes={item.volume: _limit(fetched, item.volume, location) for item in fetched},
         claims={item.volume: item.claim for item in items if item.claim is not None},
         requests=FETCHING.requests if space is None else {**FETCHING.requests, "ephemeral-storage": space},
         limits=FETCHING.limits,
@@ -147,9 +147,9 @@ def _container(model: Model) -> str:
     return "model-unpack" if scheme(model.source) == "kit" else "model-download"
 
 
-def _weight_items(model: Model, kept: Kept) -> Iterator[_Item]:
-    claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (kept.claim, kept.folder)
-    yield _Item(model.source, model.size, _container(model), "model", kept.path, folder, claim)
+def _weight_items(model: Model, location: Location) -> Iterator[_Item]:
+    claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (location.claim, location.folder)
+    yield _Item(model.source, model.size, _container(model), "model", location.path, folder, claim)
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
         is_claim, container = scheme(adapter.source) == "pvc", shorten(f"adapter-{name}", LONGEST)
         claim, sub_path = _claim(adapter.source) if is_claim else (None, name)
@@ -164,11 +164,11 @@ def _weight_items(model: Model, kept: Kept) -> Iterator[_Item]:
         )
 
 
-def _limit(items: list[_Item], volume: str, kept: Kept) -> str | None:
-    if volume == "model" and kept.limit is not None:
-        return kept.limit
+def _limit(items: list[_Item], volume: str, location: Location) -> str | None:
+    if volume == "model" and location.limit is not None:
+        return location.limit
     sizes = {item.container: item.size for item in items if item.volume == volume}
-    return resources.volume(sizes, kept.headroom_percent)
+    return resources.volume(sizes, location.headroom_percent)
 
 
 def _claim(source: str) -> tuple[str, str | None]:
