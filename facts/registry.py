@@ -66,7 +66,7 @@ def ask(wanted: Wanted, seconds: float) -> Answer:
     except _UnusableError as error:
         return error.found
     except _RefusedError as error:
-        return wanted.unchecked(str(error))
+        return wanted.unknown(str(error))
 
 
 def _size(wanted: Wanted, seconds: float) -> Size:

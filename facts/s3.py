@@ -56,7 +56,7 @@ def ask(wanted: Wanted, clients: Clients) -> Answer:
     except importlib.import_module("botocore.exceptions").ClientError as error:
         return _refused(wanted, bucket, error.response)
     if found is None:
-        return wanted.unchecked("the endpoint answered with something else than a listing")
+        return wanted.unknown("the endpoint answered with something else than a listing")
     total = sum(found.values())
     if not total:
         remedy = "upload the weights there, or write the prefix that they are under; a single object is no prefix"
@@ -90,5 +90,5 @@ def _refused(wanted: Wanted, bucket: str, response: Mapping[str, Any]) -> Answer
         return Unusable("region", what, f"write {right}" if right else "write the region of the bucket")
     if code in _DENIED or meta.get("HTTPStatusCode") in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
         why = f"access was denied to whoever runs this ({code}); the pods may have other rights"
-        return wanted.unchecked(why)
-    return wanted.unchecked(f"the endpoint answered {code}")
+        return wanted.unknown(why)
+    return wanted.unknown(f"the endpoint answered {code}")

@@ -14,7 +14,7 @@ from facts import s3
 from models.load import Loaded
 from models.problems import Problem
 from models.source import scheme
-from planning.weights.sizes import Answer, Wanted, answered, questions
+from planning.weights.sizes import Answer, Wanted, questions, with_answers
 
 DEADLINE_SECONDS = 15.0
 """For all sources together."""
@@ -25,7 +25,7 @@ def asked(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, l
 
     Never raises for a failed read; a source that no pod could be filled from is a problem of its path.
     """
-    return answered(loaded, sizes(questions(loaded.stack).values(), deadline))
+    return with_answers(loaded, sizes(questions(loaded.stack).values(), deadline))
 
 
 def sizes(wanted: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
@@ -50,7 +50,7 @@ def sizes(wanted: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[
             break
         found[one] = answer
     late = f"there was no answer within {deadline:g} seconds"
-    return {one: found.get(one) or one.unchecked(late) for one in asked}
+    return {one: found.get(one) or one.unknown(late) for one in asked}
 
 
 def _ask(wanted: Wanted, clients: s3.Clients, seconds: float) -> Answer:
@@ -62,8 +62,8 @@ def _ask(wanted: Wanted, clients: s3.Clients, seconds: float) -> Answer:
 
             return registry.ask(wanted, seconds)
     except Exception as error:  # noqa: BLE001, every way to fail is the same fact: unknown, and why
-        return wanted.unchecked(f"it could not be reached or read ({_reason(error)})")
-    return wanted.unchecked("only s3:// and kit:// are asked")
+        return wanted.unknown(f"it could not be reached or read ({_reason(error)})")
+    return wanted.unknown("only s3:// and kit:// are asked")
 
 
 def _reason(error: Exception) -> str:

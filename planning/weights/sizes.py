@@ -37,7 +37,7 @@ class Wanted:
     private: bool = False
     """Whether pods open the source with credentials; the reader that asks does not have those."""
 
-    def unchecked(self, reason: str) -> Unknown:
+    def unknown(self, reason: str) -> Unknown:
         """Return the answer of a failed read, which names the checks that are skipped."""
         return Unknown(f"neither size nor existence of {self.source} was checked: {reason}")
 
@@ -108,7 +108,7 @@ def _variant_question(spec: Variant) -> Wanted | None:
     )
 
 
-def answered(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, list[Problem]]:
+def with_answers(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, list[Problem]]:
     """Return the configuration with the sizes from the answers, and warnings about sources without an answer.
 
     An `Unusable` source becomes a problem of the configuration.
