@@ -71,7 +71,7 @@ def ask(question: Wanted, seconds: float) -> Answer:
     except _UnusableError as error:
         return error.answer
     except _RefusedError as error:
-        return question.unchecked(str(error))
+        return question.unknown(str(error))
 
 
 def _size(question: Wanted, seconds: float) -> Size:

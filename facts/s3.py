@@ -56,7 +56,7 @@ def ask(question: Wanted, clients: Clients) -> Answer:
     except importlib.import_module("botocore.exceptions").ClientError as error:
         return _refusal(question, bucket, error.response)
     if sizes is None:
-        return question.unchecked("the endpoint answered with something else than a listing")
+        return question.unknown("the endpoint answered with something else than a listing")
     total = sum(sizes.values())
     if not total:
         remedy = "upload the weights there, or write the prefix that they are under; a single object is no prefix"
@@ -92,5 +92,5 @@ def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Answ
         return Unusable("region", what, f"write {actual}" if actual else "write the region of the bucket")
     if code in _DENIED or meta.get("HTTPStatusCode") in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
         reason = f"access was denied to whoever runs this ({code}); the pods may have other rights"
-        return question.unchecked(reason)
-    return question.unchecked(f"the endpoint answered {code}")
+        return question.unknown(reason)
+    return question.unknown(f"the endpoint answered {code}")

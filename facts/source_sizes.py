@@ -14,7 +14,7 @@ from facts import s3
 from models.load import Loaded
 from models.problems import Problem
 from models.source import scheme
-from planning.weights.sizes import Answer, Wanted, answered, questions
+from planning.weights.sizes import Answer, Wanted, questions, with_answers
 
 DEADLINE_SECONDS = 15.0
 """Deadline for all sources together."""
@@ -25,7 +25,7 @@ def add_sizes(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loade
 
     Never raises for a failed read. A source that no pod can fetch from becomes a problem of the configuration.
     """
-    return answered(loaded, sizes(questions(loaded.stack).values(), deadline))
+    return with_answers(loaded, sizes(questions(loaded.stack).values(), deadline))
 
 
 def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
@@ -50,7 +50,7 @@ def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> di
             break
         answers[question] = answer
     late = f"there was no answer within {deadline:g} seconds"
-    return {question: answers.get(question) or question.unchecked(late) for question in distinct}
+    return {question: answers.get(question) or question.unknown(late) for question in distinct}
 
 
 def _ask(question: Wanted, clients: s3.Clients, seconds: float) -> Answer:
@@ -62,8 +62,8 @@ def _ask(question: Wanted, clients: s3.Clients, seconds: float) -> Answer:
 
             return registry.ask(question, seconds)
     except Exception as error:  # noqa: BLE001, every failure is the same fact: unknown, with a reason
-        return question.unchecked(f"it could not be reached or read ({_reason(error)})")
-    return question.unchecked("only s3:// and kit:// are asked")
+        return question.unknown(f"it could not be reached or read ({_reason(error)})")
+    return question.unknown("only s3:// and kit:// are asked")
 
 
 def _reason(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The workloads that serve: engine, routing sidecar, autoscaler and the user's patch."""
+"""Serving workloads: engine, routing sidecar, autoscaler, and the user's patch of the object."""
 
 from planning.serving.autoscaling import warnings
 from planning.serving.rules import problems

@@ -1,4 +1,4 @@
-"""The inference server's container: arguments, environment and what it serves."""
+"""Container of the inference server: arguments, environment, ports and probes."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,12 +22,12 @@ from planning.variant import images
 from planning.variant.context import RoleContext
 
 _KV_EVENTS = "--kv-events-config"
-_GROUP = {
+_GROUP_VARIABLES = {
     "LWS_GROUP_SIZE": "the number of pods",
     "LWS_LEADER_ADDRESS": "the leader's host name",
     "LWS_WORKER_INDEX": "the pod's number",
 }
-"""What the LeaderWorkerSet controller adds to the environment of every container."""
+"""Variables that the LeaderWorkerSet controller adds to every container, with their meaning."""
 _FIELD_OF = {
     "--block-size": "set kvCache.blockSize",
     "--data-parallel-address": "it follows from parallelism",
@@ -71,12 +71,12 @@ _FIELD_OF = {
     "--tensor-parallel-size": "set parallelism.tensor",
     "--tp": "set parallelism.tensor",
 }
-"""vLLM's flags that have a field, with what to do instead."""
+"""vLLM's flags that a field of the configuration decides, each with its replacement."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
     "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
 }
-"""Variables that have to agree with other objects."""
+"""Variables that must agree with other objects, each with the reason why a user may not set it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,54 +84,54 @@ class EnginePlan:
     """The engine's container."""
 
     name: str
-    """Fixed, because patches use it."""
+    """Name of the container; it never changes, because patches refer to it."""
     image: str
     pull_policy: str | None
     command: tuple[str, ...]
     arguments: tuple[str, ...]
     worker_arguments: tuple[str, ...]
-    """Of the further pods where a replica spans several."""
+    """Arguments of the worker pods of a replica that spans pods."""
     env: tuple[Variable, ...]
     port: int
-    """The port it listens on itself."""
+    """Port that the engine listens on."""
     probes: Probes
     requests: Mapping[str, str]
     limits: Mapping[str, str]
     certificate: str | None
-    """The Secret with the certificate that it serves with; absent: it serves plain HTTP."""
+    """Secret with the server certificate; None for plain HTTP."""
     events_port: int | None
-    """The port that it publishes cache events on; absent: it publishes none."""
+    """Port of the KV cache events; None if the engine publishes none."""
 
 
 def plan(context: RoleContext) -> EnginePlan:
-    """Decide the engine of one role."""
+    """Return the engine of a role."""
     spec, role, layout = context.of.spec, context.role, context.layout
-    ref = images.engine(spec, role, context.accelerator.vendor, context.of.release)
-    if ref is None:
+    image = images.engine(spec, role, context.accelerator.vendor, context.of.release)
+    if image is None:
         raise ValueError("this class has no engine image")
     requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
     allocation, count = context.accelerator.allocation, layout.devices_per_pod
-    counted = {allocation.resource_name: str(count)} if isinstance(allocation, ExtendedResource) else {}
-    own = () if context.is_custom else tuple(_arguments(context))
+    devices = {allocation.resource_name: str(count)} if isinstance(allocation, ExtendedResource) else {}
+    generated = () if context.is_custom else tuple(_arguments(context))
     return EnginePlan(
         name="engine" if context.is_custom else "vllm",
-        image=ref,
+        image=image,
         pull_policy=role.engine.image_pull_policy,
         command=() if context.is_custom else ("vllm", "serve"),
-        arguments=_joined((*own, *_spanning(layout, leads=True)), role),
-        worker_arguments=_joined((*own, *_spanning(layout, leads=False)), role),
+        arguments=_merge_arguments((*generated, *_multi_pod_arguments(layout, is_leader=True)), role),
+        worker_arguments=_merge_arguments((*generated, *_multi_pod_arguments(layout, is_leader=False)), role),
         env=environment.container_variables(_environment(context), environment.values(role.engine.env)),
         port=context.listens,
         probes=lifecycle.probes(role.health, spec.model.size),
-        requests={**requests, **counted},
-        limits={**limits, **counted},
+        requests={**requests, **devices},
+        limits={**limits, **devices},
         certificate=_certificate(context),
         events_port=_events_port(context),
     )
 
 
 def _events_port(context: RoleContext) -> int | None:
-    """Return the port that cache events are published on, which the user's own arguments may move or switch on."""
+    """Return the port of the KV cache events, which the user's arguments may change or enable; None if disabled."""
     events = dict[str, object]() if context.is_custom else dict[str, object](context.of.kv_cache.events or {})
     for flag in flags.parse(context.role.engine.args):
         if flag.switch == _KV_EVENTS:
@@ -141,20 +141,20 @@ def _events_port(context: RoleContext) -> int | None:
 
 
 def _certificate(context: RoleContext) -> str | None:
-    """Return the Secret with the certificate that a role serves with: prefill alone, where it is asked over TLS."""
+    """Return the Secret with the server certificate of a role; None unless it is prefill and uses TLS."""
     sidecar = context.of.spec.sidecar
     if context.name != labels.PREFILL or sidecar is None or not sidecar.tls.prefill:
         return None
     return sidecar.tls.certificate
 
 
-def _joined(generated: tuple[str, ...], role: Role) -> tuple[str, ...]:
-    """Put the user's arguments over the generated ones: a JSON value that both have is merged."""
+def _merge_arguments(generated: tuple[str, ...], role: Role) -> tuple[str, ...]:
+    """Return the generated arguments, overridden by the user's; JSON values of the same flag are merged."""
     return tuple(flags.merge(generated, role.engine.args)) if generated else role.engine.args
 
 
 def _environment(context: RoleContext) -> dict[str, EnvValue]:
-    """Return the environment that the engine gets without being asked."""
+    """Return the generated environment of the engine, with the variables of tracing."""
     if context.is_custom:
         return dict(context.environment)
     traces = context.of.stack.observability.tracing
@@ -162,10 +162,10 @@ def _environment(context: RoleContext) -> dict[str, EnvValue]:
 
 
 def _arguments(context: RoleContext) -> Iterator[str]:
-    """Yield vLLM's arguments: the model's folder, then one `--flag=value` token for each field."""
+    """Yield vLLM's generated arguments: the model's folder, then the flags."""
     spec, release = context.of.spec, context.of.release
     yield spec.storage.mount_path
-    for flag, value in _valued(context).items():
+    for flag, value in _flag_values(context).items():
         if value is not None:
             yield f"--{flag}={value}"
     yield "--enable-prompt-tokens-details"
@@ -174,16 +174,17 @@ def _arguments(context: RoleContext) -> Iterator[str]:
     if context.drain.engine is not None:
         yield f"{release.engine.shutdown_timeout}={context.drain.engine}"
     if spec.prefill is not None:
-        yield from _peers(context)
+        yield from _disaggregation_arguments(context)
     if context.of.kv_cache.events is not None:
         yield f"{_KV_EVENTS}={_json(context.of.kv_cache.events)}"
     if spec.model.lora is not None:
-        yield from _lora(spec.model.lora)
+        yield from _lora_arguments(spec.model.lora)
 
 
-def _valued(context: RoleContext) -> dict[str, object]:
+def _flag_values(context: RoleContext) -> dict[str, object]:
+    """Return the values of the flags with one value, by flag; None for a flag that is left out."""
     spec, role, layout = context.of.spec, context.role, context.layout
-    devices, traces = layout.devices_per_pod > 0, context.of.stack.observability.tracing
+    has_devices, traces = layout.devices_per_pod > 0, context.of.stack.observability.tracing
     return {
         "port": context.listens,
         "served-model-name": served_name(spec.model.name, spec.model.source),
@@ -192,7 +193,7 @@ def _valued(context: RoleContext) -> dict[str, object]:
         "data-parallel-size": layout.data if layout.data > 1 else None,
         "max-model-len": spec.model.max_model_len,
         "max-num-seqs": role.engine.max_num_seqs,
-        "gpu-memory-utilization": f"{role.engine.gpu_memory_utilization:g}" if devices else None,
+        "gpu-memory-utilization": f"{role.engine.gpu_memory_utilization:g}" if has_devices else None,
         "block-size": context.of.kv_cache.block_size,
         "kv-offloading-size": _offload(spec.kv_cache),
         "otlp-traces-endpoint": None if traces is None else traces.endpoint,
@@ -200,12 +201,12 @@ def _valued(context: RoleContext) -> dict[str, object]:
 
 
 def _offload(cache: KvCache) -> str | None:
-    """Return the host memory for blocks in GiB, as vLLM counts it."""
+    """Return the host memory of the KV cache in GiB, the unit of vLLM; None without offload."""
     return None if cache.cpu_offload is None else f"{float(amount(cache.cpu_offload) / 2**30):g}"
 
 
-def _peers(context: RoleContext) -> Iterator[str]:
-    """Yield how the roles exchange their cache, and how prefill serves where it is asked over TLS."""
+def _disaggregation_arguments(context: RoleContext) -> Iterator[str]:
+    """Yield the arguments for the transfer of the KV cache between roles, and for TLS of prefill."""
     if context.of.kv_cache.transfer is not None:
         yield f"--kv-transfer-config={_json(context.of.kv_cache.transfer)}"
     if _certificate(context) is not None:
@@ -217,7 +218,7 @@ def _json(value: Mapping[str, object]) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _lora(lora: Lora) -> Iterator[str]:
+def _lora_arguments(lora: Lora) -> Iterator[str]:
     yield "--enable-lora"
     yield f"--max-lora-rank={lora.max_rank}"
     yield f"--max-loras={lora.max_adapters or len(lora.adapters)}"
@@ -227,45 +228,45 @@ def _lora(lora: Lora) -> Iterator[str]:
     yield from (f"{name}={ADAPTERS_MOUNT}/{name}" for name in sorted(lora.adapters))
 
 
-def _spanning(layout: Layout, *, leads: bool) -> Iterator[str]:
-    """Yield what joins the pods of one replica. The leader binds its own address, which it need not look up."""
+def _multi_pod_arguments(layout: Layout, *, is_leader: bool) -> Iterator[str]:
+    """Yield the arguments that join the pods of a replica; the leader binds its own IP without a DNS lookup."""
     if layout.pods_per_replica == 1:
         return
     yield f"--nnodes={layout.pods_per_replica}"
     yield "--node-rank=$(LWS_WORKER_INDEX)"
-    yield f"--master-addr=$({'POD_IP' if leads else 'LWS_LEADER_ADDRESS'})"
-    if not leads:
+    yield f"--master-addr=$({'POD_IP' if is_leader else 'LWS_LEADER_ADDRESS'})"
+    if not is_leader:
         yield "--headless"
 
 
 def problems(context: RoleContext) -> list[Problem]:
-    """Refuse arguments and variables that repeat a field or each other, or that name something that is not there.
+    """Reject arguments and variables that repeat a field or each other, and references to missing variables.
 
-    Values are not echoed: an argument may hold a credential.
+    No message holds a value, because an argument may hold a credential.
     """
     role, at = context.role, context.path / "engine" / "args"
     found = list[Problem]()
     if not context.is_custom:
         found += flags.problems(at, role.engine.args, context.of.release.engine.json_flags)
         found += [
-            Problem(at / flag.index, f"repeats a field ({_called(flag)})", _instead(_FIELD_OF[flag.switch]))
+            Problem(at / flag.index, f"repeats a field ({_flag_name(flag)})", _remedy(_FIELD_OF[flag.switch]))
             for flag in flags.parse(role.engine.args)
             if flag.switch in _FIELD_OF
         ]
     generated = context.environment
-    own = environment.values(role.engine.env)
-    given = {**generated, **(_GROUP if context.layout.pods_per_replica > 1 else {})}
+    explicit = environment.values(role.engine.env)
+    available = {**generated, **(_GROUP_VARIABLES if context.layout.pods_per_replica > 1 else {})}
     reserved = {name: instead for name, instead in _RESERVED.items() if name in generated}
-    found += environment.problems(context.path / "engine" / "env", given, own, reserved)
-    found += environment.dangling_in(at, role.engine.args, given.keys() | own.keys())
+    found += environment.problems(context.path / "engine" / "env", available, explicit, reserved)
+    found += environment.dangling_in(at, role.engine.args, available.keys() | explicit.keys())
     return found
 
 
-def _called(flag: Flag) -> str:
-    """Return a flag's name: a short one as it was written, any other as the engine has it."""
-    written = flag.tokens[0].partition("=")[0]
-    return flag.name if written.startswith("--") else written
+def _flag_name(flag: Flag) -> str:
+    """Return the name of a flag for messages: a short flag as written, a long one in the engine's spelling."""
+    name = flag.tokens[0].partition("=")[0]
+    return flag.name if name.startswith("--") else name
 
 
-def _instead(of_a_flag: str) -> str:
-    return f"remove it and {of_a_flag}" if of_a_flag.startswith("set ") else f"remove it: {of_a_flag}"
+def _remedy(replacement: str) -> str:
+    return f"remove it and {replacement}" if replacement.startswith("set ") else f"remove it: {replacement}"

@@ -1,8 +1,10 @@
-"""A user's patch: the last word on a workload object, short of what makes it that object.
+"""The user's patch of a workload object: it may change everything but the object's identity, drain and devices.
 
-Maps merge by key and `null` removes one (RFC 7386). A list whose items all have names merges by name (mounts by
-`mountPath`) and new items come last; any other list is replaced whole. A variable of a container is replaced whole, and
-a volume keeps only the kind of source that the patch gives it, because both hold one of several things.
+Maps merge by key, and `null` removes a key (RFC 7386). A list whose items all have names merges by name (mounts by
+`mountPath`), with new items at its end; any other list is replaced as a whole.
+
+Variables and volumes hold one of several kinds of source. A variable is therefore replaced as a whole, and a volume
+keeps only the kind of source that the patch sets.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,7 +15,7 @@ from models.problems import Problem
 from planning.ground import environment, labels
 
 _Verdict = tuple[str, str] | None
-"""What is wrong, and what would be right."""
+"""Message and remedy; None if there is no problem."""
 _Tree = Mapping[str, Any]
 
 _OURS = labels.SERVICE.partition("/")[0] + "/"
@@ -25,7 +27,7 @@ _TEMPLATES = (
 _METADATA = (Path("metadata"), *(template / "metadata" for template in _TEMPLATES))
 _LABELLED = frozenset(at / field for at in _METADATA for field in ("labels", "annotations"))
 _POD_SPECS = frozenset(template / "spec" for template in _TEMPLATES)
-_KEPT = frozenset(
+_REQUIRED = frozenset(
     {Path("spec"), Path("spec", "leaderWorkerTemplate"), *_TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS}
 )
 _IDENTITY = "is part of the object's identity"
@@ -40,36 +42,39 @@ _DECIDED: Mapping[Path, tuple[str, str]] = {
     Path("status"): ("is written by Kubernetes", "remove it"),
 }
 _NAMED = frozenset({"containers", "initContainers", "volumes", "env", "volumeMounts"})
-"""Lists whose every item has a name: one without would replace all of ours."""
-_AMOUNTS = frozenset({"requests", "limits", "claims"})
+"""Lists whose items all have names. An item without one would replace all generated items."""
+_RESOURCE_FIELDS = frozenset({"requests", "limits", "claims"})
 
 
 def apply(manifest: _Tree, patch: _Tree) -> dict[str, Any]:
-    """Return the object as the user wants it. The patch is known to be acceptable (`problems`)."""
-    return _merged_map(manifest, patch)
+    """Return the manifest with the patch, which has no `problems`, applied."""
+    return _merge_map(manifest, patch)
 
 
 def origins(path: Path, patch: _Tree, patched: _Tree) -> dict[Path, Path]:
-    """Return where the user wrote what stands in the patched object, for `Rendered.origins`; the rest is `path`."""
-    return {Path(): path, **dict(_written("", path, patch, Path(), patched))}
+    """Return the configuration paths of the patched object's contents, for `Rendered.origins`.
+
+    The keys are places in the object. Contents without an entry of their own have the path of the patch, `path`.
+    """
+    return {Path(): path, **dict(_item_origins("", path, patch, Path(), patched))}
 
 
 def problems(
     path: Path, patch: _Tree, grace_seconds_needed: int, drain: str, devices: Collection[str]
 ) -> list[Problem]:
-    """Refuse what would break the object's identity, its drain or its devices, and what cannot be understood.
+    """Reject changes of the object's identity, drain or devices, and patches that cannot be applied.
 
-    `drain` is the service's drainTimeout as written, `devices` the resource names that parallelism decides.
+    `drain` is the explicit drainTimeout of the service, `devices` the resource names that parallelism decides.
     """
     found = list[Problem]()
     for at, value in _nodes(patch, Path()):
         verdicts = (
-            _decided(at),
-            _shape(at, value),
-            _grace(at, value, grace_seconds_needed, drain),
-            _device(at, value, devices),
+            _check_key(at),
+            _check_shape(at, value),
+            _check_grace(at, value, grace_seconds_needed, drain),
+            _check_devices(at, value, devices),
             _item(at, value),
-            _credential(at, value),
+            _check_credential(at, value),
         )
         found += [Problem(Path(*path, *at), *verdict) for verdict in verdicts if verdict is not None]
     return found
@@ -88,36 +93,36 @@ def _key(field: str) -> str:
 
 
 def _name(field: str, item: object) -> str | None:
-    """Return what an item of a list is known by, if anything."""
+    """Return the name of a list's item, or None if it has none."""
     name = (_map(item) or {}).get(_key(field))
     return name if isinstance(name, str) else None
 
 
-def _merged(field: str, current: object, change: object) -> object:
+def _merge(field: str, current: object, change: object) -> object:
     if (tree := _map(change)) is not None:
-        return _merged_map(_map(current) or {}, tree)
+        return _merge_map(_map(current) or {}, tree)
     if (items := _list(change)) is not None:
-        return _merged_list(field, _list(current) or (), items)
+        return _merge_list(field, _list(current) or (), items)
     return change
 
 
-def _merged_map(current: _Tree, change: _Tree) -> dict[str, Any]:
+def _merge_map(current: _Tree, change: _Tree) -> dict[str, Any]:
     merged = dict(current)
     for field, value in change.items():
         if value is None:
             merged.pop(field, None)
         else:
-            merged[field] = _merged(field, merged.get(field), value)
+            merged[field] = _merge(field, merged.get(field), value)
     return merged
 
 
-def _merged_list(field: str, current: Sequence[Any], change: Sequence[Any]) -> list[Any]:
+def _merge_list(field: str, current: Sequence[Any], change: Sequence[Any]) -> list[Any]:
     if not _is_by_name(field, current, change):
-        return [_merged("", None, item) for item in change]
+        return [_merge("", None, item) for item in change]
     merged = {_name(field, item): item for item in current}
     for item in change:
         name = _name(field, item)
-        merged[name] = _merged_map(_kept(field, merged.get(name, {}), item), item)
+        merged[name] = _merge_map(_base(field, merged.get(name, {}), item), item)
     return list(merged.values())
 
 
@@ -125,8 +130,8 @@ def _is_by_name(field: str, *lists: Sequence[Any]) -> bool:
     return all(_name(field, item) is not None for items in lists for item in items)
 
 
-def _kept(field: str, item: _Tree, change: _Tree) -> _Tree:
-    """Return what a named item keeps under a change of it."""
+def _base(field: str, item: _Tree, change: _Tree) -> _Tree:
+    """Return the part of a named item that a change of the item is merged into."""
     match field:
         case "env":
             return {}
@@ -136,32 +141,32 @@ def _kept(field: str, item: _Tree, change: _Tree) -> _Tree:
             return item
 
 
-def _written(field: str, path: Path, change: object, at: Path, patched: object) -> Iterator[tuple[Path, Path]]:
-    """Yield the items of lists, whose places in the patch and in the object differ."""
-    tree, items, inside = _map(change), _list(change), _list(patched)
+def _item_origins(field: str, path: Path, change: object, at: Path, patched: object) -> Iterator[tuple[Path, Path]]:
+    """Yield place in the object and path in the patch for each item of a list, because the two may differ."""
+    tree, items, patched_items = _map(change), _list(change), _list(patched)
     if tree is not None:
-        below = _map(patched) or {}
-        for key in tree.keys() & below.keys():
-            yield from _written(key, path / key, tree[key], at / key, below[key])
-    elif items is not None and inside is not None:
-        places = {_name(field, item): place for place, item in enumerate(inside)}
+        patched_tree = _map(patched) or {}
+        for key in tree.keys() & patched_tree.keys():
+            yield from _item_origins(key, path / key, tree[key], at / key, patched_tree[key])
+    elif items is not None and patched_items is not None:
+        places = {_name(field, item): place for place, item in enumerate(patched_items)}
         by_name = _is_by_name(field, items)
         for index, item in enumerate(items):
             place = places.get(_name(field, item), index) if by_name else index
             yield at / place, path / index
-            yield from _written("", path / index, item, at / place, inside[place])
+            yield from _item_origins("", path / index, item, at / place, patched_items[place])
 
 
 def _nodes(value: object, at: Path) -> Iterator[tuple[Path, object]]:
     tree = _map(value)
-    inside: Collection[tuple[str | int, Any]] = tree.items() if tree is not None else [*enumerate(_list(value) or ())]
-    for key, part in inside:
-        yield at / key, part
-        yield from _nodes(part, at / key)
+    children: Collection[tuple[str | int, Any]] = tree.items() if tree is not None else [*enumerate(_list(value) or ())]
+    for key, child in children:
+        yield at / key, child
+        yield from _nodes(child, at / key)
 
 
-def _decided(at: Path) -> _Verdict:
-    """Judge a key: what is decided elsewhere, and what is no key."""
+def _check_key(at: Path) -> _Verdict:
+    """Check a key: it is no directive, not reserved, and not decided by a field."""
     key = at[-1]
     if isinstance(key, str) and key.startswith("$"):
         return f"is no directive here ({key})", "write null to remove a key; an item of a list cannot be removed"
@@ -170,10 +175,10 @@ def _decided(at: Path) -> _Verdict:
     return _DECIDED.get(at)
 
 
-def _shape(at: Path, value: object) -> _Verdict:
-    """Judge what holds the object together: it stays, and stays a map or a list."""
+def _check_shape(at: Path, value: object) -> _Verdict:
+    """Check that the object's required maps and lists stay, and stay of their type."""
     is_containers = at.parent in _POD_SPECS and at[-1] == "containers"
-    if at not in _KEPT and not is_containers:
+    if at not in _REQUIRED and not is_containers:
         return None
     if value is None:
         return "cannot be removed (null)", "delete the line, or write what to change below it"
@@ -184,17 +189,17 @@ def _shape(at: Path, value: object) -> _Verdict:
     return None
 
 
-def _grace(at: Path, value: object, needed: int, drain: str) -> _Verdict:
+def _check_grace(at: Path, value: object, needed: int, drain: str) -> _Verdict:
     if at.parent not in _POD_SPECS or at[-1] != "terminationGracePeriodSeconds":
         return None
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value >= needed):
         return None
-    written = "null" if value is None else value
-    return f"cuts the drain short ({written}; drainTimeout {drain} needs {needed})", "remove it or lower drainTimeout"
+    text = "null" if value is None else value
+    return f"cuts the drain short ({text}; drainTimeout {drain} needs {needed})", "remove it or lower drainTimeout"
 
 
-def _device(at: Path, value: object, devices: Collection[str]) -> _Verdict:
-    """Keep the devices of a container as they are: not set, not removed."""
+def _check_devices(at: Path, value: object, devices: Collection[str]) -> _Verdict:
+    """Check that a container's devices are neither set nor removed."""
     match at:
         case (*_, "containers" | "initContainers", int(), "resources"):
             is_removal = _map(value) is None
@@ -208,14 +213,14 @@ def _device(at: Path, value: object, devices: Collection[str]) -> _Verdict:
         return "removes devices that parallelism decides", "delete the line, or change single amounts"
     for name, number in (_map(value) or {}).items():
         if name in devices:
-            wanted = f": {number}" if str(number).isdigit() else ""
+            tensor = f": {number}" if str(number).isdigit() else ""
             what = f"sets a device that parallelism decides ({name}: {'null' if number is None else number})"
-            return what, f"remove it and set parallelism.tensor{wanted}"
+            return what, f"remove it and set parallelism.tensor{tensor}"
     return None
 
 
 def _item(at: Path, value: object) -> _Verdict:
-    """Judge a list by the names of its items."""
+    """Check that the items of a list have names if required, and that no name occurs twice."""
     field, items = at[-1], _list(value)
     if not isinstance(field, str) or items is None:
         return None
@@ -228,7 +233,7 @@ def _item(at: Path, value: object) -> _Verdict:
     return None
 
 
-def _credential(at: Path, value: object) -> _Verdict:
+def _check_credential(at: Path, value: object) -> _Verdict:
     variable = _map(value)
     if len(at) < len(("env", 0)) or at[-2] != "env" or variable is None:
         return None

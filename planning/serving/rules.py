@@ -1,4 +1,4 @@
-"""Mistakes in one role of a variant, and between its roles."""
+"""Validation of a variant's roles, each by itself and together."""
 
 from collections.abc import Iterator
 
@@ -17,91 +17,94 @@ from planning.variant import images
 from planning.variant.context import Contexts, RoleContext, VariantContext
 
 
-def problems(of: VariantContext, contexts: Contexts) -> Iterator[Problem]:
-    """Check every role of a variant, and that its roles agree."""
-    yield from _together(of)
-    sound = contexts.roles_of(of)
-    for name, path, role in of.roles:
-        accelerator = of.classes.get(role.accelerator)
-        yield from hardware.check_class(path, role.accelerator, of.classes)
-        yield from autoscaling.problems(path, role, of)
+def problems(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
+    """Check each role of a variant, and that the roles agree."""
+    yield from _check_roles(variant)
+    valid_roles = contexts.roles_of(variant)
+    for name, path, role in variant.roles:
+        accelerator = variant.classes.get(role.accelerator)
+        yield from hardware.check_class(path, role.accelerator, variant.classes)
+        yield from autoscaling.problems(path, role, variant)
         if accelerator is None:
             continue
-        yield from contexts.unsound.get((of.key, of.variant, name), ())
-        yield from _image(of, path, role, accelerator)
-        if name in sound:
-            yield from _role(sound[name])
-    if len(sound) > 1:
-        yield from _exchange(sound[labels.DECODE], sound[labels.PREFILL])
+        yield from contexts.unsound.get((variant.key, variant.variant, name), ())
+        yield from _check_image(variant, path, role, accelerator)
+        if name in valid_roles:
+            yield from _check_role(valid_roles[name])
+    if len(valid_roles) > 1:
+        yield from _check_cache_exchange(valid_roles[labels.DECODE], valid_roles[labels.PREFILL])
 
 
-def _role(one: RoleContext) -> Iterator[Problem]:
-    yield from engine.problems(one)
-    counted, spec = accelerators.resource_names({one.role.accelerator: one.accelerator}), one.of.spec
-    yield from patch.problems(one.path / "patch", one.role.patch, one.drain.grace, spec.drain_timeout, counted)
-    if one.layout.pods_per_replica > 1:
-        yield from _spanning(one)
+def _check_role(context: RoleContext) -> Iterator[Problem]:
+    yield from engine.problems(context)
+    role, drain_timeout = context.role, context.of.spec.drain_timeout
+    devices = accelerators.resource_names({role.accelerator: context.accelerator})
+    yield from patch.problems(context.path / "patch", role.patch, context.drain.grace, drain_timeout, devices)
+    if context.layout.pods_per_replica > 1:
+        yield from _check_multi_pod(context)
 
 
-def _spanning(one: RoleContext) -> Iterator[Problem]:
-    """Check a role whose replica is several pods."""
-    at = one.path / "parallelism"
-    if one.is_custom:
+def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
+    """Check a role whose replicas span pods."""
+    at = context.path / "parallelism"
+    if context.is_custom:
         yield Problem(at, "spans several pods, which a custom engine cannot be told", "keep a replica in one pod")
-    elif not one.of.release.engine.nodes:
-        what = f"spans several pods, which the engine of {one.of.stack.release} cannot"
+    elif not context.of.release.engine.nodes:
+        what = f"spans several pods, which the engine of {context.of.stack.release} cannot"
         yield Problem(at, what, "keep a replica in one pod")
-    if isinstance(one.role.rollout, Recreate):
+    if isinstance(context.role.rollout, Recreate):
         remedy = "use type: RollingUpdate; groups are replaced whole in any case"
-        yield Problem(one.path / "rollout" / "type", "is not for replicas of several pods (Recreate)", remedy)
+        yield Problem(context.path / "rollout" / "type", "is not for replicas of several pods (Recreate)", remedy)
 
 
-def _image(of: VariantContext, path: Path, role: Role, accelerator: AcceleratorClass) -> Iterator[Problem]:
-    held, at = scheme(of.spec.model.source) == "image", path / "engine" / "image"
-    if held and role.engine.image is not None:
+def _check_image(variant: VariantContext, path: Path, role: Role, accelerator: AcceleratorClass) -> Iterator[Problem]:
+    is_in_image, at = scheme(variant.spec.model.source) == "image", path / "engine" / "image"
+    if is_in_image and role.engine.image is not None:
         what = "is a second image beside the one that holds the weights"
         yield Problem(at, what, "remove it, or take the weights from another source")
-    elif images.is_custom(of.spec, role) and not held and role.engine.image is None:
+    elif images.is_custom(variant.spec, role) and not is_in_image and role.engine.image is None:
         yield Problem(at, "is missing, and a custom engine has none of its own", "add the engine's image")
-    elif images.engine(of.spec, role, accelerator.vendor, of.release) is None:
+    elif images.engine(variant.spec, role, accelerator.vendor, variant.release) is None:
         yield Problem(
             at,
-            f"is missing and {of.stack.release} has none for {accelerator.vendor}",
+            f"is missing and {variant.stack.release} has none for {accelerator.vendor}",
             "add the engine's image",
             depends_on=(path / "accelerator",),
         )
-    if held and role.engine.type == "vllm":
+    if is_in_image and role.engine.type == "vllm":
         what = "cannot know where the image has its weights (vllm, source image://)"
         yield Problem(path / "engine" / "type", what, "remove it; the image's own entrypoint runs")
 
 
-def _together(of: VariantContext) -> Iterator[Problem]:
-    """Check prefill and decode against each other."""
-    spec, path = of.spec, of.path
+def _check_roles(variant: VariantContext) -> Iterator[Problem]:
+    """Check that the release, the engines and the ports of a variant permit disaggregated prefill."""
+    spec, path = variant.spec, variant.path
     if spec.prefill is None:
         if spec.sidecar is not None:
             yield Problem(path / "sidecar", "has nothing to route to (no prefill)", "add prefill or remove sidecar")
         return
-    if of.release.sidecar is None or of.release.picker.disaggregated_config is None:
-        what = f"is not known to {of.stack.release}"
+    if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
+        what = f"is not known to {variant.stack.release}"
         yield Problem(path / "prefill", what, "remove it, or choose a release that knows it, such as llm-d-0.10")
         return
-    if any(images.is_custom(spec, role) for _, _, role in of.roles):
-        held = scheme(spec.model.source) == "image"
-        remedy = "remove it, or take the weights from another source" if held else "remove it, or engine.type: custom"
+    if any(images.is_custom(spec, role) for _, _, role in variant.roles):
+        is_in_image = scheme(spec.model.source) == "image"
+        remedy = (
+            "remove it, or take the weights from another source" if is_in_image else "remove it, or engine.type: custom"
+        )
         yield Problem(path / "prefill", "needs vllm in both roles (a custom engine)", remedy)
     if spec.prefill.engine.port != spec.engine.port:
         ports = f"{spec.prefill.engine.port}, {spec.engine.port}"
         what = f"differs from the service's ({ports}), and the pool reaches all pods on one port"
         yield Problem(path / "prefill" / "engine" / "port", what, "remove it")
-    yield from _connection(of, spec.sidecar or Sidecar())
+    yield from _check_disaggregation(variant, spec.sidecar or Sidecar())
 
 
-def _exchange(decode: RoleContext, prefill: RoleContext) -> Iterator[Problem]:
-    """Refuse roles that could not read each other's cache, which their engines only tell at the first request."""
-    own, other = _cache_flags(decode), _cache_flags(prefill)
-    for name in sorted(own.keys() | other.keys()):
-        if own.get(name) != other.get(name):
+def _check_cache_exchange(decode: RoleContext, prefill: RoleContext) -> Iterator[Problem]:
+    """Reject roles that cannot read each other's KV cache; their engines would fail only at the first request."""
+    decode_flags, prefill_flags = _cache_flags(decode), _cache_flags(prefill)
+    for name in sorted(decode_flags.keys() | prefill_flags.keys()):
+        if decode_flags.get(name) != prefill_flags.get(name):
             what = f"differs from the service's in {name}, and the roles exchange their cache"
             yield Problem(prefill.path / "engine" / "args", what, "write it in the service's engine.args alone")
     sizes = decode.layout.tensor, prefill.layout.tensor
@@ -110,19 +113,19 @@ def _exchange(decode: RoleContext, prefill: RoleContext) -> Iterator[Problem]:
         yield Problem(prefill.path / "parallelism" / "tensor", what, "write one that divides the other")
 
 
-def _cache_flags(one: RoleContext) -> dict[str, str | None]:
-    """Return what the arguments of a role say of the form of its cache."""
-    known = frozenset(one.of.release.engine.cache_flags)
-    return {flag.switch: flag.value for flag in flags.parse(one.role.engine.args) if flag.switch in known}
+def _cache_flags(context: RoleContext) -> dict[str, str | None]:
+    """Return the flags in the arguments of a role that decide the form of its KV cache, with their values."""
+    known = frozenset(context.of.release.engine.cache_flags)
+    return {flag.switch: flag.value for flag in flags.parse(context.role.engine.args) if flag.switch in known}
 
 
-def _connection(of: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
-    spec, path = of.spec, of.path
-    connector, release = spec.kv_cache.connector, of.release
+def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator[Problem]:
+    spec, path = variant.spec, variant.path
+    connector, release = spec.kv_cache.connector, variant.release
     if connector not in release.engine.kv_transfer:
-        known = ", ".join(release.engine.kv_transfer)
-        what = f"is not known to the engine of {of.stack.release} ({connector})"
-        yield Problem(path / "kvCache" / "connector", what, f"use one of {known}")
+        connectors = ", ".join(release.engine.kv_transfer)
+        what = f"is not known to the engine of {variant.stack.release} ({connector})"
+        yield Problem(path / "kvCache" / "connector", what, f"use one of {connectors}")
     if spec.kv_cache.cpu_offload is not None:
         what = "takes the connector that prefill needs (--kv-offloading-size)"
         yield Problem(path / "kvCache" / "cpuOffload", what, "remove it, or prefill")

@@ -1,4 +1,4 @@
-"""The routing sidecar of decode pods: it takes the service's port and asks prefill before it asks the engine."""
+"""Routing sidecar of decode pods: it listens on the service's port, and asks prefill before it asks the engine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,10 +15,12 @@ _READ = ["list", "watch"]
 
 @dataclass(frozen=True, slots=True)
 class SidecarProbe:
-    """How often the sidecar is asked for its health, in seconds, and how often it may fail."""
+    """A probe of the sidecar."""
 
     interval: int
+    """Time between two probes, in seconds."""
     failures: int
+    """Number of failures in a row after which the probe has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,54 +31,54 @@ class SidecarPlan:
     arguments: tuple[str, ...]
     env: tuple[Variable, ...]
     port: int
-    """The service's port."""
+    """Port of the service."""
     engine_port: int
     startup: SidecarProbe
     liveness: SidecarProbe
     rules: tuple[Mapping[str, Any], ...]
-    """Rules of its Role, by which it sees which pods are the pool's, so that no client's header sends it elsewhere."""
+    """Rules of its Role. It reads which pods the pool selects, and rejects a client's header that names others."""
     requests: dict[str, str]
     limits: dict[str, str]
 
 
 def plan(context: VariantContext) -> SidecarPlan:
-    """Decide the sidecar of a variant. The release is known to have one (`planning.rules`)."""
+    """Return the sidecar of a variant whose release has one, as `planning.rules` checks."""
     spec, release = context.spec, context.release
-    traces, own = context.stack.observability.tracing, spec.sidecar or Sidecar()
+    traces, options = context.stack.observability.tracing, spec.sidecar or Sidecar()
     facts, image = release.sidecar, release.images.sidecar
     if facts is None or image is None:
         raise ValueError("this release has no routing sidecar")
     values = {
         "port": spec.engine.port,
-        "engine_port": own.engine_port,
+        "engine_port": options.engine_port,
         "connector": spec.kv_cache.connector,
         "namespace": context.names.namespace,
         "pool": context.names.pool,
         "pool_group": POOL_GROUP,
-        "log_level": own.log_level,
+        "log_level": options.log_level,
     }
     templates = [
         *facts.flags,
-        *(facts.tls if own.tls.prefill else ()),
+        *(facts.tls if options.tls.prefill else ()),
         *(facts.tracing if traces is not None else ()),
-        *(facts.log_level if own.log_level is not None else ()),
+        *(facts.log_level if options.log_level is not None else ()),
     ]
     return SidecarPlan(
-        image=own.image or image.ref,
+        image=options.image or image.ref,
         arguments=tuple(template.format_map(values) for template in templates),
         env=container_variables(tracing.environment(traces, f"{context.names.base}-sidecar", facts.untraced), {}),
         port=spec.engine.port,
-        engine_port=own.engine_port,
+        engine_port=options.engine_port,
         startup=SidecarProbe(interval=1, failures=60),
-        # It answers for itself alone, so this finds a proxy that hangs; the engine has probes of its own.
+        # The sidecar answers without asking the engine, which has its own probes: this detects a sidecar that hangs.
         liveness=SidecarProbe(interval=10, failures=3),
         rules=_rules(context.names.pool),
-        requests=own.resources.requests,
-        limits=own.resources.limits,
+        requests=options.resources.requests,
+        limits=options.resources.limits,
     )
 
 
 def _rules(pool: str) -> tuple[dict[str, Any], ...]:
-    """Return what lets the sidecar see which pods are the pool's, and nothing else."""
-    named = {"apiGroups": [POOL_GROUP], "resources": ["inferencepools"], "resourceNames": [pool], "verbs": _READ}
-    return {"apiGroups": [""], "resources": ["pods"], "verbs": _READ}, named
+    """Return the rules by which the sidecar reads its pool and the pods of the namespace."""
+    pool_rule = {"apiGroups": [POOL_GROUP], "resources": ["inferencepools"], "resourceNames": [pool], "verbs": _READ}
+    return {"apiGroups": [""], "resources": ["pods"], "verbs": _READ}, pool_rule

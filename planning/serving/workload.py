@@ -1,4 +1,4 @@
-"""One role's workload: a Deployment, or a LeaderWorkerSet where a replica spans pods."""
+"""Workload of a role: a Deployment, or a LeaderWorkerSet if a replica spans pods."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,17 +27,20 @@ _GROUPS_READY = (
     f"jsonpath={{.status.conditions[?(@.type=='Available' && {CURRENT})].status}}=True",
     f"jsonpath={{$[?({CURRENT} && !(@.replicas>$.spec.replicas))].observedGeneration}}",
 )
-"""A set is up when its controller says so of this generation, which it does from 0.9 on, and no surplus is left."""
+"""Conditions of a ready LeaderWorkerSet: available in its current generation, and without surplus replicas.
+
+The controller reports the generation since 0.9.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the pods are, and what they look like from outside."""
+    """Service account, labels and users of a workload's pods."""
 
     service_account: str | None
-    """The user's, or the workload's own; absent: the namespace's default, without a token."""
+    """The user's or the workload's own; None for the namespace's default, without a token."""
     makes_account: bool
-    """Whether the account is made with the workload."""
+    """Whether the service account is created along with the workload."""
     image_pull_secrets: tuple[str, ...]
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -47,14 +50,14 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """The pods of one role."""
+    """The plan of one role's workload object and its pods."""
 
     role: str
     name: str
     path: Path
-    """Where the role stands in the configuration."""
+    """Place of the role in the configuration."""
     replicas: int | None
-    """Absent: the autoscaler owns the number."""
+    """Number of replicas; None if an autoscaler owns it."""
     max_replicas: int
     autoscaler: Autoscaler | None
     accelerator: AcceleratorClass
@@ -65,24 +68,25 @@ class Workload:
     placement: Placement
     identity: Identity
     shared_memory: str
+    """Size of /dev/shm."""
     drain: Drain
     rollout: RollingUpdate | Recreate
     disruptions: int | None
-    """Pods that evictions may take at a time; absent: no budget."""
+    """Maximum number of pods that are evicted at a time; None for no disruption budget."""
     progress_deadline: int
-    """Seconds without progress after which Kubernetes calls the rollout failed."""
+    """Seconds without progress after which Kubernetes marks the rollout as failed."""
     wait: Wait
     patch: Mapping[str, Any]
 
     @property
     def claim(self) -> ResourceClaim | None:
-        """Return the claim on devices, where they are claimed instead of counted."""
+        """Return the device claim of the pods; None if they request devices by resource name, or have none."""
         allocation = self.accelerator.allocation
         return allocation if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod else None
 
     @property
     def engine_port_name(self) -> str:
-        """Return the name of the port that the engine itself listens on, and serves its metrics from."""
+        """Return the name of the port that the engine listens on and serves its metrics at."""
         return "http" if self.sidecar is None else "engine"
 
     @property
@@ -97,12 +101,12 @@ class Workload:
 
 
 def plan(context: RoleContext) -> Workload:
-    """Decide one role. Class, image and layout are known to be sound (`planning.rules`)."""
-    of, role, stack = context.of, context.role, context.of.stack
-    deadline = lifecycle.fetch(of.spec.model.size) + lifecycle.startup(role.health, of.spec.model.size)
-    autoscaler = autoscaling.plan(context.path, role, of)
+    """Return the workload of a role whose class, image and layout are valid, as `planning.rules` checks."""
+    variant, role, stack = context.of, context.role, context.of.stack
+    deadline = lifecycle.fetch(variant.spec.model.size) + lifecycle.startup(role.health, variant.spec.model.size)
+    autoscaler = autoscaling.plan(context.path, role, variant)
     replicas = max_replicas(role)
-    budget, proxy = role.disruption_budget, sidecar.plan(of) if context.is_proxied else None
+    budget, sidecar_plan = role.disruption_budget, sidecar.plan(variant) if context.is_proxied else None
     return Workload(
         role=context.name,
         name=context.workload,
@@ -114,12 +118,14 @@ def plan(context: RoleContext) -> Workload:
         layout=context.layout,
         engine=engine.plan(context),
         weights=sources.plan(
-            sources.Source(of.spec.model, stack.images, of.release, identity=role.pod.service_account_name is not None),
-            claims.kept(of),
+            sources.Source(
+                variant.spec.model, stack.images, variant.release, identity=role.pod.service_account_name is not None
+            ),
+            claims.location(variant),
         ),
-        sidecar=proxy,
-        placement=placement.plan(role.pod, context.accelerator, labels.role_selector(of.names, context.name)),
-        identity=_identity(role, context.workload if proxy is not None else None),
+        sidecar=sidecar_plan,
+        placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
+        identity=_identity(role, context.workload if sidecar_plan is not None else None),
         shared_memory=resources.shared_memory(role.pod.shared_memory, context.layout.devices_per_pod),
         drain=context.drain,
         rollout=role.rollout,
@@ -133,12 +139,12 @@ def plan(context: RoleContext) -> Workload:
     )
 
 
-def _identity(role: Role, own_account: str | None) -> Identity:
+def _identity(role: Role, workload_account: str | None) -> Identity:
     pod = role.pod
-    account = pod.service_account_name or own_account
+    account = pod.service_account_name or workload_account
     return Identity(
         service_account=account,
-        makes_account=account is not None and account == own_account,
+        makes_account=account is not None and account == workload_account,
         image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
         labels=pod.labels,
         annotations=pod.annotations,

@@ -1,4 +1,4 @@
-"""Where weights lie, and how they come there."""
+"""Weights: their sources and sizes, the claims that store them, and the containers and Jobs that fetch them."""
 
 from planning.weights.rules import fills, problems, subject_problems
 

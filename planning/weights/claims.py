@@ -1,9 +1,11 @@
-"""Claims of weights, and the Jobs that fill them.
+"""Claims for weights, and the Jobs that fill them.
 
-A claim is served from only after its Job has succeeded. A claim that is made here is named after what it holds, and
-holds nothing else; in one that exists every source has a folder of its own. So pods never see half of the weights, a
-new source is filled beside the one that is being served, and two sources cannot mix. A canary of the same source uses
-its service's claim; where it becomes the service, its claim stays what it is.
+Pods mount a claim only after its Job has succeeded. A claim that a stack creates holds one source and is named after
+it. In an existing claim every source has a folder of its own. Pods therefore never see incomplete weights, a new source
+is fetched while the old one is served, and two sources never mix.
+
+A canary with the same source as its service uses the service's claim. A canary that becomes the service keeps its
+claim.
 """
 
 import hashlib
@@ -24,43 +26,45 @@ from planning.ground.flows import Pods, Policy
 from planning.releases import Release
 from planning.variant.context import VariantContext
 from planning.weights import sources
-from planning.weights.sources import Fetch, Kept
+from planning.weights.sources import Fetch, Location
 
 _RETRIES = 2
-"""Times that a fill which failed is tried again."""
+"""Number of retries of a failed Job."""
 _UNKNOWN_DEADLINE = 14400
-"""Seconds for weights of unknown size."""
+"""Deadline of a Job for weights of unknown size, in seconds."""
 _USER = 1000
-"""User and group of the Job of a cache, as of serving pods that do not say otherwise."""
+"""User and group of a cache's Job; the same as the default of serving pods."""
 _IDENTITY = 8
-"""Characters of a source's folder."""
+"""Length of a folder's name, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimPlan:
-    """A claim that is made for weights."""
+    """A claim that the stack creates for weights."""
 
     name: str
     storage_class: str | None
     access_mode: str
     size: str
-    """A Kubernetes quantity; whole Gi where it is computed."""
+    """A Kubernetes quantity; in whole Gi if it is computed."""
     retain: bool
+    """Whether the claim stays in the cluster when its owner is deleted."""
     protect: bool
+    """Whether Pulumi refuses to delete the claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class FillPlan:
     """The Job that fills a claim.
 
-    It is named after what it brings, and after nothing else. Kubernetes lets nobody change a Job's template, so that
-    a new image of the downloader would mean another Job, and weights that are there would come a second time; a new
-    source is another Job, and has to be one.
+    Its name depends on the source alone. The template of a Job cannot be changed, so that a name which depended on the
+    downloader's image, too, would lead to a second Job for weights that are already there. Only a new source needs a
+    new Job.
     """
 
     name: str
     path: Path
-    """Where it stands in the configuration."""
+    """Place of the storage or cache in the configuration."""
     claim: str
     fetch: Fetch
     requests: Mapping[str, str]
@@ -71,78 +75,83 @@ class FillPlan:
     group: int
     retries: int
     deadline: int
-    """Seconds for all tries together."""
+    """Maximum time for all attempts together, in seconds."""
     wait: Wait
 
 
 @dataclass(frozen=True, slots=True)
 class StoragePlan:
-    """Weights that lie on a claim."""
+    """The objects that store weights on a claim."""
 
     owner: str
-    """Whose the objects are."""
+    """Owner of the objects."""
     name: str
-    """Of whom the objects are part."""
+    """Name of the service or cache, for labels."""
     namespace: str
     holds: str
-    """What the source is known by."""
+    """Identity of the source (`_folder`), part of the logical names."""
     claim: ClaimPlan | None
-    """Absent: it exists."""
+    """The claim to create; None if it exists."""
     fill: FillPlan
     policy: Policy | None
-    """Whom the Job may reach; absent: anybody."""
+    """Network policy of the Job; None if the stack has no network policies."""
     prefix: str = ""
-    """What the logical names begin with, below the component's."""
+    """Prefix of the logical names, after that of the component."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is known of a fill before it is decided."""
+    """The spec of a Job that fills a claim, the same for variants and caches."""
 
     path: Path
+    """Place of the storage or cache in the configuration."""
     name: str
     claim: str
     folder: str
-    """Where in the claim it brings them."""
+    """Folder of the claim that the Job writes the weights to."""
     model: Model
+    """The model to fetch, with secrets, endpoint and region of the fill spec."""
     fill: Fill
     service_account: str | None
     sub_path: str | None = None
+    """Folder of the claim that is mounted, which contains `folder`; None for the whole claim."""
     image_pull_secrets: tuple[str, ...] = ()
     user: int = _USER
     group: int = _USER
 
 
-def kept(context: VariantContext) -> Kept:
-    """Return where the weights of a variant lie, as its pods see it."""
+def location(context: VariantContext) -> Location:
+    """Return the location of a variant's weights, as its pods see it."""
     storage, stack = context.spec.storage, context.stack
     if isinstance(storage, Ephemeral):
         headroom = storage.headroom_percent
-        return Kept(storage.mount_path, headroom_percent=headroom, limit=storage.size_limit)
+        return Location(storage.mount_path, headroom_percent=headroom, limit=storage.size_limit)
     if stays(context.spec.model.source):
-        return Kept(storage.mount_path)
+        return Location(storage.mount_path)
     if isinstance(storage, Shared):
         job = cache_job(storage.cache, stack.caches[storage.cache])
     else:
         job = variant_job(context, storage)
-    return Kept(storage.mount_path, job.claim, job.folder if job.sub_path is None else f"{job.sub_path}/{job.folder}")
+    return Location(
+        storage.mount_path, job.claim, job.folder if job.sub_path is None else f"{job.sub_path}/{job.folder}"
+    )
 
 
 def of_variant(context: VariantContext) -> StoragePlan | None:
-    """Decide the claim and the Job of a variant; none where its pods or a cache have its weights."""
-    storage, own = context.spec.storage, context.names
+    """Return the claim and the Job of a variant; None if its weights are in its pods, in a cache or in place."""
+    storage, object_names = context.spec.storage, context.names
     if not isinstance(storage, Dedicated | Existing) or stays(context.spec.model.source):
         return None
     job = variant_job(context, storage)
     size = context.spec.model.size
     claim = _claim(job.claim, storage, size, context.stack) if isinstance(storage, Dedicated) else None
     fill = _fill(job, context.stack, context.release)
-    policy = _policy(own.namespace, fill, context.stack)
-    return StoragePlan(context.owner, own.service, own.namespace, job.folder, claim, fill, policy)
+    policy = _policy(object_names.namespace, fill, context.stack)
+    return StoragePlan(context.owner, object_names.service, object_names.namespace, job.folder, claim, fill, policy)
 
 
 def of_cache(key: str, stack: Stack, release: Release) -> StoragePlan:
-    """Decide the claim and the Job of a cache."""
+    """Return the claim and the Job of a cache."""
     cache = stack.caches[key]
     job = cache_job(key, cache)
     claim, fill = _claim(job.claim, cache, cache.size, stack), _fill(job, stack, release)
@@ -153,30 +162,30 @@ def of_cache(key: str, stack: Stack, release: Release) -> StoragePlan:
 
 
 def cache_owner(key: str) -> str:
-    """Return whose the objects of a cache are, which no service's key is like."""
+    """Return the owner of a cache's objects; no service key contains a dot."""
     return f"caches.{key}"
 
 
 def cache_of(spec: Variant) -> str | None:
-    """Return the key of the cache that a variant uses, if any."""
+    """Return the key of the cache that a variant uses, or None."""
     storage = spec.storage
     return storage.cache if isinstance(storage, Shared) and not stays(spec.model.source) else None
 
 
 def stays(source: str) -> bool:
-    """Say whether weights are mounted or run where they are, so that nothing fetches them."""
+    """Tell whether weights are used in place, from a claim or an image, so that nothing fetches them."""
     return scheme(source) in {"pvc", "image"}
 
 
 def variant_job(context: VariantContext, storage: Dedicated | Existing) -> Job:
-    """Return what is known of the fill of a variant's own weights."""
+    """Return the spec of the Job that fills a variant's own claim."""
     model, fill, pod = context.spec.model, storage.fill, context.spec.pod
-    both = {
+    merged = {
         "secrets": model.secrets or fill.secrets,
         "endpoint": model.endpoint or fill.endpoint,
         "region": model.region or fill.region,
     }
-    model = model.model_copy(update=both)
+    model = model.model_copy(update=merged)
     name = f"{context.names.weights}-{_folder(model)}"
     return Job(
         path=context.path / "storage",
@@ -194,70 +203,70 @@ def variant_job(context: VariantContext, storage: Dedicated | Existing) -> Job:
 
 
 def cache_job(key: str, cache: Cache) -> Job:
-    """Return what is known of the fill of a cache."""
-    model = _cached(cache)
+    """Return the spec of the Job that fills a cache."""
+    model = _cache_model(cache)
     name, account = f"{names.cache(key)}-{_folder(model)}", cache.fill.service_account_name
     return Job(Path("caches", key), name, name, _folder(model), model, cache.fill, account)
 
 
-def _cached(cache: Cache) -> Model:
-    """Return what a cache holds, as the model that is fetched."""
+def _cache_model(cache: Cache) -> Model:
+    """Return the content of a cache as a model to fetch."""
     fill = cache.fill
-    said = {"source": cache.source, "size": cache.size, "endpoint": fill.endpoint, "region": fill.region}
-    return Model.model_validate({**said, "secrets": fill.secrets})
+    fields = {"source": cache.source, "size": cache.size, "endpoint": fill.endpoint, "region": fill.region}
+    return Model.model_validate({**fields, "secrets": fill.secrets})
 
 
 def _folder(model: Model) -> str:
-    """Return what a source is known by: a hash of all that decides what arrives, and whether it may."""
+    """Return the name of a source's folder: a hash of all settings that decide its content or its verification."""
     kind = scheme(model.source)
-    asked: dict[str, object] = {"source": model.source}
+    identity: dict[str, object] = {"source": model.source}
     if kind == "s3" and model.endpoint is not None:
-        asked["endpoint"] = model.endpoint
+        identity["endpoint"] = model.endpoint
     if kind == "kit" and model.filter != ("model",):
-        asked["filter"] = model.filter
+        identity["filter"] = model.filter
     if kind == "kit" and model.verify is not None:
-        asked["verify"] = model.verify.model_dump()
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:_IDENTITY]
+        identity["verify"] = model.verify.model_dump()
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:_IDENTITY]
 
 
-def _claim(name: str, wanted: Dedicated | Cache, bytes_of_weights: str | None, stack: Stack) -> ClaimPlan:
-    size = wanted.size if isinstance(wanted, Dedicated) else None
+def _claim(name: str, spec: Dedicated | Cache, weights_bytes: str | None, stack: Stack) -> ClaimPlan:
+    size = spec.size if isinstance(spec, Dedicated) else None
     if size is None:
-        size = f"{resources.claim_gi(amount(bytes_of_weights or '0'), wanted.headroom_percent)}Gi"
+        size = f"{resources.claim_gi(amount(weights_bytes or '0'), spec.headroom_percent)}Gi"
     return ClaimPlan(
         name=name,
-        storage_class=wanted.storage_class_name or stack.storage_class_name,
-        access_mode=wanted.access_mode,
+        storage_class=spec.storage_class_name or stack.storage_class_name,
+        access_mode=spec.access_mode,
         size=size,
-        retain=wanted.retain,
-        protect=wanted.protect,
+        retain=spec.retain,
+        protect=spec.protect,
     )
 
 
 def _fill(job: Job, stack: Stack, release: Release) -> FillPlan:
     size = job.model.size
     deadline = _UNKNOWN_DEADLINE if size is None else lifecycle.fetch(size) * (1 + _RETRIES)
-    given = job.fill.resources
+    quantities = job.fill.resources
     return FillPlan(
         name=job.name,
         path=job.path,
         claim=job.claim,
         fetch=fetch(job, stack, release, environment.values(job.fill.env)),
-        requests=given.requests,
-        limits=given.limits,
+        requests=quantities.requests,
+        limits=quantities.limits,
         service_account=job.service_account,
         image_pull_secrets=job.image_pull_secrets,
         user=job.user,
         group=job.group,
         retries=_RETRIES,
         deadline=deadline,
-        # One that failed, or was interrupted, will never succeed any more.
+        # A Job that failed or was interrupted can never succeed.
         wait=Wait(deadline + lifecycle.WAIT_MARGIN, replace_unready=True),
     )
 
 
 def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
-    """Return what the pods of a Job may do: ask for the weights. Nobody asks them anything."""
+    """Return the network policy of a Job, whose pods fetch weights and accept no connections."""
     if stack.network_policies is None:
         return None
     pods = Pods(namespace, {labels.JOB: fill.name})
@@ -266,6 +275,6 @@ def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
 
 
 def fetch(job: Job, stack: Stack, release: Release, env: Mapping[str, EnvValue]) -> Fetch:
-    """Decide the container of a Job."""
+    """Return the container of a Job."""
     source = sources.Source(job.model, stack.images, release, identity=job.service_account is not None)
     return sources.fill(source, job.folder, job.sub_path, env)

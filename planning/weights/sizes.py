@@ -1,7 +1,7 @@
-"""Sizes of weights that the configuration does not say: which sources are asked, and what their answers mean.
+"""Sizes of weights that the configuration does not state: questions to their sources, and use of the answers.
 
-Only where a claim is made has a size to be known. A size that was told is from then on as if it had been written.
-Readers in `facts/` do the asking; a failed read is `Unknown`, never "0 bytes".
+A size is needed only where a claim is created. An answer has the same effect as a size in the configuration. Readers in
+`facts/` ask the sources. A failed read is `Unknown`, never a size of 0.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,11 +21,12 @@ from planning.variant.context import subjects
 from planning.weights.claims import cache_of
 
 _ASKED = ("s3", "kit")
+"""Schemes of the sources that can be asked for a size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A question: how many bytes a source brings into a pod."""
+    """A question to a source: how many bytes a pod fetches from it."""
 
     source: str
     endpoint: str | None = None
@@ -34,31 +35,31 @@ class Wanted:
     layers: tuple[str, ...] = ("model",)
     """Layers of a ModelKit that are unpacked (`model.filter`)."""
     private: bool = False
-    """The pods open the source with credentials, which are not those of whoever asks."""
+    """Whether pods open the source with credentials; the reader that asks does not have those."""
 
-    def unchecked(self, why: str) -> Unknown:
-        """Return that the question has no answer, and what goes unchecked for it."""
-        return Unknown(f"neither size nor existence of {self.source} was checked: {why}")
+    def unknown(self, reason: str) -> Unknown:
+        """Return the answer of a failed read, which names the checks that are skipped."""
+        return Unknown(f"neither size nor existence of {self.source} was checked: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """An answer."""
+    """The size of a source."""
 
     bytes: int
     """Bytes of the files; above 0."""
     digest: str | None
-    """Of the ModelKit's manifest (`sha256:…`); S3 has none."""
+    """Digest of the ModelKit's manifest (`sha256:…`); None for S3."""
     packed: bool = False
-    """Some of the bytes are compressed, or one archive: the files that come out of it take more."""
+    """Whether some of the files are compressed or archives, so that unpacked they take more bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A source that no pod could be filled from: what is wrong, and what would be right."""
+    """The error of a source that no pod could fetch from."""
 
     field: Literal["source", "region", "filter"]
-    """The field at fault; `region` and `filter` are the model's, for its adapters too."""
+    """The field with the error. `region` and `filter` are fields of the model, and apply to its adapters, too."""
     what: str
     remedy: str
 
@@ -69,29 +70,29 @@ Sized = TypeVar("Sized", Model, Cache)
 
 
 def questions(stack: Stack) -> dict[Path, Wanted]:
-    """Return what has to be asked, by the path of the source in the configuration."""
+    """Return the questions of a stack, by the path of the source in the configuration."""
     return dict(_questions(stack))
 
 
 def _questions(stack: Stack) -> Iterator[tuple[Path, Wanted]]:
     for key, cache in stack.caches.items():
-        wanted = _of_cache(cache)
-        if wanted is not None:
-            yield Path("caches", key), wanted
+        question = _cache_question(cache)
+        if question is not None:
+            yield Path("caches", key), question
     for subject in subjects(stack):
-        wanted = _of_variant(subject.spec)
-        same = subject.variant == CANARY and wanted == _of_variant(stack.services[subject.key])
-        if wanted is not None and not same:
-            yield subject.path / "model", wanted
+        question = _variant_question(subject.spec)
+        is_same = subject.variant == CANARY and question == _variant_question(stack.services[subject.key])
+        if question is not None and not is_same:
+            yield subject.path / "model", question
 
 
-def _of_cache(cache: Cache) -> Wanted | None:
+def _cache_question(cache: Cache) -> Wanted | None:
     if cache.size is not None or scheme(cache.source) not in _ASKED:
         return None
     return Wanted(cache.source, cache.fill.endpoint, cache.fill.region, private=bool(cache.fill.secrets))
 
 
-def _of_variant(spec: Variant) -> Wanted | None:
+def _variant_question(spec: Variant) -> Wanted | None:
     model, storage = spec.model, spec.storage
     if not isinstance(storage, Dedicated) or storage.size is not None:
         return None
@@ -107,46 +108,46 @@ def _of_variant(spec: Variant) -> Wanted | None:
     )
 
 
-def answered(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, list[Problem]]:
-    """Return the configuration with the sizes that were told, and warnings about what could not be asked.
+def with_answers(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Loaded, list[Problem]]:
+    """Return the configuration with the sizes from the answers, and warnings about sources without an answer.
 
-    A source that no pod could be filled from is a problem of its path.
+    An `Unusable` source becomes a problem of the configuration.
     """
-    told, found, warnings = dict[Wanted, str](), list[Problem](), list[Problem]()
-    for path, wanted in questions(loaded.stack).items():
-        match answers.get(wanted):
+    sizes, problems, warnings = dict[Wanted, str](), list[Problem](), list[Problem]()
+    for path, question in questions(loaded.stack).items():
+        match answers.get(question):
             case Size(bytes=size, packed=False):
-                told[wanted] = str(size)
+                sizes[question] = str(size)
             case Size(bytes=size):
                 what = f"holds {size} compressed bytes, which says too little for the size of a claim"
                 warnings.append(warning(path, what))
             case Unusable(field=field, what=what, remedy=remedy):
-                found.append(Problem(path / field, what, remedy))
+                problems.append(Problem(path / field, what, remedy))
             case Unknown(reason=reason):
                 warnings.append(warning(path, reason))
             case None:
                 pass
-    stack = _with_sizes(loaded.stack, told)
-    return replace(loaded, stack=stack, problems=(*loaded.problems, *found)), warnings
+    stack = _with_sizes(loaded.stack, sizes)
+    return replace(loaded, stack=stack, problems=(*loaded.problems, *problems)), warnings
 
 
-def _with_sizes(stack: Stack, told: Mapping[Wanted, str]) -> Stack:
-    caches = {key: _told(cache, _of_cache(cache), told) for key, cache in stack.caches.items()}
-    services = {key: _service(one, stack, told) for key, one in stack.services.items()}
+def _with_sizes(stack: Stack, sizes: Mapping[Wanted, str]) -> Stack:
+    caches = {key: _with_size(cache, _cache_question(cache), sizes) for key, cache in stack.caches.items()}
+    services = {key: _service_with_sizes(service, stack, sizes) for key, service in stack.services.items()}
     return stack.model_copy(update={"caches": caches, "services": services})
 
 
-def _service(service: Service, stack: Stack, told: Mapping[Wanted, str]) -> Service:
-    canary = None if service.canary is None else _variant(service.canary, stack, told)
-    return _variant(service, stack, told).model_copy(update={"canary": canary})
+def _service_with_sizes(service: Service, stack: Stack, sizes: Mapping[Wanted, str]) -> Service:
+    canary = None if service.canary is None else _variant_with_size(service.canary, stack, sizes)
+    return _variant_with_size(service, stack, sizes).model_copy(update={"canary": canary})
 
 
-def _variant(spec: AnyVariant, stack: Stack, told: Mapping[Wanted, str]) -> AnyVariant:
+def _variant_with_size(spec: AnyVariant, stack: Stack, sizes: Mapping[Wanted, str]) -> AnyVariant:
     cache = stack.caches.get(cache_of(spec) or "")
-    wanted = _of_variant(spec) if cache is None else _of_cache(cache)
-    return spec.model_copy(update={"model": _told(spec.model, wanted, told)})
+    question = _variant_question(spec) if cache is None else _cache_question(cache)
+    return spec.model_copy(update={"model": _with_size(spec.model, question, sizes)})
 
 
-def _told(one: Sized, wanted: Wanted | None, told: Mapping[Wanted, str]) -> Sized:
-    size = None if wanted is None else told.get(wanted)
-    return one if size is None else one.model_copy(update={"size": size})
+def _with_size(spec: Sized, question: Wanted | None, sizes: Mapping[Wanted, str]) -> Sized:
+    size = None if question is None else sizes.get(question)
+    return spec if size is None else spec.model_copy(update={"size": size})

@@ -1,4 +1,4 @@
-"""How weights come into a pod: fetched before the engine starts, or mounted from where they are."""
+"""Weights of pods: containers that fetch them before the engine starts, and mounts of claims that hold them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,55 +18,56 @@ _ENDPOINTS = {
     "hf": ("HF_ENDPOINT", "https://huggingface.co"),
     "s3": ("AWS_ENDPOINT_URL", "https://s3.amazonaws.com"),
 }
-"""The variable that says where a source is asked, and the vendor's own address."""
+"""The variable that holds the endpoint of a source, and the default endpoint, by scheme."""
 _TRANSPARENCY_LOG = "https://rekor.sigstore.dev"
-"""Where cosign asks for the signatures that it trusts."""
+"""Address of the transparency log by which cosign verifies signatures."""
 _PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"})
 _AWS_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """A container that brings weights into a volume: before the engine of a pod starts, or in a Job of its own."""
+    """A container that fetches weights into a volume: an init container of an engine, or the container of a Job."""
 
     name: str
-    """Fixed, because patches use it."""
+    """Name of the container; it never changes, because patches refer to it."""
     image: str
     command: tuple[str, ...]
     arguments: tuple[str, ...]
     env: tuple[Variable, ...]
     volume: str
     mount: str
-    """Where the volume is mounted; the weights arrive there, or in a folder below."""
+    """Mount point of the volume; the weights are written to it or to a folder below it."""
     sub_path: str | None
     kit: bool
+    """Whether the source is a ModelKit."""
     docker_config: str | None
-    """The Secret with the registry's credentials."""
+    """Secret with the registry's credentials; None if there is none."""
     public_key: str | None
-    """The Secret with the key that the ModelKit has to be signed with."""
+    """Secret with the public key of the ModelKit's signature; None if no key is used."""
     asks: tuple[str, ...]
-    """Addresses that it asks, as URLs."""
+    """URLs of the servers that the container connects to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Where the weights of the model lie."""
+class Location:
+    """The location of a model's weights."""
 
     path: str
-    """Where the engine finds them."""
+    """Path at which the engine finds the weights."""
     claim: str | None = None
-    """The claim that a Job has filled; absent: a volume of each pod."""
+    """The claim that a Job has filled; None for a volume in each pod."""
     folder: str | None = None
-    """Where in the claim they are."""
+    """Folder of the claim that holds the weights; None for the whole claim."""
     headroom_percent: int = 10
-    """Above the bytes of what a pod fetches, because files are rounded up to blocks."""
+    """Space of a pod's volume above the bytes to fetch, because files are rounded up to blocks."""
     limit: str | None = None
-    """Size of the pod's volume, where it is written."""
+    """Explicit size of the pod's volume; None if it is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """Where the engine finds weights; always read-only."""
+    """A read-only mount of weights in the engine."""
 
     volume: str
     path: str
@@ -80,30 +81,34 @@ class Weights:
     fetches: tuple[Fetch, ...]
     mounts: tuple[Mount, ...]
     volumes: Mapping[str, str | None]
-    """Volumes that are filled in the pod, with their size limit."""
+    """Size limits of the volumes that are filled in the pod, by name; None for no limit."""
     claims: Mapping[str, str]
-    """Volumes that are claims, filled before any pod starts."""
+    """Claims that are filled before any pod starts, by name of the volume."""
     requests: Mapping[str, str]
-    """Of each container that fetches. A pod reserves what its most demanding init container asks for, so that each asks
-    for the space on the node's disk of all of them, as far as sizes are known."""
+    """Requests of each fetch container.
+
+    A pod reserves the largest request of its init containers. Each of them therefore requests the disk space that all
+    of them need together, as far as sizes are known.
+    """
     limits: Mapping[str, str]
+    """Limits of each fetch container."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a model and its adapters come from, and what brings them."""
+    """The source of a model and its adapters, with the images that fetch from it."""
 
     model: Model
     images: Images
-    """The stack's, over the release's."""
+    """Images of the stack, which win over those of the release."""
     release: Release
     identity: bool
-    """Whether the ServiceAccount of who fetches may open the source."""
+    """Whether the ServiceAccount of the fetching pod may open the source."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One thing to fetch or mount: the model, or an adapter."""
+    """The model or an adapter, to fetch or to mount."""
 
     source: str
     size: str | None
@@ -112,19 +117,19 @@ class _Item:
     path: str
     sub_path: str | None
     claim: str | None = None
-    """The claim that it is on; absent: it is fetched."""
+    """The claim that holds it; None if it is fetched."""
 
 
-def plan(source: Source, kept: Kept) -> Weights:
-    """Decide how the model and its adapters come into a pod."""
-    items = tuple(item for item in _items(source.model, kept) if scheme(item.source) != "image")
+def plan(source: Source, location: Location) -> Weights:
+    """Return the containers, volumes and mounts for the model and adapters of a pod."""
+    items = tuple(item for item in _weight_items(source.model, location) if scheme(item.source) != "image")
     fetched = [item for item in items if item.claim is None]
     sizes = {item.container: item.size for item in fetched if item.size is not None}
-    space = resources.volume(sizes, kept.headroom_percent) if sizes else None
+    space = resources.volume(sizes, location.headroom_percent) if sizes else None
     return Weights(
         fetches=tuple(_fetch(source, item, item.path, {}) for item in fetched),
         mounts=tuple(Mount(item.volume, item.path, item.sub_path) for item in items),
-        volumes={item.volume: _limit(fetched, item.volume, kept) for item in fetched},
+        volumes={item.volume: _limit(fetched, item.volume, location) for item in fetched},
         claims={item.volume: item.claim for item in items if item.claim is not None},
         requests=FETCHING.requests if space is None else {**FETCHING.requests, "ephemeral-storage": space},
         limits=FETCHING.limits,
@@ -132,7 +137,7 @@ def plan(source: Source, kept: Kept) -> Weights:
 
 
 def fill(source: Source, folder: str, sub_path: str | None, env: Mapping[str, EnvValue]) -> Fetch:
-    """Decide how the model comes into a folder of a claim, of which `sub_path` is used."""
+    """Return the container that fetches a model into a folder below `sub_path` of a claim."""
     model, path = source.model, f"{CLAIM_MOUNT}/{folder}"
     item = _Item(model.source, model.size, _container(model), "model", path, sub_path)
     return _fetch(source, item, CLAIM_MOUNT, env)
@@ -142,28 +147,28 @@ def _container(model: Model) -> str:
     return "model-unpack" if scheme(model.source) == "kit" else "model-download"
 
 
-def _items(model: Model, kept: Kept) -> Iterator[_Item]:
-    claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (kept.claim, kept.folder)
-    yield _Item(model.source, model.size, _container(model), "model", kept.path, folder, claim)
+def _weight_items(model: Model, location: Location) -> Iterator[_Item]:
+    claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (location.claim, location.folder)
+    yield _Item(model.source, model.size, _container(model), "model", location.path, folder, claim)
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
-        own, called = scheme(adapter.source) == "pvc", shorten(f"adapter-{name}", LONGEST)
-        claim, below = _claim(adapter.source) if own else (None, name)
+        is_claim, container = scheme(adapter.source) == "pvc", shorten(f"adapter-{name}", LONGEST)
+        claim, sub_path = _claim(adapter.source) if is_claim else (None, name)
         yield _Item(
             source=adapter.source,
             size=adapter.size,
-            container=called,
-            volume=called if own else "adapters",
+            container=container,
+            volume=container if is_claim else "adapters",
             path=f"{ADAPTERS_MOUNT}/{name}",
-            sub_path=below,
+            sub_path=sub_path,
             claim=claim,
         )
 
 
-def _limit(items: list[_Item], volume: str, kept: Kept) -> str | None:
-    if volume == "model" and kept.limit is not None:
-        return kept.limit
+def _limit(items: list[_Item], volume: str, location: Location) -> str | None:
+    if volume == "model" and location.limit is not None:
+        return location.limit
     sizes = {item.container: item.size for item in items if item.volume == volume}
-    return resources.volume(sizes, kept.headroom_percent)
+    return resources.volume(sizes, location.headroom_percent)
 
 
 def _claim(source: str) -> tuple[str, str | None]:
@@ -171,38 +176,38 @@ def _claim(source: str) -> tuple[str, str | None]:
     return name, path or None
 
 
-def _fetch(source: Source, item: _Item, mount: str, own: Mapping[str, EnvValue]) -> Fetch:
+def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvValue]) -> Fetch:
     model, kit = source.model, scheme(item.source) == "kit"
     secret = next(iter(model.secrets), None) if scheme(item.source) == scheme(model.source) else None
     verify = model.verify if kit else None
     env = _kit_env(item, model, secret) if kit else _download_env(source, item.source, secret)
-    every = {"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}
+    generated = {"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}
     return Fetch(
         name=item.container,
         image=_image(source, kit=kit, verify=verify),
         command=_command(item, model, verify),
         arguments=() if kit else (_address(item.source), item.path),
-        env=container_variables(every, own),
+        env=container_variables(generated, explicit),
         volume=item.volume,
         mount=mount,
         sub_path=item.sub_path,
         kit=kit,
         docker_config=secret if kit else None,
         public_key=verify.secret if isinstance(verify, KeyVerification) else None,
-        asks=tuple(_asked(item.source, model, {**every, **own})),
+        asks=tuple(_urls(item.source, model, {**generated, **explicit})),
     )
 
 
-def _asked(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[str]:
-    """Yield the URLs of whom a container asks: the source, who knows what was signed, and a proxy before them."""
+def _urls(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[str]:
+    """Yield the URLs of the servers that a container connects to: source, transparency log and proxies."""
     kind = scheme(address)
     if kind == "kit":
         yield f"{'http' if model.insecure else 'https'}://{place(address).partition('/')[0]}"
         if model.verify is not None:
             yield _TRANSPARENCY_LOG
     else:
-        told, vendor = _ENDPOINTS[kind]
-        endpoint = env.get(told)
+        variable, vendor = _ENDPOINTS[kind]
+        endpoint = env.get(variable)
         yield endpoint if isinstance(endpoint, str) else vendor
     for name, value in env.items():
         if name.upper() in _PROXIES and isinstance(value, str):
@@ -210,14 +215,14 @@ def _asked(address: str, model: Model, env: Mapping[str, EnvValue]) -> Iterator[
 
 
 def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:
-    own, channels = source.images, source.release.images
+    explicit, defaults = source.images, source.release.images
     if not kit:
-        return own.downloader or channels.downloader.ref
-    return own.kit or (channels.kit if verify is None else channels.kit_verify).ref
+        return explicit.downloader or defaults.downloader.ref
+    return explicit.kit or (defaults.kit if verify is None else defaults.kit_verify).ref
 
 
 def _command(item: _Item, model: Model, verify: Verification | None) -> tuple[str, ...]:
-    """Return kit's command; `-o` overwrites. The images that verify or download run their own entrypoint."""
+    """Return the command of kit, with `-o` to overwrite; empty for other images, which run their own entrypoint."""
     if scheme(item.source) != "kit" or verify is not None:
         return ()
     layers = f"--filter={','.join(model.filter)}"
@@ -243,9 +248,10 @@ def _kit_env(item: _Item, model: Model, secret: str | None) -> dict[str, EnvValu
 
 
 def _address(source: str) -> str:
-    """Return the source as the downloader spells it.
+    """Return the source in the downloader's syntax.
 
-    A revision follows a colon. A prefix ends in a slash: it is compared as text, and `llama` would bring `llama-70b`.
+    A revision follows a colon. A prefix ends with a slash, because it is compared as text: `llama` alone would also
+    fetch `llama-70b`.
     """
     if scheme(source) != "hf":
         return f"{source.rstrip('/')}/"

@@ -30,7 +30,7 @@ def test_a_closed_port_is_unknown(source):
 def test_a_silent_server_is_unknown_after_the_deadline(server, source):
     server.hang = threading.Event()
     silent = Wanted(source.format(host=server.host), endpoint=server.url, insecure=True)
-    assert ask(silent, deadline=0.3) == silent.unchecked("there was no answer within 0.3 seconds")
+    assert ask(silent, deadline=0.3) == silent.unknown("there was no answer within 0.3 seconds")
 
 
 def test_sources_are_asked_at_the_same_time(server):
@@ -55,7 +55,7 @@ def test_a_source_is_asked_once_however_often_it_is_wanted(server):
 @pytest.mark.parametrize("source", ["hf://org/name", "pvc://claim/path", "image://registry.example/image:v1"])
 def test_other_sources_are_not_asked(source):
     wanted = Wanted(source)
-    assert ask(wanted) == wanted.unchecked("only s3:// and kit:// are asked")
+    assert ask(wanted) == wanted.unknown("only s3:// and kit:// are asked")
 
 
 def test_clients_are_imported_by_the_first_question_only():

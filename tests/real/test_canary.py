@@ -96,7 +96,7 @@ def test_a_canary_whose_pods_never_start_gets_no_requests(deploy):
     name = "stuck"
     quick = {"health": {"startupTimeout": "10s"}, "drainTimeout": "1s"}
     one = deploy(stack(name, V1, **quick))
-    one.alter("planning/ground/lifecycle.py", _FETCH_SECONDS=5, WAIT_MARGIN=15)
+    one.alter("planning/ground/lifecycle.py", _MIN_FETCH=5, WAIT_MARGIN=15)
     one.up()
     route = one.get("httproute", "qwen", name)
     never = {"spec": {"template": {"metadata": {"annotations": STUCK}}}}
