@@ -92,7 +92,7 @@ def _filters(plan: Route, rule: Rule) -> Iterator[dict[str, Any]]:
 
 
 def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
-    """Render a mirror to a Service, because gateways either skip the picker of a mirroring pool or reject the pool."""
+    """Render a mirror to a Service, because gateways that mirror to an InferencePool skip its picker or fail."""
     backend = {
         "group": "",
         "kind": "Service",
