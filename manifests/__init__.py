@@ -1,1 +1,1 @@
-"""What Kubernetes must see: plans rendered to plain camelCase dicts, grouped by what has to agree."""
+"""Rendering of plans to manifests: plain dicts with Kubernetes' own keys, in modules of objects that must agree."""

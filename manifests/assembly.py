@@ -1,4 +1,4 @@
-"""Every object of a stack, grouped by the component that registers it, each after what it needs."""
+"""Assembly of all objects of a stack into components, with the predecessors of each object."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from planning.routes import acceptance
 
 
 class ComponentType(StrEnum):
-    """The components, by the last part of their type token."""
+    """Types of components: the last part of their type token."""
 
     NAMESPACES = "Namespaces"
     CACHES = "Caches"
@@ -25,42 +25,42 @@ class ComponentType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One component's objects, in the order of their registration."""
+    """A component with its objects in the order of registration."""
 
     type: ComponentType
     name: str
-    """The component's logical name; its children's begin with it."""
+    """Logical name of the component, and prefix of its children's logical names."""
     objects: tuple[Rendered, ...]
     of: ServicePlan | VariantPlan | None = None
-    """The plan that they are rendered from, where they are one service's or one variant's."""
+    """Plan that the objects are rendered from. None if it is not a service's or a variant's."""
 
 
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
-    """Render a stack, in which the routes of some services, by their keys, are awaited."""
+    """Render a stack. `awaited` holds the keys of services whose routes a run waits for."""
     components = tuple(component for component in _components(plan, awaited) if component.objects)
-    after = order.predecessors((each.id for each in objects(components)), plan.relations)
+    after = order.predecessors((rendered.id for rendered in objects(components)), plan.relations)
     return tuple(
-        replace(component, objects=tuple(replace(each, after=after[each.id]) for each in component.objects))
+        replace(component, objects=tuple(replace(rendered, after=after[rendered.id]) for rendered in component.objects))
         for component in components
     )
 
 
 def objects(components: Iterable[Component]) -> Iterator[Rendered]:
-    """Yield every object in the order of registration."""
+    """Yield the objects of all components in the order of registration."""
     for component in components:
         yield from component.objects
 
 
 def _components(plan: StackPlan, awaited: Collection[str]) -> Iterator[Component]:
     yield Component(ComponentType.NAMESPACES, "namespace", tuple(_namespace(plan, name) for name in plan.namespaces))
-    cached = tuple(one for cache in plan.caches for one in storage.objects(cache, plan.labels, {}))
-    yield Component(ComponentType.CACHES, "caches", cached)
+    cache_objects = tuple(rendered for cache in plan.caches for rendered in storage.objects(cache, plan.labels, {}))
+    yield Component(ComponentType.CACHES, "caches", cache_objects)
     for service in plan.services:
-        own = tuple(one for variant in service.variants for one in _serving(variant))
-        yield Component(ComponentType.MODEL_SERVICE, service.key, own, service)
+        serving_objects = tuple(rendered for variant in service.variants for rendered in _serving(variant))
+        yield Component(ComponentType.MODEL_SERVICE, service.key, serving_objects, service)
         for variant in service.variants:
-            picked = tuple(_marked(_picking(variant), variant.generation_prefix))
-            yield Component(ComponentType.EPP, f"{service.key}-{variant.variant_prefix}epp", picked, variant)
+            picker_objects = tuple(_with_prefix(_picker(variant), variant.generation_prefix))
+            yield Component(ComponentType.EPP, f"{service.key}-{variant.variant_prefix}epp", picker_objects, variant)
     yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan, awaited)))
 
 
@@ -68,25 +68,25 @@ def _serving(variant: VariantPlan) -> Iterator[Rendered]:
     if variant.storage is not None:
         yield from storage.objects(variant.storage, variant.own_labels, variant.own_annotations)
     pods = (*network.of_pods(variant), *serving.objects(variant), *monitoring.of_pods(variant))
-    yield from _marked(pods, f"{variant.variant_prefix}{variant.generation_prefix}")
-    yield from _marked([routing.routed_service(variant)], variant.variant_prefix)
+    yield from _with_prefix(pods, f"{variant.variant_prefix}{variant.generation_prefix}")
+    yield from _with_prefix([routing.routed_service(variant)], variant.variant_prefix)
 
 
-def _picking(variant: VariantPlan) -> Iterator[Rendered]:
+def _picker(variant: VariantPlan) -> Iterator[Rendered]:
     yield from network.of_picker(variant)
     yield from picker.objects(variant)
     yield from gke.objects(variant)
     yield from monitoring.of_picker(variant)
 
 
-def _marked(rendered: Iterable[Rendered], mark: str) -> Iterator[Rendered]:
-    """Tell the logical names of a variant's or a generation's objects from others'."""
-    return (replace(one, suffix=f"{mark}{one.suffix}") for one in rendered)
+def _with_prefix(rendered: Iterable[Rendered], prefix: str) -> Iterator[Rendered]:
+    """Return the objects with a prefix to the tails of their logical names."""
+    return (replace(item, suffix=f"{prefix}{item.suffix}") for item in rendered)
 
 
 def _namespace(plan: StackPlan, name: str) -> Rendered:
-    own = {**labels.standard(name, "namespace", plan.labels), **labels.POD_SECURITY}
-    manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(name, None, own)}
+    namespace_labels = {**labels.standard(name, "namespace", plan.labels), **labels.POD_SECURITY}
+    manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(name, None, namespace_labels)}
     return Rendered(Id(name, parts.NAMESPACE), manifest, name)
 
 
@@ -95,10 +95,10 @@ def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
         yield from routing.interceptor(grant, plan.labels)
     for service in plan.services:
         for variant in service.variants:
-            yield from _marked(requests.objects(variant), f"{service.key}-{variant.variant_prefix}")
+            yield from _with_prefix(requests.objects(variant), f"{service.key}-{variant.variant_prefix}")
         if service.mirrored_from:
             yield routing.mirror_grant(service)
     for service in plan.services:
         if service.route is not None:
             wait = acceptance.wait(service.route) if service.key in awaited else PROVIDER_DEFAULT
-            yield awaiting.awaited(routing.route(service, service.route), wait)
+            yield awaiting.with_wait(routing.route(service, service.route), wait)

@@ -1,4 +1,4 @@
-"""The autoscaler of one role: a HorizontalPodAutoscaler, or a ScaledObject from which KEDA makes one."""
+"""Autoscaler of a role: a HorizontalPodAutoscaler, or a ScaledObject from which KEDA makes one."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -12,42 +12,42 @@ from planning.serving.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Pass
 from planning.serving.workload import Workload
 
 REPLICAS = ("spec.replicas",)
-"""What the autoscaler owns: absent from the workload, and whatever stands in the cluster is left alone."""
+"""Fields of a workload that its autoscaler owns: the manifest omits them, and a run leaves them alone."""
 _PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]+"}
-"""Tails of the names of the pods that serve."""
+"""Regular expressions of the tails of serving pods' names, by kind of workload."""
 _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
 
 
 def manifest(variant: VariantPlan, workload: Workload, autoscaler: Autoscaler) -> Manifest:
     """Render the autoscaler of a workload."""
-    own = about.of(variant, about.MODEL_SERVER, workload.name)
+    metadata = about.metadata(variant, about.MODEL_SERVER, workload.name)
     target = {"apiVersion": workload.api_version, "kind": workload.kind, "name": workload.name}
     if autoscaler.keda is None:
         return {
             "apiVersion": "autoscaling/v2",
             "kind": "HorizontalPodAutoscaler",
-            "metadata": own,
+            "metadata": metadata,
             "spec": _hpa(target, autoscaler),
         }
     pods = f'namespace="{variant.names.namespace}",pod=~"{workload.name}{_PODS[workload.kind]}"'
     return {
         "apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject",
-        "metadata": own,
+        "metadata": metadata,
         "spec": _scaled_object(target, autoscaler, autoscaler.keda, pods, variant.names.namespace),
     }
 
 
 def origins(autoscaler: Autoscaler) -> dict[Path, Path]:
-    """Say which parts of the autoscaler a user passed through, so that a mistake in them is told where it is."""
-    passed = [metric.at for metric in autoscaler.metrics if isinstance(metric, Passed)]
+    """Return the paths that a user passed through, each with its path in the configuration, for problems in them."""
+    indexes = [metric.at for metric in autoscaler.metrics if isinstance(metric, Passed)]
     behavior = autoscaler.path / "behavior"
     if autoscaler.keda is None:
-        metrics, behaves = Path("spec", "metrics"), Path("spec", "behavior")
+        metrics, rendered_behavior = Path("spec", "metrics"), Path("spec", "behavior")
     else:
         metrics = Path("spec", "triggers")
-        behaves = Path("spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
-    return {behaves: behavior, **{metrics / at: autoscaler.path / "metrics" / at / "spec" for at in passed}}
+        rendered_behavior = Path("spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
+    return {rendered_behavior: behavior, **{metrics / at: autoscaler.path / "metrics" / at / "spec" for at in indexes}}
 
 
 def _hpa(target: Mapping[str, str], autoscaler: Autoscaler) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _metric(metric: EngineLoad | Cpu | Passed) -> Mapping[str, Any]:
 
 
 def _quantity(number: Decimal) -> str:
-    """Write a number as Kubernetes itself does: the largest unit that leaves a whole number, no less than a milli."""
+    """Return a quantity as Kubernetes writes it: in the largest unit that leaves a whole number, at least in millis."""
     milli = int(number * 1000)
     return next((f"{milli // size}{suffix}" for size, suffix in _SUFFIXES if milli % size == 0), f"{milli}m")
 
@@ -90,7 +90,10 @@ def _scaled_object(
             "minReplicaCount": autoscaler.min_replicas,
             "maxReplicaCount": autoscaler.max_replicas,
             "advanced": advanced,
-            "triggers": [*(_trigger(metric, keda, pods) for metric in autoscaler.metrics), *_waking(keda, namespace)],
+            "triggers": [
+                *(_trigger(metric, keda, pods) for metric in autoscaler.metrics),
+                *_wake_trigger(keda, namespace),
+            ],
         }
     )
 
@@ -101,24 +104,24 @@ def _trigger(metric: EngineLoad | Cpu | Passed, keda: Keda, pods: str) -> Mappin
     if isinstance(metric, Cpu):
         return {"type": "cpu", "metricType": "Utilization", "metadata": {"value": str(metric.percent)}}
     series = f"{metric.metric.series}{{{pods}}}"
-    of_pods = series if metric.metric.engines == "sum" else f"{metric.metric.engines} by (pod) ({series})"
+    per_pod = series if metric.metric.engines == "sum" else f"{metric.metric.engines} by (pod) ({series})"
     return {
         "type": "prometheus",
         "metricType": "AverageValue",
         "metadata": compact(
             {
                 "serverAddress": keda.server,
-                "query": f"sum({of_pods})",
+                "query": f"sum({per_pod})",
                 "threshold": f"{metric.target.normalize():f}",
-                # A Prometheus that knows nothing of the pods is no sign that there is no load.
+                # Missing series do not mean that there is no load.
                 "ignoreNullValues": "false",
             }
         ),
     }
 
 
-def _waking(keda: Keda, namespace: str) -> Iterator[dict[str, Any]]:
-    """Yield the trigger that wakes a role: a picker that holds no request has told nothing of its queue yet."""
+def _wake_trigger(keda: Keda, namespace: str) -> Iterator[dict[str, Any]]:
+    """Yield the trigger that wakes a role. A picker has no series before its first request, so missing ones are 0."""
     queue = keda.queue
     if queue is None:
         return

@@ -1,4 +1,4 @@
-"""What a deployment run waits for, written out as the annotations that the provider reads."""
+"""Waits of a run, as the annotations that the provider reads."""
 
 import json
 from dataclasses import replace
@@ -7,18 +7,21 @@ from manifests.objects import Manifest, Rendered
 from planning.ground.awaiting import Wait
 
 
-def awaited(rendered: Rendered, wait: Wait) -> Rendered:
-    """Return an object that is done when what is waited for holds."""
-    return replace(rendered, manifest=annotated(rendered.manifest, wait), wait=wait)
+def with_wait(rendered: Rendered, wait: Wait) -> Rendered:
+    """Return an object with a wait, in its record and in its annotations."""
+    return replace(rendered, manifest=annotate(rendered.manifest, wait), wait=wait)
 
 
-def annotated(manifest: Manifest, wait: Wait) -> Manifest:
-    """Return a manifest with the annotations of a wait behind its own."""
-    written = _annotations(wait)
-    if not written:
+def annotate(manifest: Manifest, wait: Wait) -> Manifest:
+    """Return a manifest with the annotations of a wait after its other annotations."""
+    wait_annotations = _annotations(wait)
+    if not wait_annotations:
         return manifest
     metadata = manifest["metadata"]
-    return {**manifest, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **written}}}
+    return {
+        **manifest,
+        "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **wait_annotations}},
+    }
 
 
 def _annotations(wait: Wait) -> dict[str, str]:

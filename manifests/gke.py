@@ -1,4 +1,4 @@
-"""The policies of GKE's load balancer for a pool: when a pod counts as healthy, and how long an answer may take."""
+"""Policies of GKE's load balancer for a pool: its health check and the timeout of responses."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,21 +14,23 @@ _GROUP = "networking.gke.io"
 
 
 def objects(variant: VariantPlan) -> Iterator[Rendered]:
-    """Render the policies, where the gateway is GKE's."""
-    told = variant.gke
-    if told is None:
+    """Render the policies if the gateway is GKE's."""
+    settings = variant.gke
+    if settings is None:
         return
-    health = _policy(variant, "HealthCheckPolicy", _health(told))
-    yield about.rendered(variant, parts.HEALTH_CHECK_POLICY, health)
-    backend = _policy(variant, "GCPBackendPolicy", {"timeoutSec": told.timeout, "logging": {"enabled": told.logging}})
-    yield about.rendered(variant, parts.BACKEND_POLICY, backend)
+    health = _policy(variant, "HealthCheckPolicy", _health(settings))
+    yield about.part_object(variant, parts.HEALTH_CHECK_POLICY, health)
+    backend = _policy(
+        variant, "GCPBackendPolicy", {"timeoutSec": settings.timeout, "logging": {"enabled": settings.logging}}
+    )
+    yield about.part_object(variant, parts.BACKEND_POLICY, backend)
 
 
-def _health(told: LoadBalancing) -> dict[str, Any]:
-    check = {"requestPath": told.path, "port": told.port}
+def _health(settings: LoadBalancing) -> dict[str, Any]:
+    check = {"requestPath": settings.path, "port": settings.port}
     return {
-        "checkIntervalSec": told.check_interval,
-        "timeoutSec": told.check_timeout,
+        "checkIntervalSec": settings.check_interval,
+        "timeoutSec": settings.check_timeout,
         "config": {"type": "HTTP", "httpHealthCheck": check},
     }
 
@@ -38,6 +40,6 @@ def _policy(variant: VariantPlan, kind: str, default: dict[str, Any]) -> dict[st
     return {
         "apiVersion": f"{_GROUP}/v1",
         "kind": kind,
-        "metadata": about.of(variant, about.PICKER, pool),
+        "metadata": about.metadata(variant, about.PICKER, pool),
         "spec": {"default": default, "targetRef": {"group": POOL_GROUP, "kind": "InferencePool", "name": pool}},
     }

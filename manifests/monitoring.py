@@ -1,15 +1,15 @@
-"""The objects by which metrics are scraped: monitors of pods and picker, and who may read the picker's metrics."""
+"""Monitors of pods and picker, with the accounts and permissions to read the picker's metrics."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from manifests import about, rbac
-from manifests.objects import Manifest, Rendered, compact, metadata
+from manifests import about, objects, rbac
+from manifests.objects import Manifest, Rendered, compact
 from planning.ground import labels, parts
 from planning.network.monitoring import LABEL, PICKER_PATH, Monitoring, Scrape
 from planning.plans import VariantPlan
 
-_OPERATOR = "monitoring.coreos.com/v1"
+_OPERATOR_API = "monitoring.coreos.com/v1"
 _NAME = "app.kubernetes.io/name"
 _TOKEN_KEY = "token"  # noqa: S105, the key that Kubernetes writes the token under
 
@@ -23,114 +23,114 @@ def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
         scrape = monitoring.roles.get(workload.role)
         if scrape is None:
             continue
-        named = _found(variant, monitoring, about.MODEL_SERVER, workload.name)
+        metadata = _monitor_metadata(variant, monitoring, about.MODEL_SERVER, workload.name)
         selector = labels.role_selector(variant.names, workload.role)
         if monitoring.type == "gmp":
-            manifest = _pod_monitoring(named, selector, scrape, None)
+            manifest = _pod_monitoring(metadata, selector, scrape, None)
         else:
-            manifest = _pod_monitor(named, selector, scrape)
-        yield about.rendered(variant, parts.ROLES[workload.role].monitor, manifest)
+            manifest = _pod_monitor(metadata, selector, scrape)
+        yield about.part_object(variant, parts.ROLES[workload.role].monitor, manifest)
 
 
 def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
-    """Render the monitor of the picker, after the identity that it asks with."""
+    """Render the monitor of the picker, after the account whose token it uses."""
     monitoring = variant.monitoring
     if monitoring is None or monitoring.picker is None:
         return
     if monitoring.authenticated:
-        yield from _reader(variant)
+        yield from _metrics_reader(variant)
         if monitoring.token_readers:
-            yield from _collector(variant, monitoring.token_readers)
+            yield from _token_reader(variant, monitoring.token_readers)
     manifest = _picker_monitor(variant, monitoring, monitoring.picker)
-    yield about.rendered(variant, parts.PICKER_MONITOR, manifest)
+    yield about.part_object(variant, parts.PICKER_MONITOR, manifest)
 
 
-def _found(variant: VariantPlan, monitoring: Monitoring, component: str, name: str) -> dict[str, Any]:
-    """Return the metadata of a monitor, with the labels by which the scraper finds it."""
-    marks = about.marks(variant, component, beneath=monitoring.labels)
-    return metadata(name, variant.names.namespace, marks, variant.own_annotations)
+def _monitor_metadata(variant: VariantPlan, monitoring: Monitoring, component: str, name: str) -> dict[str, Any]:
+    """Return the metadata of a monitor, including the labels by which the scraper selects it."""
+    monitor_labels = about.object_labels(variant, component, base=monitoring.labels)
+    return objects.metadata(name, variant.names.namespace, monitor_labels, variant.own_annotations)
 
 
-def _reader(variant: VariantPlan) -> Iterator[Rendered]:
-    """Render an identity of the scraper's own, which may get /metrics and nothing else.
+def _metrics_reader(variant: VariantPlan) -> Iterator[Rendered]:
+    """Render a service account for the scraper with a token, which may get /metrics and nothing else.
 
-    A scraper knows tokens from Secrets only, and one lasts as long as its Secret: so it must not be the picker's.
+    Scrapers read tokens from Secrets only. Such a token lasts as long as its Secret, so it must not be the picker's.
     """
-    own = variant.names
-    named = about.of(variant, about.PICKER, own.metrics_reader)
-    account = {**rbac.service_account(named), "automountServiceAccountToken": False}
-    yield about.rendered(variant, parts.METRICS_READER, account)
-    yield about.rendered(variant, parts.METRICS_READER_TOKEN, _token(variant, named))
-    everywhere = about.everywhere(variant, about.PICKER, own.metrics_reader_cluster_scoped)
-    role = rbac.cluster_role(everywhere, [{"nonResourceURLs": [PICKER_PATH], "verbs": ["get"]}])
-    yield about.rendered(variant, parts.METRICS_READER_ROLE, role)
-    subjects = [rbac.subject(own.metrics_reader, own.namespace)]
-    binding = rbac.cluster_role_binding(everywhere, own.metrics_reader_cluster_scoped, subjects)
-    yield about.rendered(variant, parts.METRICS_READER_BINDING, binding)
+    names = variant.names
+    metadata = about.metadata(variant, about.PICKER, names.metrics_reader)
+    account = {**rbac.service_account(metadata), "automountServiceAccountToken": False}
+    yield about.part_object(variant, parts.METRICS_READER, account)
+    yield about.part_object(variant, parts.METRICS_READER_TOKEN, _token(variant, metadata))
+    cluster_metadata = about.cluster_metadata(variant, about.PICKER, names.metrics_reader_cluster_scoped)
+    role = rbac.cluster_role(cluster_metadata, [{"nonResourceURLs": [PICKER_PATH], "verbs": ["get"]}])
+    yield about.part_object(variant, parts.METRICS_READER_ROLE, role)
+    subjects = [rbac.subject(names.metrics_reader, names.namespace)]
+    binding = rbac.cluster_role_binding(cluster_metadata, names.metrics_reader_cluster_scoped, subjects)
+    yield about.part_object(variant, parts.METRICS_READER_BINDING, binding)
 
 
-def _token(variant: VariantPlan, named: Mapping[str, Any]) -> Manifest:
+def _token(variant: VariantPlan, metadata: Mapping[str, Any]) -> Manifest:
     annotations = {**variant.own_annotations, "kubernetes.io/service-account.name": variant.names.metrics_reader}
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {**named, "annotations": annotations},
+        "metadata": {**metadata, "annotations": annotations},
         "type": "kubernetes.io/service-account-token",
     }
 
 
-def _collector(variant: VariantPlan, readers: Iterable[tuple[str, str]]) -> Iterator[Rendered]:
-    """Let a scraper that may read no Secrets by itself read the token."""
+def _token_reader(variant: VariantPlan, readers: Iterable[tuple[str, str]]) -> Iterator[Rendered]:
+    """Render the permission to read the token for scrapers that cannot read Secrets otherwise."""
     name = variant.names.metrics_reader
-    named = about.of(variant, about.PICKER, name)
+    metadata = about.metadata(variant, about.PICKER, name)
     rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get", "list", "watch"]}
-    yield about.rendered(variant, parts.TOKEN_ROLE, rbac.role(named, [rule]))
+    yield about.part_object(variant, parts.TOKEN_ROLE, rbac.role(metadata, [rule]))
     subjects = [rbac.subject(account, namespace) for namespace, account in readers]
-    binding = rbac.role_binding(named, name, subjects)
-    yield about.rendered(variant, parts.TOKEN_ROLE_BINDING, binding)
+    binding = rbac.role_binding(metadata, name, subjects)
+    yield about.part_object(variant, parts.TOKEN_ROLE_BINDING, binding)
 
 
 def _picker_monitor(variant: VariantPlan, monitoring: Monitoring, scrape: Scrape) -> Manifest:
-    own = variant.names
-    named = _found(variant, monitoring, about.PICKER, own.picker)
-    selector, secret = labels.picker_selector(own), own.metrics_reader if monitoring.authenticated else None
+    names = variant.names
+    metadata = _monitor_metadata(variant, monitoring, about.PICKER, names.picker)
+    selector, secret = labels.picker_selector(names), names.metrics_reader if monitoring.authenticated else None
     if monitoring.type == "gmp":
-        return _pod_monitoring(named, selector, scrape, secret)
+        return _pod_monitoring(metadata, selector, scrape, secret)
     credentials = None if secret is None else {"credentials": {"name": secret, "key": _TOKEN_KEY}}
     endpoint = compact({**_endpoint(scrape, "service"), "authorization": credentials})
     spec = {"selector": {"matchLabels": selector}, "endpoints": [endpoint]}
-    return {"apiVersion": _OPERATOR, "kind": "ServiceMonitor", "metadata": named, "spec": spec}
+    return {"apiVersion": _OPERATOR_API, "kind": "ServiceMonitor", "metadata": metadata, "spec": spec}
 
 
-def _pod_monitor(named: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape) -> Manifest:
+def _pod_monitor(metadata: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape) -> Manifest:
     spec = {"selector": {"matchLabels": selector}, "podMetricsEndpoints": [_endpoint(scrape, "pod")]}
-    return {"apiVersion": _OPERATOR, "kind": "PodMonitor", "metadata": named, "spec": spec}
+    return {"apiVersion": _OPERATOR_API, "kind": "PodMonitor", "metadata": metadata, "spec": spec}
 
 
-def _endpoint(scrape: Scrape, found_by: str) -> dict[str, Any]:
-    """Render what the operator of Prometheus is told of a port, which it finds by a Service or a pod."""
-    source = f"__meta_kubernetes_{found_by}_label_app_kubernetes_io_name"
+def _endpoint(scrape: Scrape, target: str) -> dict[str, Any]:
+    """Render an endpoint for the Prometheus operator, which finds the port through a Service or a pod."""
+    source = f"__meta_kubernetes_{target}_label_app_kubernetes_io_name"
     relabeling = {"action": "replace", "sourceLabels": [source], "targetLabel": LABEL}
-    encrypted = {"scheme": "https", "tlsConfig": {"insecureSkipVerify": True}} if scrape.tls else {}
-    return {**_where(scrape), **encrypted, "relabelings": [relabeling]}
+    tls = {"scheme": "https", "tlsConfig": {"insecureSkipVerify": True}} if scrape.tls else {}
+    return {**_scrape_fields(scrape), **tls, "relabelings": [relabeling]}
 
 
 def _pod_monitoring(
-    named: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape, secret: str | None
+    metadata: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape, secret: str | None
 ) -> Manifest:
-    encrypted = {"scheme": "https", "tls": {"insecureSkipVerify": True}} if scrape.tls else {}
+    tls = {"scheme": "https", "tls": {"insecureSkipVerify": True}} if scrape.tls else {}
     authorization = None if secret is None else {"credentials": {"secret": {"name": secret, "key": _TOKEN_KEY}}}
     return {
         "apiVersion": "monitoring.googleapis.com/v1",
         "kind": "PodMonitoring",
-        "metadata": named,
+        "metadata": metadata,
         "spec": {
             "selector": {"matchLabels": selector},
-            "endpoints": [compact({**_where(scrape), **encrypted, "authorization": authorization})],
+            "endpoints": [compact({**_scrape_fields(scrape), **tls, "authorization": authorization})],
             "targetLabels": {"fromPod": [{"from": _NAME, "to": LABEL}]},
         },
     }
 
 
-def _where(scrape: Scrape) -> dict[str, str]:
+def _scrape_fields(scrape: Scrape) -> dict[str, str]:
     return {"port": scrape.port, "path": scrape.path, "interval": scrape.interval}

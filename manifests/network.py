@@ -1,4 +1,4 @@
-"""The NetworkPolicies: one for each kind of pods, with everything denied that it does not say."""
+"""NetworkPolicies of the pods of each role and of the picker, which deny all flows but the planned ones."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,30 +10,30 @@ from planning.ground.flows import Addresses, Edge, End, Policy, Port
 from planning.plans import VariantPlan
 
 _NAMESPACE = "kubernetes.io/metadata.name"
-"""What the API server puts on every namespace."""
+"""Label that the API server sets on every namespace."""
 
 
 def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the policies of the serving pods."""
     for policy in variant.policies:
         if policy.part is not parts.PICKER_NETWORK_POLICY:
-            yield _rendered(variant, policy, about.MODEL_SERVER)
+            yield _policy_object(variant, policy, about.MODEL_SERVER)
 
 
 def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the policy of the picker."""
     for policy in variant.policies:
         if policy.part is parts.PICKER_NETWORK_POLICY:
-            yield _rendered(variant, policy, about.PICKER)
+            yield _policy_object(variant, policy, about.PICKER)
 
 
-def _rendered(variant: VariantPlan, policy: Policy, component: str) -> Rendered:
-    rendered = manifest(policy, about.of(variant, component, policy.name))
-    return about.rendered(variant, policy.part, rendered)
+def _policy_object(variant: VariantPlan, policy: Policy, component: str) -> Rendered:
+    network_policy = manifest(policy, about.metadata(variant, component, policy.name))
+    return about.part_object(variant, policy.part, network_policy)
 
 
-def manifest(policy: Policy, described: Mapping[str, Any]) -> Manifest:
-    """Render one policy. Both directions are named, because a direction that is not named is open."""
+def manifest(policy: Policy, metadata: Mapping[str, Any]) -> Manifest:
+    """Render a policy. It names both directions, because Kubernetes allows all traffic in a direction it omits."""
     namespace = policy.pods.namespace
     spec = {
         "podSelector": {"matchLabels": dict(policy.pods.labels)},
@@ -44,27 +44,27 @@ def manifest(policy: Policy, described: Mapping[str, Any]) -> Manifest:
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": described,
+        "metadata": metadata,
         "spec": compact(spec),
     }
 
 
-def _rule(direction: str, other: End, edge: Edge, namespace: str) -> dict[str, Any]:
-    """Render one edge; without peers it is one with anybody."""
-    return compact({direction: list(_peers(other, namespace)), "ports": [_port(port) for port in edge.ports]})
+def _rule(direction: str, end: End, edge: Edge, namespace: str) -> dict[str, Any]:
+    """Render an edge as a rule; a rule without peers allows every peer."""
+    return compact({direction: list(_peers(end, namespace)), "ports": [_port(port) for port in edge.ports]})
 
 
 def _port(port: Port) -> dict[str, Any]:
     return compact({"protocol": port.protocol, "port": port.number})
 
 
-def _peers(other: End, namespace: str) -> Iterator[dict[str, Any]]:
-    """Yield who is meant; labels and namespace stand in one peer, because two peers would be alternatives."""
-    if isinstance(other, Addresses):
-        yield from ({"ipBlock": {"cidr": one}} for one in other.ranges)
+def _peers(end: End, namespace: str) -> Iterator[dict[str, Any]]:
+    """Yield the peers of a rule. Labels and namespace share a peer, because several peers are alternatives."""
+    if isinstance(end, Addresses):
+        yield from ({"ipBlock": {"cidr": cidr}} for cidr in end.ranges)
         return
-    pods = {"podSelector": {"matchLabels": dict(other.labels)}} if other.labels else {}
-    if other.namespace == namespace:
+    pods = {"podSelector": {"matchLabels": dict(end.labels)}} if end.labels else {}
+    if end.namespace == namespace:
         yield pods or {"podSelector": {}}
     else:
-        yield {"namespaceSelector": {"matchLabels": {_NAMESPACE: other.namespace}}, **pods}
+        yield {"namespaceSelector": {"matchLabels": {_NAMESPACE: end.namespace}}, **pods}

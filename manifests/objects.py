@@ -1,4 +1,4 @@
-"""An object that is ready to be registered."""
+"""Records of rendered objects, and helpers for manifests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,25 +13,26 @@ Manifest = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """One object: what it is, whose it is, and what exists before it."""
+    """A rendered object: identity, manifest, and how a run registers it."""
 
     id: Id
     manifest: Manifest
     suffix: str
-    """Tail of the logical name below the component's; identity, so it never changes."""
+    """Tail of the logical name after the component's. It identifies the object, so it must never change."""
     wait: Wait = PROVIDER_DEFAULT
-    """What a deployment run waits for; the manifest's annotations say so, too."""
+    """Wait of a run for this object; the manifest has the same as annotations."""
     after: tuple[Id, ...] = ()
+    """Objects that exist before this one."""
     replace: bool = False
-    """Whether a changed spec means another object: Kubernetes lets nobody change it."""
+    """Whether a change of the spec replaces the object, because the spec is immutable."""
     ignore: tuple[str, ...] = ()
-    """Fields that something in the cluster owns, which a deployment run leaves as they are."""
+    """Fields that controllers in the cluster own, and that a run leaves alone."""
     retain: bool = False
-    """Whether it stays in the cluster when it is no longer wanted."""
+    """Whether it stays in the cluster after it is removed from the stack."""
     protect: bool = False
-    """Whether a run that would delete it is refused."""
+    """Whether runs that would delete it fail."""
     origins: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
-    """Paths in the manifest below which a user wrote everything, each with its path in the configuration."""
+    """Paths in the manifest whose whole content a user wrote, each with its path in the configuration."""
 
     @property
     def api(self) -> str:
@@ -40,7 +41,7 @@ class Rendered:
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Return what makes the object one of its kind: API group, kind, namespace and name."""
+        """Return API group, kind, namespace and name, which identify the object in a cluster."""
         group = self.manifest["apiVersion"].rpartition("/")[0]
         metadata = self.manifest["metadata"]
         return group, self.manifest["kind"], metadata.get("namespace", ""), metadata["name"]
@@ -57,14 +58,14 @@ def metadata(
 
 
 def compact(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop what is absent or empty: the provider compares custom resources literally, so an empty map is a change."""
+    """Drop absent and empty fields. The provider compares custom resources literally, so an empty map is a change."""
     return {key: value for key, value in fields.items() if value not in (None, {}, [])}
 
 
 def field_ref(path: str) -> dict[str, str]:
-    """Return a reference to a field of the pod, with the version that the server would fill in.
+    """Return a reference to a field of the pod, with the version that the API server would add.
 
-    The reference is one atomic value to server-side apply: left to be defaulted, a second apply of the same object by
-    another run (after a crash) would be a conflict.
+    To server-side apply the reference is atomic. Without the version, a second apply of the same object by another run
+    (after a crash) would be a conflict.
     """
     return {"apiVersion": "v1", "fieldPath": path}

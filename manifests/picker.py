@@ -1,4 +1,4 @@
-"""The endpoint picker of one service and its InferencePool: names, ports, identity and configuration have to agree."""
+"""Objects of a variant's endpoint picker and its InferencePool, which agree in names, ports and identity."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,11 +18,11 @@ from planning.picker.deployment import CONFIG_KEY, HealthProbe, Origination
 from planning.plans import VariantPlan
 
 _EXT_PROC = "grpc-ext-proc"
-"""Name of the port that the gateway asks, on pods and Service."""
+"""Name of the port for the gateway's requests, on pods and Service."""
 
 
 def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
-    """Render every object of the picker, in the order of their registration."""
+    """Render every object of the picker in the order of registration."""
     origination = variant.picker.origination
     return (
         _service_account(variant),
@@ -37,18 +37,18 @@ def objects(variant: VariantPlan) -> tuple[Rendered, ...]:
     )
 
 
-def _about(variant: VariantPlan, annotations: Mapping[str, str] | None = None) -> dict[str, Any]:
-    return about.of(variant, about.PICKER, variant.names.picker, annotations=annotations or {})
+def _metadata(variant: VariantPlan, annotations: Mapping[str, str] | None = None) -> dict[str, Any]:
+    return about.metadata(variant, about.PICKER, variant.names.picker, annotations=annotations or {})
 
 
 def _service_account(variant: VariantPlan) -> Rendered:
-    manifest = rbac.service_account(_about(variant))
-    return about.rendered(variant, parts.PICKER_SERVICE_ACCOUNT, manifest)
+    manifest = rbac.service_account(_metadata(variant))
+    return about.part_object(variant, parts.PICKER_SERVICE_ACCOUNT, manifest)
 
 
 def _role(variant: VariantPlan) -> Rendered:
-    """Render what the picker may do; it asks for objectives and rewrites by namespace, and for its pool by name."""
-    return about.rendered(variant, parts.PICKER_ROLE, rbac.role(_about(variant), variant.picker.rules))
+    """Render the Role of the picker."""
+    return about.part_object(variant, parts.PICKER_ROLE, rbac.role(_metadata(variant), variant.picker.rules))
 
 
 def _subjects(variant: VariantPlan) -> list[dict[str, str]]:
@@ -56,25 +56,25 @@ def _subjects(variant: VariantPlan) -> list[dict[str, str]]:
 
 
 def _role_binding(variant: VariantPlan) -> Rendered:
-    manifest = rbac.role_binding(_about(variant), variant.names.picker, _subjects(variant))
-    return about.rendered(variant, parts.PICKER_ROLE_BINDING, manifest)
+    manifest = rbac.role_binding(_metadata(variant), variant.names.picker, _subjects(variant))
+    return about.part_object(variant, parts.PICKER_ROLE_BINDING, manifest)
 
 
 def _metrics_auth(variant: VariantPlan) -> Rendered:
-    """Let the picker ask who scrapes it, through the role that Kubernetes ships for that."""
-    everywhere = about.everywhere(variant, about.PICKER, variant.names.picker_cluster_scoped)
-    manifest = rbac.cluster_role_binding(everywhere, "system:auth-delegator", _subjects(variant))
-    return about.rendered(variant, parts.PICKER_METRICS_AUTH, manifest)
+    """Render the picker's permission to authenticate scrapers, through a role that Kubernetes provides."""
+    metadata = about.cluster_metadata(variant, about.PICKER, variant.names.picker_cluster_scoped)
+    manifest = rbac.cluster_role_binding(metadata, "system:auth-delegator", _subjects(variant))
+    return about.part_object(variant, parts.PICKER_METRICS_AUTH, manifest)
 
 
 def _config(variant: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": _about(variant),
+        "metadata": _metadata(variant),
         "data": {CONFIG_KEY: variant.picker.config},
     }
-    return about.rendered(variant, parts.PICKER_CONFIG, manifest)
+    return about.part_object(variant, parts.PICKER_CONFIG, manifest)
 
 
 def _service(variant: VariantPlan) -> Rendered:
@@ -93,20 +93,20 @@ def _service(variant: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
-        # The Service is itself found by what its pods are: by the one monitor that is its own.
-        "metadata": about.of(variant, about.PICKER, variant.names.picker, selector),
+        # The ServiceMonitor selects the Service by the labels that also select its pods.
+        "metadata": about.metadata(variant, about.PICKER, variant.names.picker, selector),
         "spec": {"type": "ClusterIP", "selector": selector, "ports": ports},
     }
-    return awaiting.awaited(about.rendered(variant, parts.PICKER_SERVICE, manifest), SERVICE)
+    return awaiting.with_wait(about.part_object(variant, parts.PICKER_SERVICE, manifest), SERVICE)
 
 
 def _pool(variant: VariantPlan) -> Rendered:
     reason = variant.picker.fail_open_reason
-    told = {} if reason is None else {labels.FAIL_OPEN_REASON: reason}
+    annotations = {} if reason is None else {labels.FAIL_OPEN_REASON: reason}
     manifest = {
         "apiVersion": f"{POOL_GROUP}/v1",
         "kind": "InferencePool",
-        "metadata": about.of(variant, about.PICKER, variant.names.pool, annotations=told),
+        "metadata": about.metadata(variant, about.PICKER, variant.names.pool, annotations=annotations),
         "spec": compact(
             {
                 "selector": {"matchLabels": labels.pool_selector(variant.names)},
@@ -122,14 +122,14 @@ def _pool(variant: VariantPlan) -> Rendered:
             }
         ),
     }
-    return about.rendered(variant, parts.POOL, manifest)
+    return about.part_object(variant, parts.POOL, manifest)
 
 
 def _deployment(variant: VariantPlan) -> Rendered:
     picker, selector = variant.picker, labels.picker_selector(variant.names)
     template = {
         "metadata": {
-            "labels": about.marks(variant, about.PICKER, beneath=picker.pod_labels, above=selector),
+            "labels": about.object_labels(variant, about.PICKER, base=picker.pod_labels, override=selector),
             "annotations": {**picker.pod_annotations, "checksum/config": picker.checksum()},
         },
         "spec": _pod(variant),
@@ -144,13 +144,13 @@ def _deployment(variant: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": DEPLOYMENT_API,
         "kind": "Deployment",
-        "metadata": _about(variant),
+        "metadata": _metadata(variant),
         "spec": compact(spec),
     }
-    pod, written = Path("spec", "template", "spec"), variant.path / "endpointPicker" / "pod"
-    passed = {pod / field: written / field for field in PASSED}
-    made = about.rendered(variant, parts.PICKER, manifest)
-    return awaiting.awaited(replace(made, origins=passed), picker.wait)
+    pod, config_path = Path("spec", "template", "spec"), variant.path / "endpointPicker" / "pod"
+    origins = {pod / field: config_path / field for field in PASSED}
+    rendered = about.part_object(variant, parts.PICKER, manifest)
+    return awaiting.with_wait(replace(rendered, origins=origins), picker.wait)
 
 
 def _pod(variant: VariantPlan) -> dict[str, Any]:
@@ -197,12 +197,12 @@ def _container(variant: VariantPlan) -> Manifest:
 
 
 def _probe(probe: HealthProbe) -> dict[str, Any]:
-    asked = {"port": HEALTH_PORT, "service": probe.service}
-    return compact({"grpc": asked, "periodSeconds": probe.interval, "initialDelaySeconds": probe.initial_delay})
+    grpc = {"port": HEALTH_PORT, "service": probe.service}
+    return compact({"grpc": grpc, "periodSeconds": probe.interval, "initialDelaySeconds": probe.initial_delay})
 
 
 def _destination_rule(variant: VariantPlan, origination: Origination) -> Rendered:
-    """Make Istio speak TLS to the ext-proc port, and to that port only: metrics are plain HTTP."""
+    """Render the rule by which Istio speaks TLS to the ext-proc port only, because metrics are plain HTTP."""
     host = variant.host(variant.names.picker)
     trust: dict[str, Any] = {"insecureSkipVerify": True}
     if origination.authority is not None:
@@ -211,7 +211,7 @@ def _destination_rule(variant: VariantPlan, origination: Origination) -> Rendere
     manifest = {
         "apiVersion": "networking.istio.io/v1",
         "kind": "DestinationRule",
-        "metadata": _about(variant),
+        "metadata": _metadata(variant),
         "spec": {"host": host, "trafficPolicy": {"portLevelSettings": settings}},
     }
-    return about.rendered(variant, parts.DESTINATION_RULE, manifest)
+    return about.part_object(variant, parts.DESTINATION_RULE, manifest)

@@ -1,4 +1,4 @@
-"""Serving pods: containers, probes, volumes and mounts, which have to agree."""
+"""Specs of serving pods: containers, probes, volumes and mounts, which have to agree."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,18 +13,18 @@ from planning.serving.workload import Workload
 from planning.weights.sources import Fetch, Weights
 
 _NO_UPDATE_CHECK = "disable-update-notifications"
-"""A file of this name in kit's home keeps kit from asking its vendor for updates at every pod start."""
+"""Name of a file in kit's home that keeps kit from asking its vendor for updates at every start."""
 _TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
 CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 _SEALED = {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True}
 PASSED = ("affinity", "topologySpreadConstraints")
-"""Fields of a pod that a user passes through as they are."""
+"""Fields of a pod that users write in Kubernetes' own form."""
 _CLAIM = "accelerators"
-"""Name of the pod's claim on devices, where devices are claimed instead of counted."""
+"""Name of the pod's device claim, if devices are claimed and not counted."""
 
 
 def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
-    """Render how the pods of a workload are replaced."""
+    """Render the strategy by which a rollout replaces the pods of a workload."""
     if isinstance(rollout, Recreate):
         return {"type": rollout.type}
     steps = {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable}
@@ -50,7 +50,7 @@ def environment(variables: Iterable[Variable]) -> list[dict[str, Any]]:
 
 
 def leader(workload: Workload) -> dict[str, Any]:
-    """Render the pod that serves: the only one of its replica, or the one that leads it."""
+    """Render the pod that serves: the only pod of its replica, or its leader."""
     fetches, engine = _fetches(workload.weights), _engine(workload)
     if workload.sidecar is None:
         return _pod(workload, fetches, engine)
@@ -58,12 +58,14 @@ def leader(workload: Workload) -> dict[str, Any]:
 
 
 def worker(workload: Workload) -> dict[str, Any]:
-    """Render a further pod of a replica: it computes, and nobody asks it anything."""
+    """Render a further pod of a replica, which computes but receives no requests."""
     return _pod(workload, _fetches(workload.weights), _worker_engine(workload))
 
 
-def _pod(workload: Workload, before: list[Manifest], engine: Manifest, *own_volumes: Manifest) -> dict[str, Any]:
-    identity, placed = workload.identity, workload.placement
+def _pod(
+    workload: Workload, init_containers: list[Manifest], engine: Manifest, *more_volumes: Manifest
+) -> dict[str, Any]:
+    identity, placement = workload.identity, workload.placement
     claims = [{"name": _CLAIM, "resourceClaimTemplateName": workload.name}] if workload.claim is not None else []
     return compact(
         {
@@ -73,38 +75,42 @@ def _pod(workload: Workload, before: list[Manifest], engine: Manifest, *own_volu
             "imagePullSecrets": [{"name": name} for name in identity.image_pull_secrets],
             "securityContext": security(identity.run_as_user, identity.fs_group),
             "terminationGracePeriodSeconds": workload.drain.grace,
-            **scheduling(placed),
+            **scheduling(placement),
             "resourceClaims": claims,
-            "initContainers": before,
+            "initContainers": init_containers,
             "containers": [engine],
-            "volumes": [*_volumes(workload), *own_volumes],
+            "volumes": [*_volumes(workload), *more_volumes],
         }
     )
 
 
-def scheduling(placed: Placement) -> dict[str, Any]:
-    """Render what the scheduler is told of a pod."""
+def scheduling(placement: Placement) -> dict[str, Any]:
+    """Render the fields of a pod that decide on which node it runs."""
     return {
-        "schedulerName": placed.scheduler,
-        "runtimeClassName": placed.runtime_class,
-        "priorityClassName": placed.priority_class,
-        "nodeSelector": dict(placed.node_selector),
-        "affinity": affinity(placed.affinity, placed.node_labels),
-        "tolerations": [dict(toleration) for toleration in placed.tolerations],
-        "topologySpreadConstraints": [dict(constraint) for constraint in placed.topology_spread],
+        "schedulerName": placement.scheduler,
+        "runtimeClassName": placement.runtime_class,
+        "priorityClassName": placement.priority_class,
+        "nodeSelector": dict(placement.node_selector),
+        "affinity": affinity(placement.affinity, placement.node_labels),
+        "tolerations": [dict(toleration) for toleration in placement.tolerations],
+        "topologySpreadConstraints": [dict(constraint) for constraint in placement.topology_spread],
     }
 
 
-def affinity(own: Mapping[str, Any], node_labels: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Add what nodes must carry to the user's affinity. Terms are alternatives, so each of them gets it."""
-    needed = [{"key": label, "operator": "In", "values": list(values)} for label, values in sorted(node_labels.items())]
-    if not needed:
-        return dict(own)
-    nodes = dict(own.get("nodeAffinity", {}))
+def affinity(user_affinity: Mapping[str, Any], node_labels: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Add required node labels to the user's affinity: to each of its terms, because terms are alternatives."""
+    node_expressions = [
+        {"key": label, "operator": "In", "values": list(values)} for label, values in sorted(node_labels.items())
+    ]
+    if not node_expressions:
+        return dict(user_affinity)
+    node_affinity = dict(user_affinity.get("nodeAffinity", {}))
     required = "requiredDuringSchedulingIgnoredDuringExecution"
-    terms = nodes.get(required, {}).get("nodeSelectorTerms", [{}])
-    both = [{**term, "matchExpressions": [*term.get("matchExpressions", []), *needed]} for term in terms]
-    return {**own, "nodeAffinity": {**nodes, required: {"nodeSelectorTerms": both}}}
+    terms = node_affinity.get(required, {}).get("nodeSelectorTerms", [{}])
+    merged_terms = [
+        {**term, "matchExpressions": [*term.get("matchExpressions", []), *node_expressions]} for term in terms
+    ]
+    return {**user_affinity, "nodeAffinity": {**node_affinity, required: {"nodeSelectorTerms": merged_terms}}}
 
 
 def _variable(variable: Variable) -> dict[str, Any]:
@@ -114,20 +120,20 @@ def _variable(variable: Variable) -> dict[str, Any]:
     if "fieldRef" in source:
         source["fieldRef"] = field_ref(source["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in source:
-        # As the server would fill it in, for the same reason as a field's version.
+        # The API server would add the divisor, which must be written for the same reason as a field's version.
         source["resourceFieldRef"] = {"divisor": "0", **source["resourceFieldRef"]}
     return {"name": variable.name, "valueFrom": source}
 
 
 def _fetches(weights: Weights) -> list[Manifest]:
-    """Render what brings weights into a pod."""
+    """Render the init containers that fetch weights into a pod."""
     return [fetching(fetch, weights.requests, weights.limits) for fetch in weights.fetches]
 
 
 def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str]) -> Manifest:
-    """Render a container that brings weights.
+    """Render a container that fetches weights.
 
-    It runs without a shell. What is there already is overwritten, so that a restarted one finishes what was begun.
+    It runs without a shell. It overwrites existing files, so a restarted container completes the download.
     """
     marker = {"name": "kit-settings", "mountPath": f"{FETCH_HOME}/{_NO_UPDATE_CHECK}", "subPath": _NO_UPDATE_CHECK}
     config = {"name": "docker-config", "mountPath": DOCKER_CONFIG, "readOnly": True}
@@ -153,11 +159,11 @@ def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str
 
 
 def _sidecar(proxy: SidecarPlan) -> Manifest:
-    """Render the native sidecar: it starts before the engine, and ends after it has drained."""
+    """Render the native sidecar, which starts before the engine and ends after the engine has drained."""
 
-    def probe(wanted: SidecarProbe) -> dict[str, Any]:
-        asked = {"path": "/health", "port": proxy.port}
-        return {"httpGet": asked, "periodSeconds": wanted.interval, "failureThreshold": wanted.failures}
+    def probe(settings: SidecarProbe) -> dict[str, Any]:
+        http_get = {"path": "/health", "port": proxy.port}
+        return {"httpGet": http_get, "periodSeconds": settings.interval, "failureThreshold": settings.failures}
 
     return compact(
         {
@@ -181,7 +187,7 @@ def _certificate() -> dict[str, Any]:
 
 
 def _engine(workload: Workload) -> Manifest:
-    """Render the engine as it serves: with ports, probes and a drain."""
+    """Render the engine of a serving pod, with ports, probes and a drain."""
     engine = workload.engine
     return {
         **_container(workload, engine.arguments),
@@ -266,7 +272,7 @@ def _volumes(workload: Workload) -> list[dict[str, Any]]:
 
 
 def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
-    """Render what the fetching containers need; a Secret is mounted once, whoever asks for it."""
+    """Render the volumes of the fetching containers; containers share the volume of a Secret."""
     marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
     configs = sorted({fetch.docker_config for fetch in fetches if fetch.docker_config is not None})
     keys = sorted({fetch.public_key for fetch in fetches if fetch.public_key is not None})
@@ -284,7 +290,7 @@ def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
 
 
 def _pool_reader() -> dict[str, Any]:
-    """Project the token into the sidecar alone: the engine beside it has no business with the API server."""
+    """Render the volume with the sidecar's token. The engine does not mount it, because it needs no API access."""
     bundle = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
     namespace = {"path": "namespace", "fieldRef": field_ref("metadata.namespace")}
     sources = [

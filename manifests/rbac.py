@@ -1,4 +1,4 @@
-"""Role-based access control: accounts, what a role may do, and who has it."""
+"""Manifests of role-based access control: service accounts, roles and bindings."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -6,31 +6,31 @@ from typing import Any
 _GROUP = "rbac.authorization.k8s.io"
 
 
-def service_account(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an account for pods."""
-    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": about}
+def service_account(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a ServiceAccount."""
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
 
 
-def role(about: Mapping[str, Any], rules: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what is allowed in one namespace."""
-    return {"apiVersion": f"{_GROUP}/v1", "kind": "Role", "metadata": about, "rules": list(rules)}
+def role(metadata: Mapping[str, Any], rules: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a Role, which allows its rules in its namespace."""
+    return {"apiVersion": f"{_GROUP}/v1", "kind": "Role", "metadata": metadata, "rules": list(rules)}
 
 
-def cluster_role(about: Mapping[str, Any], rules: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what is allowed in every namespace, or outside of all."""
-    return {"apiVersion": f"{_GROUP}/v1", "kind": "ClusterRole", "metadata": about, "rules": list(rules)}
+def cluster_role(metadata: Mapping[str, Any], rules: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a ClusterRole, which allows its rules in every namespace and for cluster-scoped resources."""
+    return {"apiVersion": f"{_GROUP}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": list(rules)}
 
 
-def role_binding(about: Mapping[str, Any], role_name: str, subjects: Iterable[Mapping[str, str]]) -> dict[str, Any]:
-    """Give the subjects a role of the binding's namespace."""
-    return _binding("Role", about, role_name, subjects)
+def role_binding(metadata: Mapping[str, Any], role_name: str, subjects: Iterable[Mapping[str, str]]) -> dict[str, Any]:
+    """Return a RoleBinding, which gives the subjects a Role of the binding's namespace."""
+    return _binding("Role", metadata, role_name, subjects)
 
 
 def cluster_role_binding(
-    about: Mapping[str, Any], role_name: str, subjects: Iterable[Mapping[str, str]]
+    metadata: Mapping[str, Any], role_name: str, subjects: Iterable[Mapping[str, str]]
 ) -> dict[str, Any]:
-    """Give the subjects a cluster role in every namespace."""
-    return _binding("ClusterRole", about, role_name, subjects)
+    """Return a ClusterRoleBinding, which gives the subjects a ClusterRole in every namespace."""
+    return _binding("ClusterRole", metadata, role_name, subjects)
 
 
 def subject(name: str, namespace: str) -> dict[str, str]:
@@ -39,12 +39,12 @@ def subject(name: str, namespace: str) -> dict[str, str]:
 
 
 def _binding(
-    kind: str, about: Mapping[str, Any], role_name: str, subjects: Iterable[Mapping[str, str]]
+    kind: str, metadata: Mapping[str, Any], role_name: str, subjects: Iterable[Mapping[str, str]]
 ) -> dict[str, Any]:
     return {
         "apiVersion": f"{_GROUP}/v1",
         "kind": f"{kind}Binding",
-        "metadata": about,
+        "metadata": metadata,
         "roleRef": {"apiGroup": _GROUP, "kind": kind, "name": role_name},
         "subjects": list(subjects),
     }

@@ -1,4 +1,4 @@
-"""What tells a pool's endpoint picker about requests: InferenceObjectives and an InferenceModelRewrite."""
+"""InferenceObjectives and the InferenceModelRewrite of a pool, which its endpoint picker reads."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,41 +13,41 @@ from planning.routes.records import Alias, Objective
 
 
 def objects(variant: VariantPlan) -> Iterator[Rendered]:
-    """Render the objectives and the rewrites of a variant's pool."""
-    for one in variant.requests.objectives:
-        yield _objective(variant, one)
+    """Render the objectives and the aliases of a variant's pool."""
+    for objective in variant.requests.objectives:
+        yield _objective(variant, objective)
     if variant.requests.aliases:
         yield _rewrite(variant, variant.requests.aliases)
 
 
-def _objective(variant: VariantPlan, one: Objective) -> Rendered:
+def _objective(variant: VariantPlan, objective: Objective) -> Rendered:
     manifest = {
         "apiVersion": variant.requests.api_version,
         "kind": "InferenceObjective",
-        "metadata": about.of(variant, about.ROUTE, one.name),
-        "spec": {"priority": one.priority, "poolRef": _pool(variant)},
+        "metadata": about.metadata(variant, about.ROUTE, objective.name),
+        "spec": {"priority": objective.priority, "poolRef": _pool(variant)},
     }
-    # No key has a dot, so that no two objectives meet.
-    return Rendered(Id(variant.owner, parts.OBJECTIVE, one.key), manifest, f"objective.{one.key}")
+    # Keys hold no dots, so logical names of objectives cannot collide.
+    return Rendered(Id(variant.owner, parts.OBJECTIVE, objective.key), manifest, f"objective.{objective.key}")
 
 
 def _rewrite(variant: VariantPlan, aliases: tuple[Alias, ...]) -> Rendered:
-    """Render all rewrites of a pool, under its name: each generation has its own, because it serves beside others."""
+    """Render all aliases of a pool as an object with the pool's name, because generations serve side by side."""
     manifest = {
         "apiVersion": variant.requests.api_version,
         "kind": "InferenceModelRewrite",
-        "metadata": about.of(variant, about.ROUTE, variant.names.pool),
-        "spec": {"poolRef": _pool(variant), "rules": [_rule(one) for one in aliases]},
+        "metadata": about.metadata(variant, about.ROUTE, variant.names.pool),
+        "spec": {"poolRef": _pool(variant), "rules": [_rule(alias) for alias in aliases]},
     }
     return Rendered(
         Id(variant.owner, parts.MODEL_REWRITE), manifest, f"{variant.generation_prefix}{parts.MODEL_REWRITE.suffix}"
     )
 
 
-def _rule(one: Alias) -> dict[str, Any]:
+def _rule(alias: Alias) -> dict[str, Any]:
     return {
-        "matches": [{"model": {"type": "Exact", "value": one.model}}],
-        "targets": [compact({"modelRewrite": model, "weight": weight}) for model, weight in one.targets.items()],
+        "matches": [{"model": {"type": "Exact", "value": alias.model}}],
+        "targets": [compact({"modelRewrite": model, "weight": weight}) for model, weight in alias.targets.items()],
     }
 
 

@@ -1,4 +1,4 @@
-"""How requests reach a service: the routed Service, the HTTPRoute, and the grants that both rest on."""
+"""Routing to a service: the routed Service, the HTTPRoute, and the grants that mirrors and the interceptor need."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,9 +16,9 @@ from planning.variant.canary import ALL
 
 
 def routed_service(variant: VariantPlan) -> Rendered:
-    """Render the Service of a variant; the service's own carries the routing contract.
+    """Render the routed Service of a variant; the Service of a metered primary carries the routing contract.
 
-    The *name* of its port is what the interceptor reads.
+    The interceptor reads the *name* of its port.
     """
     contract = {} if variant.resource_id is None else labels.routing_contract(variant.resource_id)
     port = {
@@ -31,15 +31,15 @@ def routed_service(variant: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": about.of(variant, about.MODEL_SERVER, variant.names.base, contract),
+        "metadata": about.metadata(variant, about.MODEL_SERVER, variant.names.base, contract),
         "spec": {"type": "ClusterIP", "selector": labels.routed_selector(variant.names), "ports": [port]},
     }
-    return awaiting.awaited(about.rendered(variant, parts.SERVICE, manifest), SERVICE)
+    return awaiting.with_wait(about.part_object(variant, parts.SERVICE, manifest), SERVICE)
 
 
-def route(service: ServicePlan, wanted: Route) -> Rendered:
+def route(service: ServicePlan, plan: Route) -> Rendered:
     """Render the HTTPRoute to the service's pools."""
-    parent, primary = wanted.parent, service.primary
+    parent, primary = plan.parent, service.primary
     parent_ref = {
         "group": parent.group,
         "kind": parent.kind,
@@ -50,26 +50,26 @@ def route(service: ServicePlan, wanted: Route) -> Rendered:
     }
     spec = {
         "parentRefs": [compact(parent_ref)],
-        "hostnames": list(wanted.hostnames),
-        "rules": [_rule(wanted, rule) for rule in wanted.rules],
+        "hostnames": list(plan.hostnames),
+        "rules": [_rule(plan, rule) for rule in plan.rules],
     }
     manifest = {
         "apiVersion": f"{GATEWAY_GROUP}/v1",
         "kind": "HTTPRoute",
-        "metadata": about.of(primary, about.ROUTE, wanted.name, annotations=wanted.annotations),
+        "metadata": about.metadata(primary, about.ROUTE, plan.name, annotations=plan.annotations),
         "spec": compact(spec),
     }
     return Rendered(service.route_id, manifest, f"{service.key}-{parts.ROUTE.suffix}")
 
 
-def _rule(wanted: Route, rule: Rule) -> dict[str, Any]:
-    # A weight that is absent means 1, so that 0 is written out, too.
+def _rule(plan: Route, rule: Rule) -> dict[str, Any]:
+    # An absent weight means 1, so a weight of 0 is written, too.
     pool = {"group": POOL_GROUP, "kind": "InferencePool"}
     fields = {
         "matches": [_match(match) for match in rule.matches],
-        "filters": list(_filters(wanted, rule)),
-        "backendRefs": [{**pool, "name": one.pool, "weight": one.weight} for one in rule.backends],
-        "timeouts": _timeouts(wanted.timeouts),
+        "filters": list(_filters(plan, rule)),
+        "backendRefs": [{**pool, "name": backend.pool, "weight": backend.weight} for backend in rule.backends],
+        "timeouts": _timeouts(plan.timeouts),
     }
     return compact(fields)
 
@@ -79,20 +79,20 @@ def _match(match: Match) -> dict[str, Any]:
     return compact({"path": {"type": "PathPrefix", "value": match.path}, "headers": headers})
 
 
-def _filters(wanted: Route, rule: Rule) -> Iterator[dict[str, Any]]:
+def _filters(plan: Route, rule: Rule) -> Iterator[dict[str, Any]]:
     if rule.prefix is not None:
         rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": rule.prefix}}
         yield {"type": "URLRewrite", "urlRewrite": rewrite}
-    if wanted.set_headers or wanted.remove_headers:
-        added = [{"name": name, "value": value} for name, value in wanted.set_headers.items()]
-        modifier = compact({"set": added, "remove": list(wanted.remove_headers)})
+    if plan.set_headers or plan.remove_headers:
+        added = [{"name": name, "value": value} for name, value in plan.set_headers.items()]
+        modifier = compact({"set": added, "remove": list(plan.remove_headers)})
         yield {"type": "RequestHeaderModifier", "requestHeaderModifier": modifier}
-    if wanted.mirror is not None:
-        yield {"type": "RequestMirror", "requestMirror": _mirror(wanted.mirror, wanted.namespace)}
+    if plan.mirror is not None:
+        yield {"type": "RequestMirror", "requestMirror": _mirror(plan.mirror, plan.namespace)}
 
 
 def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
-    """Render who gets copies: a Service, because gateways that mirror to an InferencePool ask no picker, or refuse."""
+    """Render a mirror to a Service, because gateways that mirror to an InferencePool skip its picker or fail."""
     backend = {
         "group": "",
         "kind": "Service",
@@ -100,9 +100,9 @@ def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
         "namespace": None if mirror.namespace == namespace else mirror.namespace,
         "port": ROUTED_PORT,
     }
-    referred = {key: value for key, value in backend.items() if value is not None}
-    # A percentage that is absent means all of them, in releases of Gateway API that know none, too.
-    return {"backendRef": referred, **({} if mirror.percent == ALL else {"percent": mirror.percent})}
+    backend_ref = {key: value for key, value in backend.items() if value is not None}
+    # An absent percentage means 100, also in releases of Gateway API without the field.
+    return {"backendRef": backend_ref, **({} if mirror.percent == ALL else {"percent": mirror.percent})}
 
 
 def _timeouts(timeouts: Timeouts | None) -> dict[str, str]:
@@ -112,25 +112,27 @@ def _timeouts(timeouts: Timeouts | None) -> dict[str, str]:
 
 
 def mirror_grant(service: ServicePlan) -> Rendered:
-    """Render what lets routes of other namespaces copy requests to a service."""
+    """Render the grant by which routes of other namespaces mirror requests to a service."""
     primary = service.primary
-    origins = [
+    sources = [
         {"group": GATEWAY_GROUP, "kind": "HTTPRoute", "namespace": namespace} for namespace in service.mirrored_from
     ]
     manifest = {
         "apiVersion": f"{GATEWAY_GROUP}/v1beta1",
         "kind": "ReferenceGrant",
-        "metadata": about.of(primary, about.ROUTE, primary.names.mirror_grant),
-        "spec": {"from": origins, "to": [{"group": "", "kind": "Service", "name": primary.names.base}]},
+        "metadata": about.metadata(primary, about.ROUTE, primary.names.mirror_grant),
+        "spec": {"from": sources, "to": [{"group": "", "kind": "Service", "name": primary.names.base}]},
     }
     return Rendered(Id(primary.owner, parts.MIRROR_GRANT), manifest, f"{service.key}-{parts.MIRROR_GRANT.suffix}")
 
 
-def interceptor(grant: InterceptorGrant, own: Mapping[str, str]) -> tuple[Rendered, ...]:
-    """Render what the interceptor may do in the models' namespace."""
-    named = metadata(grant.role, grant.namespace, labels.standard(grant.name, "interceptor", own))
-    role = rbac.role(named, grant.rules)
-    binding = rbac.role_binding(named, grant.role, [rbac.subject(grant.service_account, grant.subject_namespace)])
+def interceptor(grant: InterceptorGrant, stack_labels: Mapping[str, str]) -> tuple[Rendered, ...]:
+    """Render the interceptor's Role and RoleBinding in a namespace of services."""
+    role_metadata = metadata(grant.role, grant.namespace, labels.standard(grant.name, "interceptor", stack_labels))
+    role = rbac.role(role_metadata, grant.rules)
+    binding = rbac.role_binding(
+        role_metadata, grant.role, [rbac.subject(grant.service_account, grant.subject_namespace)]
+    )
     return tuple(
         Rendered(Id(grant.owner, part), manifest, f"{grant.namespace}-{part.suffix}")
         for part, manifest in ((parts.INTERCEPTOR_ROLE, role), (parts.INTERCEPTOR_ROLE_BINDING, binding))

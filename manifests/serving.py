@@ -1,4 +1,4 @@
-"""The serving workloads of one service: a Deployment or a LeaderWorkerSet for each role, and what goes with it."""
+"""Serving workloads of a variant: a Deployment or LeaderWorkerSet per role, with its budget and autoscaler."""
 
 import hashlib
 import json
@@ -18,37 +18,37 @@ from planning.serving.workload import Workload
 
 
 def objects(variant: VariantPlan) -> Iterator[Rendered]:
-    """Render everything that serves one model, role by role."""
+    """Render the serving objects of a variant, role by role."""
     if variant.decode.sidecar is not None:
         yield from _pool_reader(variant, variant.decode.sidecar)
     for workload in variant.roles:
-        of_role = parts.ROLES[workload.role]
+        role_parts = parts.ROLES[workload.role]
         if workload.claim is not None:
-            claim = about.rendered(variant, of_role.claim, _claim(variant, workload))
+            claim = about.part_object(variant, role_parts.claim, _claim(variant, workload))
             yield replace(claim, replace=True)
         if workload.disruptions is not None:
-            yield about.rendered(variant, of_role.budget, _budget(variant, workload))
-        yield from _scaled(variant, workload)
+            yield about.part_object(variant, role_parts.budget, _budget(variant, workload))
+        yield from _scaled_workload(variant, workload)
 
 
-def _scaled(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
-    """Render the workload, and what owns the number of its replicas where that is not fixed."""
-    of_role = parts.ROLES[workload.role]
+def _scaled_workload(variant: VariantPlan, workload: Workload) -> Iterator[Rendered]:
+    """Render the workload and, if the number of replicas is not fixed, its autoscaler."""
+    role_parts = parts.ROLES[workload.role]
     render = _deployment if workload.kind == "Deployment" else _group
-    manifest = patch.apply(awaiting.annotated(render(variant, workload), workload.wait), workload.patch)
-    made = about.rendered(variant, of_role.workload, manifest)
-    own = replace(made, wait=workload.wait, origins=_origins(workload, manifest))
+    manifest = patch.apply(awaiting.annotate(render(variant, workload), workload.wait), workload.patch)
+    rendered = about.part_object(variant, role_parts.workload, manifest)
+    workload_object = replace(rendered, wait=workload.wait, origins=_origins(workload, manifest))
     if workload.autoscaler is None:
-        yield own
+        yield workload_object
         return
-    yield replace(own, ignore=autoscaling.REPLICAS)
-    scales = autoscaling.manifest(variant, workload, workload.autoscaler)
-    scaler = about.rendered(variant, of_role.autoscaler, scales)
-    yield replace(scaler, origins=autoscaling.origins(workload.autoscaler))
+    yield replace(workload_object, ignore=autoscaling.REPLICAS)
+    autoscaler = autoscaling.manifest(variant, workload, workload.autoscaler)
+    autoscaler_object = about.part_object(variant, role_parts.autoscaler, autoscaler)
+    yield replace(autoscaler_object, origins=autoscaling.origins(workload.autoscaler))
 
 
-def _about(variant: VariantPlan, name: str) -> dict[str, Any]:
-    return about.of(variant, about.MODEL_SERVER, name)
+def _metadata(variant: VariantPlan, name: str) -> dict[str, Any]:
+    return about.metadata(variant, about.MODEL_SERVER, name)
 
 
 def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     return {
         "apiVersion": workload.api_version,
         "kind": "Deployment",
-        "metadata": _about(variant, workload.name),
+        "metadata": _metadata(variant, workload.name),
         "spec": {
             **_replicas(workload),
             "selector": {"matchLabels": selector},
@@ -72,15 +72,15 @@ def _replicas(workload: Workload) -> dict[str, int]:
 
 
 def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render a LeaderWorkerSet: the pods of one replica start, fail and end together, and the first of them serves."""
-    own, role = variant.names, workload.role
-    leads = _template(variant, workload, labels.role_selector(own, role), pods.leader(workload))
-    works = _template(variant, workload, labels.worker(own, role), pods.worker(workload))
+    """Render a LeaderWorkerSet: the pods of a replica start, fail and end together, and the first of them serves."""
+    names, role = variant.names, workload.role
+    leader_template = _template(variant, workload, labels.role_selector(names, role), pods.leader(workload))
+    worker_template = _template(variant, workload, labels.worker(names, role), pods.worker(workload))
     strategy = pods.strategy(workload.rollout)
     return {
         "apiVersion": workload.api_version,
         "kind": "LeaderWorkerSet",
-        "metadata": _about(variant, workload.name),
+        "metadata": _metadata(variant, workload.name),
         "spec": {
             **_replicas(workload),
             "startupPolicy": "LeaderCreated",
@@ -92,8 +92,8 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
             "leaderWorkerTemplate": {
                 "size": workload.layout.pods_per_replica,
                 "restartPolicy": "RecreateGroupOnPodRestart",
-                "leaderTemplate": leads,
-                "workerTemplate": works,
+                "leaderTemplate": leader_template,
+                "workerTemplate": worker_template,
             },
         },
     }
@@ -102,11 +102,13 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 def _template(
     variant: VariantPlan, workload: Workload, identity: Mapping[str, str], pod: Mapping[str, Any]
 ) -> dict[str, Any]:
-    above = {**labels.serving(variant.names.base, workload.role), **identity}
+    override = {**labels.serving(variant.names.base, workload.role), **identity}
     return {
         "metadata": compact(
             {
-                "labels": about.marks(variant, about.MODEL_SERVER, beneath=workload.identity.labels, above=above),
+                "labels": about.object_labels(
+                    variant, about.MODEL_SERVER, base=workload.identity.labels, override=override
+                ),
                 "annotations": {**variant.own_annotations, **workload.identity.annotations, **_checksum(workload)},
             }
         ),
@@ -115,7 +117,7 @@ def _template(
 
 
 def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render the disruption budget. Of a group, every pod counts: one that goes takes the others with it."""
+    """Render the disruption budget. It counts every pod of a group, because the loss of a pod ends the whole group."""
     selector = (
         labels.role_selector(variant.names, workload.role)
         if workload.kind == "Deployment"
@@ -124,22 +126,22 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": _about(variant, workload.name),
+        "metadata": _metadata(variant, workload.name),
         "spec": {
             "maxUnavailable": workload.disruptions,
             "selector": {"matchLabels": selector},
-            # A pod that is not ready serves nobody; guarding it would only keep its node from being drained.
+            # A pod that is not ready serves no requests; protecting it would only block the drain of its node.
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },
     }
 
 
 def _claim(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render the template of the claim that each pod makes on devices of a class."""
+    """Render the template of each pod's device claim."""
     return {
         "apiVersion": CLAIM_TEMPLATE_API,
         "kind": "ResourceClaimTemplate",
-        "metadata": _about(variant, workload.name),
+        "metadata": _metadata(variant, workload.name),
         "spec": _claim_spec(workload),
     }
 
@@ -159,7 +161,7 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
 
 
 def _checksum(workload: Workload) -> dict[str, str]:
-    """Roll the pods when their claim changes: one that is made already stays as it is."""
+    """Return an annotation that rolls the pods if their device claim changes, because existing claims never change."""
     if workload.claim is None:
         return {}
     text = json.dumps(_claim_spec(workload), sort_keys=True)
@@ -167,25 +169,25 @@ def _checksum(workload: Workload) -> dict[str, str]:
 
 
 def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendered]:
-    """Render what the sidecar may do, and the account that it does it with."""
+    """Render the sidecar's permission to read the pool, and the service account that has it."""
     name, identity = variant.names.decode, variant.decode.identity
     if identity.makes_account:
-        yield about.rendered(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_about(variant, name)))
-    yield about.rendered(variant, parts.DECODE_ROLE, rbac.role(_about(variant, name), sidecar.rules))
+        yield about.part_object(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_metadata(variant, name)))
+    yield about.part_object(variant, parts.DECODE_ROLE, rbac.role(_metadata(variant, name), sidecar.rules))
     subjects = [rbac.subject(identity.service_account or name, variant.names.namespace)]
-    binding = rbac.role_binding(_about(variant, name), name, subjects)
-    yield about.rendered(variant, parts.DECODE_ROLE_BINDING, binding)
+    binding = rbac.role_binding(_metadata(variant, name), name, subjects)
+    yield about.part_object(variant, parts.DECODE_ROLE_BINDING, binding)
 
 
 def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:
-    """Say which parts of the object a user passed through, so that a mistake in them is told where it was written."""
+    """Return the paths that a user passed through, each with its path in the configuration, for problems in them."""
     templates = (
         [Path("spec", "template")]
         if workload.kind == "Deployment"
         else [Path("spec", "leaderWorkerTemplate", name) for name in ("leaderTemplate", "workerTemplate")]
     )
-    passed = {
+    pod_origins = {
         template / "spec" / field: workload.path / "pod" / field for template in templates for field in pods.PASSED
     }
-    patched = patch.origins(workload.path / "patch", workload.patch, manifest) if workload.patch else {}
-    return {**patched, **passed}
+    patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest) if workload.patch else {}
+    return {**patch_origins, **pod_origins}

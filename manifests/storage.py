@@ -1,4 +1,4 @@
-"""Claims of weights, and the Jobs that fill them."""
+"""Claims of weights, the Jobs that fill them, and the network policies of these Jobs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,38 +11,40 @@ from planning.ground.order import Id
 from planning.weights.claims import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
-_UNCHANGED = ("spec",)
-"""A Job that is done stays as it was: nobody can change it, and a new one would bring the same weights again.
+_IGNORED = ("spec",)
+"""Fields of a Job that updates ignore, because a spec is immutable and a new Job would fetch the same weights again.
 
-What is ignored counts for updates alone: a Job that is replaced, because it failed, has the spec of that run.
+A Job that is replaced because it failed takes the spec of the current run.
 """
 
 
 def objects(storage: StoragePlan, own_labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Rendered]:
-    """Render what is needed before the first pod that has the weights."""
-    own = labels.standard(storage.name, _COMPONENT, own_labels)
+    """Render the claim, the network policy and the Job of weights, which precede the first pod with the weights."""
+    storage_labels = labels.standard(storage.name, _COMPONENT, own_labels)
     claim, fill = storage.claim, storage.fill
 
-    def about(name: str) -> dict[str, Any]:
-        return metadata(name, storage.namespace, own, annotations)
+    def object_metadata(name: str) -> dict[str, Any]:
+        return metadata(name, storage.namespace, storage_labels, annotations)
 
     if claim is not None:
         identity, suffix = Id(storage.owner, parts.WEIGHTS_CLAIM), f"{storage.prefix}weights-{storage.holds}"
-        made = Rendered(identity, _claim(claim, about(claim.name)), suffix, retain=claim.retain, protect=claim.protect)
-        yield awaiting.awaited(made, CLAIM)
+        rendered = Rendered(
+            identity, _claim(claim, object_metadata(claim.name)), suffix, retain=claim.retain, protect=claim.protect
+        )
+        yield awaiting.with_wait(rendered, CLAIM)
     if storage.policy is not None:
         suffix = f"{storage.prefix}fill-{storage.holds}-{storage.policy.part.suffix}"
-        denied = network.manifest(storage.policy, about(storage.policy.name))
-        yield Rendered(Id(storage.owner, storage.policy.part), denied, suffix)
-    suffix, job = f"{storage.prefix}fill-{storage.holds}", _job(fill, about(fill.name), own)
-    yield awaiting.awaited(Rendered(Id(storage.owner, parts.FILL), job, suffix, ignore=_UNCHANGED), fill.wait)
+        policy = network.manifest(storage.policy, object_metadata(storage.policy.name))
+        yield Rendered(Id(storage.owner, storage.policy.part), policy, suffix)
+    suffix, job = f"{storage.prefix}fill-{storage.holds}", _job(fill, object_metadata(fill.name), storage_labels)
+    yield awaiting.with_wait(Rendered(Id(storage.owner, parts.FILL), job, suffix, ignore=_IGNORED), fill.wait)
 
 
-def _claim(claim: ClaimPlan, about: Mapping[str, Any]) -> dict[str, Any]:
+def _claim(claim: ClaimPlan, metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": about,
+        "metadata": metadata,
         "spec": compact(
             {
                 "accessModes": [claim.access_mode],
@@ -53,17 +55,17 @@ def _claim(claim: ClaimPlan, about: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _job(fill: FillPlan, about: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
-    """Render the Job; it has no time to live, because one that Kubernetes took away would be made again."""
+def _job(fill: FillPlan, metadata: Mapping[str, Any], pod_labels: Mapping[str, str]) -> dict[str, Any]:
+    """Render the Job. It has no time to live, because the next run would recreate a Job that Kubernetes removed."""
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": about,
+        "metadata": metadata,
         "spec": {
             "backoffLimit": fill.retries,
             "activeDeadlineSeconds": fill.deadline,
             "template": {
-                "metadata": {"labels": {**own}},
+                "metadata": {"labels": {**pod_labels}},
                 "spec": compact(
                     {
                         "serviceAccountName": fill.service_account,

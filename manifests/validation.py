@@ -1,14 +1,14 @@
 """Strict validation of rendered objects.
 
-The provider drops a misspelt field of a built-in kind without a word, and sends a misspelt field of a custom kind to a
-server that prunes it. So every object is checked before it is registered: built-in kinds against the schemas of
-kubernetes-validate, custom kinds against the schemas beside this file. A schema is compiled once for its kind.
+The provider silently drops a misspelt field of a built-in kind, and the API server prunes one of a custom kind. So
+every object is checked before it is registered: built-in kinds against the schemas of kubernetes-validate, custom
+kinds against the schemas in `schemas/`. The schema of a kind is compiled once.
 
-What a user passed through is the user's mistake and is told in the user's words; anything else is ours. No message has
-a value of an environment variable or of an argument.
+A mistake in fields that a user passed through is reported with its path in the configuration. Any other mistake is an
+internal error. Messages never contain values of environment variables or arguments.
 
 Exception
-└── SchemaError    rendered objects that Kubernetes would not understand
+└── SchemaError    rendered objects that do not fit their schemas
 """
 
 import difflib
@@ -42,12 +42,12 @@ _NOUNS = {
 
 
 class SchemaError(Exception):
-    """Rendered objects that Kubernetes would not understand, in a part that no user wrote."""
+    """Rendered objects do not fit their schemas, in fields that no user wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """The compiled schema of a kind, and the document that it was compiled from."""
+    """Compiled schema of a kind, and the document that it was compiled from."""
 
     validator: jsonschema_rs.Validator
     document: Mapping[str, Any]
@@ -55,7 +55,7 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Misfit:
-    """One thing that does not fit: where in the object, what, and what would."""
+    """Part of an object that does not fit the schema: its path, the reason and a remedy."""
 
     at: Path
     what: str
@@ -63,84 +63,86 @@ class _Misfit:
 
 
 def check(rendered: Iterable[Rendered]) -> None:
-    """Check every object against its kind's schema.
+    """Check every object against the schema of its kind.
 
-    Raises `ConfigError` with every misfit in what users passed through (`Rendered.origins`); where there is none,
-    `SchemaError` with every other.
+    Raises `ConfigError` with every misfit in fields that users passed through (`Rendered.origins`). If there is none,
+    raises `SchemaError` with every other misfit.
     """
-    problems, ours = list[Problem](), list[str]()
-    for one in rendered:
-        name = f"{one.manifest.get('kind', '')} {one.manifest.get('metadata', {}).get('name', '')}"
-        kind = _kind(str(one.manifest.get("apiVersion", "")), str(one.manifest.get("kind", "")))
+    problems, internal = list[Problem](), list[str]()
+    for item in rendered:
+        name = f"{item.manifest.get('kind', '')} {item.manifest.get('metadata', {}).get('name', '')}"
+        kind = _kind(str(item.manifest.get("apiVersion", "")), str(item.manifest.get("kind", "")))
         if kind is None:
-            ours.append(f"{name}: no schema is known for {one.manifest.get('apiVersion')}")
+            internal.append(f"{name}: no schema is known for {item.manifest.get('apiVersion')}")
             continue
-        for misfit in _misfits(kind, one):
-            written = _as_written(one.origins, misfit.at)
-            if written is None:
-                ours.append(f"{name}: {misfit.at or 'the object'}: {misfit.what}")
+        for misfit in _misfits(kind, item):
+            config_path = _configuration_path(item.origins, misfit.at)
+            if config_path is None:
+                internal.append(f"{name}: {misfit.at or 'the object'}: {misfit.what}")
             else:
-                problems.append(Problem(written, f"does not fit Kubernetes' schema ({misfit.what})", misfit.remedy))
+                problems.append(Problem(config_path, f"does not fit Kubernetes' schema ({misfit.what})", misfit.remedy))
     if problems:
         raise ConfigError(problems)
-    if ours:
-        raise SchemaError("\n".join(ours))
+    if internal:
+        raise SchemaError("\n".join(internal))
 
 
-def _as_written(origins: Mapping[Path, Path], at: Path) -> Path | None:
-    """Return a place in the user's words, by the longest prefix of it that the user wrote."""
+def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
+    """Return the path in the configuration of a path in a manifest. None if no user wrote what is there."""
     for length in range(len(at), -1, -1):
-        top = Path(*at[:length])
-        if top in origins:
-            return Path(*origins[top], *at.below(top))
+        prefix = Path(*at[:length])
+        if prefix in origins:
+            return Path(*origins[prefix], *at.below(prefix))
     return None
 
 
-def _misfits(kind: _Kind, one: Rendered) -> Iterator[_Misfit]:
-    for error in kind.validator.iter_errors(one.manifest):
-        yield from _told(kind, error)
+def _misfits(kind: _Kind, rendered: Rendered) -> Iterator[_Misfit]:
+    for error in kind.validator.iter_errors(rendered.manifest):
+        yield from _error_misfits(kind, error)
 
 
-def _told(kind: _Kind, error: jsonschema_rs.ValidationError) -> Iterator[_Misfit]:
-    """Tell one error of the validator, at the key that is unknown or missing rather than at what is around it."""
+def _error_misfits(kind: _Kind, error: jsonschema_rs.ValidationError) -> Iterator[_Misfit]:
+    """Yield the misfits of a validation error, at the unknown or missing key and not at the mapping around it."""
     at, details = Path(*error.instance_path), error.kind.as_dict()
     shown = echo(at, error.instance)
     match error.kind.name:
         case "additionalProperties":
             for key in details["unexpected"]:
-                yield _Misfit(at / key, f"unknown key {key}", _suggestion(key, _neighbours(kind, error)))
+                yield _Misfit(at / key, f"unknown key {key}", _suggestion(key, _known_keys(kind, error)))
         case "required":
             yield _Misfit(at / details["property"], "is missing", "add it")
         case "enum":
             options = ", ".join(str(option) for option in details["options"])
-            yield _Misfit(at, f"is not one of {options}{_colon(shown)}", "choose one of them")
+            yield _Misfit(at, f"is not one of {options}{_value_tail(shown)}", "choose one of them")
         case "type":
             yield _wrong_type(at, error.instance, details["types"])
         case "oneOf" if types := _types(details["context"]):
             yield _wrong_type(at, error.instance, types)
         case _:
-            yield _Misfit(at, f"{error.message}{_colon(shown)}", "see Kubernetes' reference for what may stand here")
+            yield _Misfit(
+                at, f"{error.message}{_value_tail(shown)}", "see Kubernetes' reference for what may stand here"
+            )
 
 
-def _colon(shown: str) -> str:
-    """Return a value as the tail of a text that itself is going to stand in parentheses."""
+def _value_tail(shown: str) -> str:
+    """Return a shown value as the tail of a text that will stand in parentheses."""
     return f": {shown[2:-1]}" if shown else ""
 
 
 def _wrong_type(at: Path, value: object, types: Sequence[str]) -> _Misfit:
-    wanted = [one for one in dict.fromkeys(types) if one != "null"]
-    nouns = " or ".join(_NOUNS[one] for one in wanted)
-    is_bare = wanted == ["string"] and isinstance(value, bool | int | float)
+    expected = [name for name in dict.fromkeys(types) if name != "null"]
+    nouns = " or ".join(_NOUNS[name] for name in expected)
+    is_bare = expected == ["string"] and isinstance(value, bool | int | float)
     remedy = "write it quoted" if is_bare else f"write {nouns}"
-    return _Misfit(at, f"is not {nouns}{_colon(echo(at, value))}", remedy)
+    return _Misfit(at, f"is not {nouns}{_value_tail(echo(at, value))}", remedy)
 
 
 def _types(alternatives: Sequence[Sequence[jsonschema_rs.ValidationError]]) -> list[str]:
-    """Return the types that alternatives ask for, or nothing where they ask for anything else."""
+    """Return the types that alternatives require. Empty if they require anything but types."""
     errors = [error for alternative in alternatives for error in alternative]
     if any(error.kind.name != "type" for error in errors):
         return []
-    return [one for error in errors for one in error.kind.as_dict()["types"]]
+    return [name for error in errors for name in error.kind.as_dict()["types"]]
 
 
 def _suggestion(key: str, known: Sequence[str]) -> str:
@@ -150,8 +152,8 @@ def _suggestion(key: str, known: Sequence[str]) -> str:
     return f"known here: {', '.join(known)}" if known else "remove it"
 
 
-def _neighbours(kind: _Kind, error: jsonschema_rs.ValidationError) -> list[str]:
-    """Return the keys that the schema knows where it found an unknown one."""
+def _known_keys(kind: _Kind, error: jsonschema_rs.ValidationError) -> list[str]:
+    """Return the keys that the schema allows next to an unknown key."""
     is_shared = (error.absolute_keyword_location or "").startswith(_DEFINITIONS_URI)
     at: Any = _definitions() if is_shared else kind.document
     for part in error.schema_path[:-1]:
@@ -161,9 +163,9 @@ def _neighbours(kind: _Kind, error: jsonschema_rs.ValidationError) -> list[str]:
 
 @cache
 def _kind(api: str, kind: str) -> _Kind | None:
-    own = files("manifests").joinpath("schemas", f"{kind}-{api.replace('/', '-')}.yaml")
-    if own.is_file():
-        document = yaml.safe_load(own.read_text(encoding="utf-8"))
+    custom = files("manifests").joinpath("schemas", f"{kind}-{api.replace('/', '-')}.yaml")
+    if custom.is_file():
+        document = yaml.safe_load(custom.read_text(encoding="utf-8"))
         return _Kind(jsonschema_rs.validator_for(document, registry=_registry(), mask="the value"), document)
     group, _, version = api.rpartition("/")
     prefix = f"{group.split('.')[0]}-" if group else ""
@@ -179,7 +181,7 @@ def _kind(api: str, kind: str) -> _Kind | None:
 
 @cache
 def _builtin_schemas() -> pathlib.Path:
-    """Find the schema files without importing the package, whose own validator costs more than our whole program."""
+    """Return the folder of the schemas, without importing the package: its validator takes longer than this program."""
     spec = find_spec("kubernetes_validate")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("kubernetes-validate is not installed")

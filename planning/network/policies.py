@@ -128,8 +128,8 @@ def _request_edges(graph: _Graph) -> Iterator[Edge]:
     port, gateway_end = tcp(variant.spec.engine.port), _gateway_end(graph, variant.service)
     if gateway_end is not None:
         yield Edge(gateway_end, graph.decode.serving, port)
-        # Prefill pods get requests only from a gateway that fails open, and health checks only from Google's front
-        # ends, which check all pods of a pool.
+        # The picker sends the gateway to decode pods only. A gateway that fails open reaches prefill pods, too, and
+        # Google's front ends send health checks to all pods of a pool.
         reaches_prefill = variant.spec.endpoint_picker.failure_mode == "FailOpen" or isinstance(gateway_end, Addresses)
         if graph.prefill is not None and reaches_prefill:
             yield Edge(gateway_end, graph.prefill.serving, port)

@@ -24,6 +24,7 @@ from planning.releases import PickerFacts, tracing
 from planning.variant.context import VariantContext
 
 CONFIG_KEY = "config.yaml"
+"""Key of the configuration in its ConfigMap, and name of the mounted file."""
 _MIN_GRACE_SECONDS = 130
 """Least termination grace period: longer than the gateway drains an ext-proc stream."""
 _DRAIN_FLAG = "drain-timeout"
@@ -34,7 +35,7 @@ _DRAIN_MARGIN_SECONDS = 15
 
 @dataclass(frozen=True, slots=True)
 class Origination:
-    """TLS from Istio's gateway to the picker, which Istio does not start without a DestinationRule."""
+    """TLS from Istio's gateway to the picker, which needs a DestinationRule."""
 
     authority: str | None
     """Secret with the CA that verifies the picker. None if the gateway does not verify it."""

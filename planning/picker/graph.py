@@ -11,6 +11,7 @@ from planning.picker.shapes import Reference
 from planning.releases import PickerFacts, Plugin
 
 H2C = "kubernetes.io/h2c"
+"""appProtocol of HTTP/2 without TLS."""
 FLOW_CONTROL = "flowControl"
 """Name of the feature gate, and of the section that it opens."""
 
@@ -30,7 +31,7 @@ class DeclaredPlugin:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Return the groups of its type, which say what it can be used as."""
+        """Return the groups of its type, which determine where it can be used."""
         return () if self.facts is None else tuple(self.facts.groups)
 
     def place(self, dotted: str) -> Path:
@@ -135,8 +136,8 @@ def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
 
 def feature_gates(config: Mapping[str, Any]) -> dict[str, bool]:
     """Return the feature gates that a configuration sets, each with whether it is on."""
-    written = config.get("featureGates")
-    gates = cast("list[object]", written) if isinstance(written, list) else []
+    entries = config.get("featureGates")
+    gates = cast("list[object]", entries) if isinstance(entries, list) else []
     parts = [gate.partition("=") for gate in gates if isinstance(gate, str)]
     return {name: value.strip().lower() != "false" for name, _, value in parts}
 

@@ -15,6 +15,7 @@ from planning.picker.shapes import Reading, Reference
 from planning.releases import ConfigFacts, Need, PickerFacts, Plugin, Release, channel, channels
 
 _SCHEDULING = frozenset({"filter", "scorer", "picker"})
+"""Groups whose plugins belong into scheduling profiles."""
 _ACTIVE = frozenset({"eviction", "producer", "profile-handler", "request"})
 """Groups whose plugins work once they are declared. Plugins of other groups have to be referred to by name."""
 _GROUP_NOUNS = {
@@ -28,7 +29,7 @@ _GROUP_NOUNS = {
     "source": "data source",
     "usage-limit": "usage limit policy",
 }
-"""Groups by what messages call them, if that differs from the group's name."""
+"""Names of groups in messages, if they differ from the groups' own names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +190,14 @@ def _declaration_order(graph: Graph, reference: Reference, declared: DeclaredPlu
 
 def _unused_plugins(graph: Graph, _: Context) -> Iterator[Problem]:
     defaults = {plugin.facts.handler.decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler}
-    used = {reference.name for reference in graph.references} | defaults
+    used_names = {reference.name for reference in graph.references} | defaults
     # The picker gives a profile without a picker plugin one of those that are declared.
     every_profile_picks = all(any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles)
     for plugin in graph.plugins:
         groups = set(plugin.groups)
         in_every_profile = not graph.profiles and bool(groups & _SCHEDULING)
         added = plugin.facts is not None and plugin.facts.implicit and plugin.name == plugin.type
-        if not groups or groups & _ACTIVE or plugin.name in used or in_every_profile or added:
+        if not groups or groups & _ACTIVE or plugin.name in used_names or in_every_profile or added:
             continue
         if "picker" in groups and not every_profile_picks:
             continue
@@ -237,9 +238,11 @@ def _weight(entry: Entry, declared: DeclaredPlugin) -> Iterator[Problem]:
 
 def _handlers(graph: Graph, context: Context) -> Iterator[Problem]:
     count, handlers = len(graph.profiles), graph.handlers
-    several = next((name for name, plugin in context.facts.plugins.table.items() if _takes_several(plugin)), None)
+    multi_profile_handler = next(
+        (name for name, plugin in context.facts.plugins.table.items() if _takes_several(plugin)), None
+    )
     if not handlers and count > 1:
-        remedy = f"add one, such as {several}" if several else "keep one profile"
+        remedy = f"add one, such as {multi_profile_handler}" if multi_profile_handler else "keep one profile"
         yield Problem(graph.path / "plugins", f"has no profile handler for {count} profiles", remedy)
     for handler in handlers[1:]:
         what = f"is a second profile handler beside {handlers[0].name} ({handler.name})"
@@ -251,7 +254,9 @@ def _handlers(graph: Graph, context: Context) -> Iterator[Problem]:
             and handler.facts.handler.single
             and count > 1
         ):
-            remedy = f"keep one of them, or use {several}" if several else "keep one of them"
+            remedy = (
+                f"keep one of them, or use {multi_profile_handler}" if multi_profile_handler else "keep one of them"
+            )
             yield Problem(handler.at / "type", f"takes one profile of {count} ({handler.type})", remedy)
 
 
@@ -332,11 +337,11 @@ def _block_sizes(graph: Graph, context: Context) -> Iterator[Problem]:
         return
     for plugin in graph.plugins:
         keys = [] if plugin.facts is None else plugin.facts.block_size
-        written = [(key, value) for key in keys if (value := plugin.parameter(key)) is not None]
-        if keys and not written:
+        settings = [(key, value) for key in keys if (value := plugin.parameter(key)) is not None]
+        if keys and not settings:
             what = f"is missing, and the engine's is {context.block_size}"
             yield Problem(plugin.place(keys[0]), what, f"write {context.block_size}")
-        for key, value in written:
+        for key, value in settings:
             if value != context.block_size and shapes.fits(value, "integer"):
                 what = f"differs from the engine's ({value}, {context.block_size})"
                 remedy = f"write {context.block_size}, or set kvCache.blockSize: {value}"
@@ -345,8 +350,8 @@ def _block_sizes(graph: Graph, context: Context) -> Iterator[Problem]:
 
 def _gates(graph: Graph, context: Context) -> Iterator[Problem]:
     facts: ConfigFacts = context.facts.config
-    written = graph.config.get("featureGates")
-    for index, gate in enumerate(cast("list[object]", written) if isinstance(written, list) else []):
+    gates = graph.config.get("featureGates")
+    for index, gate in enumerate(cast("list[object]", gates) if isinstance(gates, list) else []):
         name, separator, value = str(gate).partition("=") if facts.gate_values else (str(gate), "", "")
         at = graph.path / "featureGates" / index
         if isinstance(gate, str) and name not in facts.gates:

@@ -59,7 +59,7 @@ class _Index:
                 claims.setdefault(index_key, claim)
 
     def collision(self, claim: Claim) -> tuple[Claim, ParentRef, str] | None:
-        """Return an earlier claim that collides, with the parent and the host where it does. None if none does."""
+        """Return a claim of the index that collides, with the parent and the host where it does. None if none does."""
         for parent, host in _parents_and_hosts(claim):
             claims = self._claims.get(_group(parent, claim.match))
             if claims is None:

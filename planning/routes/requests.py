@@ -26,7 +26,7 @@ def plan(variant: VariantContext) -> PoolRequests:
 
 
 def warnings(variant: VariantContext) -> tuple[Problem, ...]:
-    """Return a warning if objectives meet a weighted canary: a request can name an objective of one pool only."""
+    """Return a warning if a service has objectives and a weighted canary: an objective belongs to a single pool."""
     canary = variant.service.canary
     if variant.variant == CANARY or canary is None or not canary.weight or not variant.spec.objectives:
         return ()

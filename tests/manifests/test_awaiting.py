@@ -15,7 +15,7 @@ OURS = {"pulumi.com/waitFor", "pulumi.com/skipAwait", "pulumi.com/replaceUnready
 
 
 def annotations(wait, **own):
-    return awaiting.annotated({"metadata": {"name": "a", **own}}, wait)["metadata"].get("annotations")
+    return awaiting.annotate({"metadata": {"name": "a", **own}}, wait)["metadata"].get("annotations")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_annotations_of_an_object_stay_before_those_of_its_wait():
 
 def test_an_awaited_object_carries_its_wait_and_the_one_before_is_unchanged():
     before, wait = as_rendered({"metadata": {"name": "a"}}), Wait(5, ("a",))
-    after = awaiting.awaited(before, wait)
+    after = awaiting.with_wait(before, wait)
     assert after.wait == wait
     assert after.manifest["metadata"] == {"name": "a", "annotations": {"pulumi.com/waitFor": '["a"]'}}
     assert before.manifest == {"metadata": {"name": "a"}}
