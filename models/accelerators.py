@@ -84,9 +84,9 @@ class UserClass(Spec):
     """One class of devices. Beside a shipped class of the same name, only what differs."""
 
     vendor: Vendor | None = Field(default=None, examples=["nvidia"])
-    """Who makes the devices; required for a new class, fixed for a shipped one."""
+    """Vendor of the devices; required for a new class, fixed for a shipped one."""
     product: Text | None = Field(default=None, examples=["NVIDIA H100 80GB, 3g.40gb"])
-    """What the devices are called; absent: any product of the vendor."""
+    """Product name of the devices; absent: any product of the vendor."""
     memory: Memory | None = Field(default=None, examples=["40Gi"])
     """Memory of one device, as its vendor names it (a device of 80 GB has 80Gi); absent: unknown."""
     devices_per_node: DevicesPerNode | None = Field(default=None, examples=[8])

@@ -84,7 +84,7 @@ class _Bounds(Spec):
         Entries(1, None, "write at least one, such as {type: queue-size, target: 5}"),
         Field(examples=[[{"type": "queue-size", "target": 5}]]),
     ]
-    """What is measured. Each metric asks for a number of replicas, and the highest counts."""
+    """Metrics of the role. Each asks for a number of replicas, and the highest counts."""
 
 
 class HpaAutoscaling(_Bounds):

@@ -68,7 +68,7 @@ class ResourceFieldRef(Spec):
 
 
 class EnvSource(Spec):
-    """Where a variable's value is; exactly one of its keys is set."""
+    """Reference to a variable's value; exactly one of its keys is set."""
 
     secret_key_ref: KeyRef | None = Field(default=None, examples=[{"name": "hf-token", "key": "HF_TOKEN"}])
     """A key of an existing Secret."""

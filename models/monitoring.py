@@ -9,7 +9,7 @@ from models.vocabulary import AbsolutePath, Interval, LabelKey, LabelValue
 
 
 class Monitors(Spec):
-    """Who scrapes metrics; what of a service is scraped stands in its own metrics."""
+    """Kinds of objects that make metrics scraped; each service's `metrics` selects its endpoints."""
 
     type: Literal["none", "prometheus-operator", "gmp"] = "none"
     """The kind of monitor objects: ServiceMonitor and PodMonitor of the Prometheus operator, PodMonitoring of Google's
@@ -19,7 +19,7 @@ class Monitors(Spec):
 
 
 class Metrics(Spec):
-    """What of a service is scraped, where observability.metrics says by whom."""
+    """Endpoints of a service that are scraped, in the way that observability.metrics names."""
 
     decode: bool = True
     """Scrape the engines of the decode, or only, role."""

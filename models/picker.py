@@ -36,7 +36,7 @@ FlagName = Annotated[
 
 
 class BandDefaults(Spec):
-    """What a priority band has that says nothing of its own."""
+    """Settings of priority bands that do not set their own."""
 
     max_bytes: Quantity | None = Field(default=None, examples=["1Gi"])
     """Bytes of the requests in one band; absent: the picker's own."""
@@ -56,7 +56,7 @@ class PriorityBand(BandDefaults):
 
 
 class SaturationDetector(Spec):
-    """What says that the pool is full."""
+    """The plugin that detects a saturated pool."""
 
     plugin_ref: Text = Field(examples=["concurrency-detector"])
     """The plugin that says so."""
@@ -82,7 +82,7 @@ class FlowControl(Spec):
     saturation_detector: SaturationDetector | None = Field(
         default=None, examples=[{"pluginRef": "concurrency-detector"}]
     )
-    """What says that the pool is full; absent: utilization-detector."""
+    """The plugin that detects a saturated pool; absent: utilization-detector."""
     enable_eviction: bool = False
     """End running requests of negative priority where higher ones wait."""
 
@@ -91,13 +91,13 @@ class LatencyPredictor(Spec):
     """The servers that learn and predict latency for this service's pool. They are deployed elsewhere."""
 
     training_server: Annotated[Url, Field(examples=["http://predictor-training:8000"])]
-    """Where measured requests are reported."""
+    """Address that measured requests are reported to."""
     prediction_servers: Annotated[
         Items[Url],
         Entries(1, None, "write at least one"),
         Field(examples=[["http://predictor-prediction:8001"]]),
     ]
-    """Where predictions are asked; several share the load."""
+    """Addresses that serve predictions; several share the load."""
 
 
 class SelfSigned(Spec):
@@ -171,7 +171,7 @@ class EndpointPicker(Spec):
     replicas: Count = 1
     """Number of pickers. More than one elect a leader, which alone is ready; another takes over when it goes."""
     failure_mode: Literal["FailClose", "FailOpen"] = "FailClose"
-    """What the gateway does while no picker answers: refuse requests, or send them to any pod of the pool."""
+    """Behaviour of the gateway while no picker answers: refuse requests, or send them to any pod of the pool."""
     fail_open_reason: Text | None = Field(default=None, examples=["one pod serves, and any is the right one"])
     """Why FailOpen is right here, where it is; written on the pool."""
     tls: PickerTls = SelfSigned(type="self-signed")

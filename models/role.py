@@ -74,13 +74,13 @@ class Resources(Spec):
     """Requests and limits of a container. Devices are decided by `parallelism`."""
 
     requests: dict[LabelKey, Quantity] = Field(default={}, examples=[{"cpu": "8"}])
-    """What the scheduler reserves."""
+    """Resources that the scheduler reserves."""
     limits: dict[LabelKey, Quantity] = Field(default={}, examples=[{"memory": "64Gi"}])
-    """What the container may use at most."""
+    """Most that the container may use."""
 
 
 class Placed(Spec):
-    """Where pods run and what they look like from outside, by PodSpec's names."""
+    """Placement and metadata of pods, by the names of PodSpec."""
 
     node_selector: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"topology.kubernetes.io/zone": "eu-1a"}])
     """Labels that a node has to carry."""

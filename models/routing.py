@@ -71,7 +71,7 @@ class Gateway(Spec):
     kind: Annotated[str, _KIND] = "Gateway"
     """Kind of the Gateway, or of what takes its place, such as ListenerSet."""
     provider: Annotated[Literal["istio", "gke", "agentgateway", "none"], Field(examples=["istio"])]
-    """Who implements the Gateway; istio gets a DestinationRule for the picker's TLS, gke the policies of
+    """Implementation of the Gateway; istio gets a DestinationRule for the picker's TLS, gke the policies of
     its load balancer for the pool."""
     body_router: bool = False
     """Whether a payload processor in front reads the model in a request's body and sets the header of the base model;
@@ -128,9 +128,9 @@ class Route(Spec):
     matches: Annotated[Items[RouteMatch], Entries(1, 64, "write 1 to 64, of which any one is enough")] = (
         RouteMatch(path="/{.metadata.namespace}/{.metadata.name}"),
     )
-    """Which requests are the service's: those that any one of these has."""
+    """Conditions on requests; a request that meets any of them is the service's."""
     replace_prefix_match: AbsolutePath = "/"
-    """What the engine sees in place of a match's path."""
+    """Path that the engine sees in place of a match's."""
     set_headers: Headers = Field(default={}, examples=[{"x-tier": "gold"}])
     """Headers that requests have when they reach the engine, over what clients send."""
     remove_headers: Annotated[Items[HeaderName], Entries(0, MOST_HEADERS, "write at most 16")] = Field(
@@ -138,18 +138,18 @@ class Route(Spec):
     )
     """Headers that do not reach the engine."""
     mirror: RouteMirror | None = Field(default=None, examples=[{"service": "qwen-next", "percent": 10}])
-    """Who gets copies of the requests; absent: nobody."""
+    """Service that gets copies of the requests; absent: none."""
     timeouts: RouteTimeouts | None = Field(default=None, examples=[{"request": "10m"}])
     """How long the gateway waits; absent: as long as it does by itself. GKE's takes it from its own policy."""
 
 
 class Objective(Spec):
-    """What is wanted for the requests that name it."""
+    """Priority of the requests that name the objective."""
 
     priority: Annotated[
         int, Within(-_ANY_PRIORITY, _ANY_PRIORITY - 1, "write a priority such as -1"), Field(examples=[-1])
     ]
-    """Who goes first where requests wait; requests that name no objective have 0, and those below 0 may be dropped."""
+    """Order among waiting requests, highest first; requests that name no objective have 0, and those below 0 may be dropped."""
 
 
 class RewriteTarget(Spec):
@@ -169,4 +169,4 @@ class Rewrite(Spec):
     targets: Annotated[Items[RewriteTarget], Entries(1, None, "write at least one")] = Field(
         examples=[[{"model": "Qwen/Qwen3-0.6B"}]]
     )
-    """Who answers; one target is an alias."""
+    """Models that answer; one target is an alias."""

@@ -50,7 +50,7 @@ class KeylessVerification(Spec):
     identity: Annotated[Text, Field(examples=["https://github.com/acme/models/.github/workflows/pack.yaml@main"])]
     """The identity in the signing certificate."""
     issuer: Annotated[Url, Field(examples=["https://token.actions.githubusercontent.com"])]
-    """Who vouches for the identity (OIDC issuer)."""
+    """OIDC issuer that vouches for the identity."""
 
 
 Verification = Annotated[KeyVerification | KeylessVerification, Field(discriminator="type")]
@@ -60,7 +60,7 @@ class Adapter(Spec):
     """One LoRA adapter."""
 
     source: Annotated[ModelSource, Field(examples=["hf://acme/qwen3-sql-lora"])]
-    """Where the adapter's weights are; opened by the model's secrets."""
+    """Source of the adapter's weights; opened by the model's secrets."""
     size: Quantity | None = Field(default=None, examples=["200Mi"])
     """Bytes of the adapter's weights."""
 
@@ -87,14 +87,14 @@ def _make_source_optional(schema: dict[str, Any]) -> None:
 
 
 class Model(Spec):
-    """What is served, and where its weights are."""
+    """The served model and the source of its weights."""
 
     model_config = ConfigDict(json_schema_extra=_make_source_optional)
 
     name: Text | None = Field(default=None, examples=["google-bert/bert-base-uncased"])
     """The served model name: what clients send as `model`, and the price key; absent: the repository of hf://."""
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
-    """Where the weights are: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim that holds
+    """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim that holds
     them, mounted read-only), image:// (inside the engine's image); absent, with storage.type shared: the cache's."""
     size: Quantity | None = Field(default=None, examples=["16Gi"])
     """Bytes of the weights; bounds the volume and the time to load."""
@@ -105,7 +105,7 @@ class Model(Spec):
     HF_TOKEN, s3:// with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; none for a public source or the identity of
     pod.serviceAccountName."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
-    """Where s3:// or hf:// is asked instead of the vendor's own address."""
+    """Address of the S3 store or the hub; absent: the vendor's own."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
     """Region of the bucket."""
     insecure: bool = False
@@ -116,7 +116,7 @@ class Model(Spec):
     ] = ("model",)
     """Layers of the ModelKit that are unpacked."""
     verify: Verification | None = Field(default=None, examples=[{"type": "key", "secret": "cosign"}])
-    """Who must have signed the ModelKit; absent: it is not asked."""
+    """Signer that the ModelKit must have; absent: signatures are not checked."""
     lora: Lora | None = Field(default=None, examples=[{"adapters": {"sql": {"source": "hf://acme/qwen3-sql-lora"}}}])
     """LoRA adapters."""
 
@@ -190,9 +190,9 @@ class Variant(Role):
             ]
         ),
     ]
-    """What is served."""
+    """The served model."""
     storage: Storage = Ephemeral(type="ephemeral")
-    """Where the weights lie."""
+    """Storage of the weights in the cluster."""
     kv_cache: KvCache = KvCache.default()
     """The KV cache."""
     drain_timeout: Duration = "45s"
@@ -207,7 +207,7 @@ class Variant(Role):
     """Priorities by name; clients send `<service>-<name>` in the header of objectives. A canary has its own, with
     -canary behind the service, because an objective belongs to one pool."""
     metrics: Metrics = Metrics.default()
-    """What is scraped."""
+    """Endpoints that are scraped."""
 
 
 class Canary(Variant):

@@ -25,7 +25,7 @@ from models.vocabulary import (
 
 
 class NamespaceOptions(Spec):
-    """What happens to the namespaces in use."""
+    """Whether namespaces in use are made."""
 
     create: bool = False
     """Make them, with Pod Security restricted enforced. Otherwise they exist already and are left alone."""
@@ -64,11 +64,11 @@ class Cluster(Spec):
     domain: DnsSubdomain = "cluster.local"
     """DNS domain of the cluster's Services."""
     facts: LiveFacts | FileFacts | NoFacts = Field(default=LiveFacts.default(type="live"), discriminator="type")
-    """Where facts of the cluster come from."""
+    """Source of the cluster facts."""
 
 
 class Checks(Spec):
-    """What a failed check does."""
+    """Effect of a failed check."""
 
     preflight: Literal["strict", "warn", "skip"] = "strict"
     """Kinds that the cluster does not serve, and routes that are in the way: an error, a warning, or not looked at."""
@@ -97,7 +97,7 @@ class Tracing(Spec):
         "parentbased_always_off",
         "parentbased_traceidratio",
     ] = "parentbased_traceidratio"
-    """Which traces are kept (OTEL_TRACES_SAMPLER)."""
+    """Sampler of traces (OTEL_TRACES_SAMPLER)."""
     sampler_arg: Annotated[
         str, Shape("is not a share", r"0(\.[0-9]{1,9})?|1(\.0{1,9})?", 'write a quoted number from "0" to "1"', 11)
     ] = "0.01"
@@ -108,14 +108,14 @@ class Prometheus(Spec):
     """A Prometheus that scrapes the engines."""
 
     server_address: Annotated[Url, Field(examples=["http://prometheus.monitoring:9090"])]
-    """Where autoscaling of type keda asks for metrics."""
+    """Prometheus that autoscaling of type keda queries."""
 
 
 class Observability(Spec):
-    """What is told about running services."""
+    """Metrics and traces of running services."""
 
     metrics: Monitors = Monitors.default()
-    """Who scrapes metrics."""
+    """Kinds of objects that make metrics scraped."""
     prometheus: Prometheus | None = Field(
         default=None, examples=[{"serverAddress": "http://prometheus.monitoring:9090"}]
     )
@@ -145,7 +145,7 @@ class Stack(Spec):
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
     """StorageClass of the claims that are made; absent: the cluster's default."""
     namespace_options: NamespaceOptions = NamespaceOptions.default()
-    """What happens to the namespaces in use."""
+    """Whether namespaces in use are made."""
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"team": "platform"}])
     """Labels on every object; never in selectors."""
     gateway: Gateway | None = Field(
@@ -159,15 +159,15 @@ class Stack(Spec):
     )
     """Accelerator classes besides the shipped ones, or amendments of those."""
     observability: Observability = Observability.default()
-    """What is told about running services."""
+    """Metrics and traces of running services."""
     cluster: Cluster = Cluster.default()
     """The cluster deployed to."""
     checks: Checks = Checks.default()
-    """What a failed check does."""
+    """Effect of a failed check."""
     network_policies: NetworkPolicies | None = Field(
         default=None, examples=[{"gatewayPods": {"gateway.networking.k8s.io/gateway-name": "inference-gateway"}}]
     )
-    """Who may reach the pods, and whom they may reach; absent: no policies, {}: the edges that are known."""
+    """Network policies: who may reach the pods, and whom they may reach; absent: none, {}: the known edges."""
     interceptor: Interceptor | None = Field(default=None, examples=[{"mode": "label", "namespace": "metering"}])
     """Token metering; absent: none."""
     caches: dict[Dns1035Label, Cache] = Field(

@@ -36,7 +36,7 @@ class Fill(Spec):
     )
     """The existing Secret that opens the source, with the same keys as under model.secrets."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
-    """Where s3:// or hf:// is asked instead of the vendor's own address."""
+    """Address of the S3 store or the hub; absent: the vendor's own."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
     """Region of the bucket."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HTTPS_PROXY": "http://proxy.example.com:3128"}])
@@ -57,7 +57,7 @@ class Ephemeral(Spec):
     headroom_percent: Headroom = 10
     """Space above the bytes of the weights."""
     mount_path: MountPath = MODEL_MOUNT
-    """Where the engine finds the weights."""
+    """Mount path of the weights."""
 
 
 class Shared(Spec):
@@ -68,7 +68,7 @@ class Shared(Spec):
     cache: Annotated[Dns1035Label, Field(examples=["mistral"])]
     """Key of the cache."""
     mount_path: MountPath = MODEL_MOUNT
-    """Where the engine finds the weights, which it cannot write."""
+    """Mount path of the weights, read-only for the engine."""
 
 
 class Dedicated(Spec):
@@ -89,9 +89,9 @@ class Dedicated(Spec):
     protect: bool = False
     """Refuse to delete the claim."""
     fill: Fill = Fill.default()
-    """What the Job gets besides the model's own secrets, endpoint and region."""
+    """Settings of the Job besides the model's own secrets, endpoint and region."""
     mount_path: MountPath = MODEL_MOUNT
-    """Where the engine finds the weights, which it cannot write."""
+    """Mount path of the weights, read-only for the engine."""
 
 
 class Existing(Spec):
@@ -105,9 +105,9 @@ class Existing(Spec):
     sub_path: SubPath | None = Field(default=None, examples=["llm/qwen"])
     """Folder of the claim that is used; absent: all of it. Each source has a folder of its own below it."""
     fill: Fill = Fill.default()
-    """What the Job gets besides the model's own secrets, endpoint and region."""
+    """Settings of the Job besides the model's own secrets, endpoint and region."""
     mount_path: MountPath = MODEL_MOUNT
-    """Where the engine finds the weights, which it cannot write."""
+    """Mount path of the weights, read-only for the engine."""
 
 
 Storage = Annotated[Ephemeral | Shared | Dedicated | Existing, Field(discriminator="type")]
@@ -117,7 +117,7 @@ class Cache(Spec):
     """A claim in the stack's namespace that is filled once, for every service whose storage names it."""
 
     source: Annotated[ModelSource, Field(examples=["s3://acme-models/mistral-small-24b"])]
-    """Where the weights come from: kit://, hf:// or s3://. For another source, make another cache."""
+    """Source of the weights: kit://, hf:// or s3://. For another source, make another cache."""
     size: Quantity | None = Field(default=None, examples=["48Gi"])
     """Bytes of the weights."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
@@ -131,7 +131,7 @@ class Cache(Spec):
     protect: bool = False
     """Refuse to delete the claim."""
     fill: Fill = Fill.default()
-    """What opens the source."""
+    """Secrets that open the source."""
 
 
 _CACHE_FIELDS: dict[str, TypeAdapter[Any]] = {"source": TypeAdapter(ModelSource), "size": TypeAdapter(Quantity)}
