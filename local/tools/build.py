@@ -143,7 +143,7 @@ class Builder:
         return self._cache / "go" / "build" / name
 
     def _go_toolchain(self) -> tuple[Path, dict[str, str]]:
-        """Return the path of `go` and its environment variables: none for a toolchain on PATH, with caches of its own."""
+        """Return the path of `go` and its environment variables: none for one on PATH, with caches of its own."""
         with files.locked(self._cache / "go" / "lock"):
             if self._toolchain is None:
                 found = on_path.find_go(self._go)
