@@ -98,7 +98,7 @@ class Engine:
         Raises LocalError while another run has locked the stack.
         """
         files.private_directory(self.directory)
-        with files.locked(self.directory / "prepare.lock"):
+        with files.lock(self.directory / "prepare.lock"):
             self._recover()
             self._write_workspace()
             if not self._checkpoint().exists():

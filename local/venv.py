@@ -27,7 +27,7 @@ INSTALL_SECONDS = 60.0
 
 def setup(project: Path, report: Report) -> None:
     """Make or update .venv unless it has the requirements already. Raises LocalError if pip fails."""
-    with files.locked(project):
+    with files.lock(project):
         environment = project / ".venv"
         digest = hashlib.sha256((project / REQUIREMENTS).read_bytes()).hexdigest()
         usable = _runs(environment) and not (environment / UNFINISHED).exists()

@@ -78,7 +78,7 @@ class ControlPlane:
         Raises LocalError with the end of a part's log if that part does not start.
         """
         files.private_directory(self.directory)
-        with files.locked(self.directory / "lock"):
+        with files.lock(self.directory / "lock"):
             if self.alive() and self._state().get("prepared") == self._preparation():
                 return
             with report.step("control plane", EXPECTED_SECONDS):
@@ -96,7 +96,7 @@ class ControlPlane:
     def stop(self) -> None:
         """End all processes of this control plane and wait until they have ended; its data stays."""
         if self.directory.exists():
-            with files.locked(self.directory / "lock"):
+            with files.lock(self.directory / "lock"):
                 self._end_parts()
 
     def remove(self) -> None:

@@ -49,7 +49,7 @@ class Builder:
     def build(self, entry: Entry) -> None:
         """Build an entry unless an undamaged build exists."""
         target = self.finished(entry)
-        with files.locked(target.parent / "lock"):
+        with files.lock(target.parent / "lock"):
             for leftover in target.parent.glob(f"{TEMPORARY}*"):
                 shutil.rmtree(leftover)
             if target.exists():
@@ -144,7 +144,7 @@ class Builder:
 
     def _go_toolchain(self) -> tuple[Path, dict[str, str]]:
         """Return the path of `go` and its environment variables: none for one on PATH, with caches of its own."""
-        with files.locked(self._cache / "go" / "lock"):
+        with files.lock(self._cache / "go" / "lock"):
             if self._toolchain is None:
                 found = on_path.find_go(self._go)
                 self._toolchain = (found[1], {}) if found else self._install_go()
