@@ -155,7 +155,7 @@ class Engine:
     ) -> subprocess.Popen[bytes]:
         run = str(uuid.uuid4())
         child = subprocess.Popen(
-            processes.tied([str(self.directory / "bin" / "pulumi"), *arguments, *self._flags(arguments)]),
+            processes.tied_command([str(self.directory / "bin" / "pulumi"), *arguments, *self._flags(arguments)]),
             cwd=self.workspace,
             env={**self._environment(), self.MARK: f"{self.directory}:{run}"},
             stdin=stdin,

@@ -76,7 +76,7 @@ def heed_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def tied(command: Sequence[str]) -> list[str]:
+def tied_command(command: Sequence[str]) -> list[str]:
     """Return the command that runs `command` and is killed when the calling thread ends for any reason."""
     return [sys.executable, "-I", "-S", str(TIED), str(os.getpid()), *command]
 

@@ -61,6 +61,8 @@ def _run(command: Sequence[str], directory: Path) -> None:
     log = cache_directory() / "logs" / "venv.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as stream:
-        result = subprocess.run(processes.tied(command), cwd=directory, stdout=stream, stderr=stream, check=False)
+        result = subprocess.run(
+            processes.tied_command(command), cwd=directory, stdout=stream, stderr=stream, check=False
+        )
     if result.returncode:
         raise LocalError(f"the virtual environment could not be made; the end of {log}:\n{files.tail(log)}")

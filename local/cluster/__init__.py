@@ -168,7 +168,7 @@ class ControlPlane:
         command += parts.arguments(part, self.directory, state["ports"], self._tools["kwok-stages"].path)
         with self._log(part).open("wb") as log:
             child = subprocess.Popen(
-                processes.tied(command) if self._tie else command,
+                processes.tied_command(command) if self._tie else command,
                 cwd=self.directory,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,

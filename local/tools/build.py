@@ -194,7 +194,7 @@ class Builder:
             if self._stopped:
                 raise LocalError("stopped")
             child = subprocess.Popen(
-                processes.tied(command),
+                processes.tied_command(command),
                 cwd=directory,
                 env=environment,
                 stdin=subprocess.DEVNULL,
