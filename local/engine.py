@@ -295,7 +295,7 @@ class Engine:
     def _processes(self) -> dict[Process, str]:
         """Return the processes of this engine's runs, each with the id of its run."""
         prefix = f"{self.directory}:"
-        marks = processes.marked(self.MARK)
+        marks = processes.find_marked(self.MARK)
         return {process: mark[len(prefix) :] for process, mark in marks.items() if mark.startswith(prefix)}
 
     def _live_runs(self) -> set[str]:

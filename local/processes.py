@@ -81,7 +81,7 @@ def tied_command(command: Sequence[str]) -> list[str]:
     return [sys.executable, "-I", "-S", str(TIED), str(os.getpid()), *command]
 
 
-def marked(name: str, value: str | None = None) -> dict[Process, str]:
+def find_marked(name: str, value: str | None = None) -> dict[Process, str]:
     """Return this user's processes whose environment sets the variable `name`, with its value.
 
     With `value`, only processes that set the variable to it.

@@ -120,7 +120,7 @@ def _end_everything(state: Path) -> None:
     """End all processes that have the mark of a directory under `state`, recorded or not."""
     ControlPlane(state / "cluster", {}).stop()
     prefixes = (str(state / "cluster"), f"{state / 'engine'}:")
-    marks = {**processes.marked(MARK), **processes.marked(Engine.MARK)}
+    marks = {**processes.find_marked(MARK), **processes.find_marked(Engine.MARK)}
     processes.end(process for process, mark in marks.items() if mark.startswith(prefixes))
 
 

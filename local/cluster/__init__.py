@@ -237,7 +237,9 @@ class ControlPlane:
     def _end_unrecorded(self) -> None:
         """End processes of a killed start, which have this directory's mark and are not in the record."""
         recorded = set(self._running().values())
-        processes.end(process for process in processes.marked(MARK, str(self.directory)) if process not in recorded)
+        processes.end(
+            process for process in processes.find_marked(MARK, str(self.directory)) if process not in recorded
+        )
 
     def _preparation(self) -> str:
         """Return a digest of the nodes and custom resource definitions to install."""
