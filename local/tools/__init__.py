@@ -96,7 +96,7 @@ def _needs(entry: Entry, requested: list[Entry]) -> bool:
 
 def _problem(entry: Entry, builder: build.Builder, report: Report) -> str | None:
     """Return what is wrong with the build of an entry; None if it is complete and undamaged."""
-    directory = builder.finished(entry)
+    directory = builder.build_directory(entry)
     if not directory.exists():
         return "missing"
     problem = build.damage(entry, directory)
@@ -133,7 +133,7 @@ def _build(entries: list[Entry], builder: build.Builder, cache: Path) -> None:
 
 def _built_tools(entry: Entry, builder: build.Builder) -> dict[str, Tool]:
     """Return the tools of a finished build, by name."""
-    directory = builder.finished(entry)
+    directory = builder.build_directory(entry)
     record = build.metadata(directory)
     if record is None:
         raise LocalError(f"{entry.name}: {directory} was removed by another program")

@@ -42,13 +42,13 @@ class Builder:
         self._stopped = False
         self._toolchain: tuple[Path, dict[str, str]] | None = None
 
-    def finished(self, entry: Entry) -> Path:
+    def build_directory(self, entry: Entry) -> Path:
         """Return the directory of an entry's finished build; an unfinished build is never there."""
         return self._cache / "tools" / entry.name / entry.key
 
     def build(self, entry: Entry) -> None:
         """Build an entry unless an undamaged build exists."""
-        target = self.finished(entry)
+        target = self.build_directory(entry)
         with files.lock(target.parent / "lock"):
             for leftover in target.parent.glob(f"{TEMPORARY}*"):
                 shutil.rmtree(leftover)
