@@ -98,7 +98,7 @@ class Engine:
         Raises LocalError while another run has locked the stack.
         """
         files.private_directory(self.directory)
-        with files.locked(self.directory / "prepare.lock"):
+        with files.lock(self.directory / "prepare.lock"):
             self._recover()
             self._write_workspace()
             if not self._checkpoint().exists():
@@ -155,7 +155,7 @@ class Engine:
     ) -> subprocess.Popen[bytes]:
         run = str(uuid.uuid4())
         child = subprocess.Popen(
-            processes.tied([str(self.directory / "bin" / "pulumi"), *arguments, *self._flags(arguments)]),
+            processes.tied_command([str(self.directory / "bin" / "pulumi"), *arguments, *self._flags(arguments)]),
             cwd=self.workspace,
             env={**self._environment(), self.MARK: f"{self.directory}:{run}"},
             stdin=stdin,
@@ -295,7 +295,7 @@ class Engine:
     def _processes(self) -> dict[Process, str]:
         """Return the processes of this engine's runs, each with the id of its run."""
         prefix = f"{self.directory}:"
-        marks = processes.marked(self.MARK)
+        marks = processes.find_marked(self.MARK)
         return {process: mark[len(prefix) :] for process, mark in marks.items() if mark.startswith(prefix)}
 
     def _live_runs(self) -> set[str]:

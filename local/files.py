@@ -40,7 +40,7 @@ def private_directory(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def locked(path: Path, refusal: str | None = None) -> Generator[None]:
+def lock(path: Path, refusal: str | None = None) -> Generator[None]:
     """Hold an exclusive lock on a file or directory; the system releases it when the process ends for any reason.
 
     If another process holds the lock, waits, or with `refusal` raises LocalError with that text.

@@ -76,12 +76,12 @@ def heed_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def tied(command: Sequence[str]) -> list[str]:
+def tied_command(command: Sequence[str]) -> list[str]:
     """Return the command that runs `command` and is killed when the calling thread ends for any reason."""
     return [sys.executable, "-I", "-S", str(TIED), str(os.getpid()), *command]
 
 
-def marked(name: str, value: str | None = None) -> dict[Process, str]:
+def find_marked(name: str, value: str | None = None) -> dict[Process, str]:
     """Return this user's processes whose environment sets the variable `name`, with its value.
 
     With `value`, only processes that set the variable to it.

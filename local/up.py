@@ -60,7 +60,7 @@ def up(report: Report, project: Path = PROJECT) -> None:
     """
     host.check(project)
     state = files.private_directory(state_directory(project))
-    with files.locked(state, refusal=BUSY.format(state=state)):
+    with files.lock(state, refusal=BUSY.format(state=state)):
         venv.setup(project, report)
         report.say(_object_table(project))
         tools = ensure(TOOLS, report)
@@ -76,7 +76,7 @@ def down(report: Report, project: Path = PROJECT) -> None:
     """End all processes of this checkout's control plane and engine, and remove their state. Can be called twice."""
     state = state_directory(project)
     if state.exists():
-        with files.locked(state, refusal=BUSY.format(state=state)):
+        with files.lock(state, refusal=BUSY.format(state=state)):
             _end_everything(state)
             shutil.rmtree(state)
     else:
@@ -120,7 +120,7 @@ def _end_everything(state: Path) -> None:
     """End all processes that have the mark of a directory under `state`, recorded or not."""
     ControlPlane(state / "cluster", {}).stop()
     prefixes = (str(state / "cluster"), f"{state / 'engine'}:")
-    marks = {**processes.marked(MARK), **processes.marked(Engine.MARK)}
+    marks = {**processes.find_marked(MARK), **processes.find_marked(Engine.MARK)}
     processes.end(process for process, mark in marks.items() if mark.startswith(prefixes))
 
 

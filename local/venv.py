@@ -28,7 +28,7 @@ INSTALL_SECONDS = 60.0
 
 def setup(project: Path, report: Report) -> None:
     """Make or update .venv unless it has the requirements already. Raises LocalError if pip fails."""
-    with files.locked(project):
+    with files.lock(project):
         environment = project / ".venv"
         digest = hashlib.sha256(b"".join((project / name).read_bytes() for name in REQUIREMENTS)).hexdigest()
         usable = _runs(environment) and not (environment / UNFINISHED).exists()
@@ -62,6 +62,8 @@ def _run(command: Sequence[str], directory: Path) -> None:
     log = cache_directory() / "logs" / "venv.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as stream:
-        result = subprocess.run(processes.tied(command), cwd=directory, stdout=stream, stderr=stream, check=False)
+        result = subprocess.run(
+            processes.tied_command(command), cwd=directory, stdout=stream, stderr=stream, check=False
+        )
     if result.returncode:
         raise LocalError(f"the virtual environment could not be made; the end of {log}:\n{files.tail(log)}")

@@ -78,7 +78,7 @@ class ControlPlane:
         Raises LocalError with the end of a part's log if that part does not start.
         """
         files.private_directory(self.directory)
-        with files.locked(self.directory / "lock"):
+        with files.lock(self.directory / "lock"):
             if self.alive() and self._state().get("prepared") == self._preparation():
                 return
             with report.step("control plane", EXPECTED_SECONDS):
@@ -96,7 +96,7 @@ class ControlPlane:
     def stop(self) -> None:
         """End all processes of this control plane and wait until they have ended; its data stays."""
         if self.directory.exists():
-            with files.locked(self.directory / "lock"):
+            with files.lock(self.directory / "lock"):
                 self._end_parts()
 
     def remove(self) -> None:
@@ -168,7 +168,7 @@ class ControlPlane:
         command += parts.arguments(part, self.directory, state["ports"], self._tools["kwok-stages"].path)
         with self._log(part).open("wb") as log:
             child = subprocess.Popen(
-                processes.tied(command) if self._tie else command,
+                processes.tied_command(command) if self._tie else command,
                 cwd=self.directory,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,
@@ -237,7 +237,9 @@ class ControlPlane:
     def _end_unrecorded(self) -> None:
         """End processes of a killed start, which have this directory's mark and are not in the record."""
         recorded = set(self._running().values())
-        processes.end(process for process in processes.marked(MARK, str(self.directory)) if process not in recorded)
+        processes.end(
+            process for process in processes.find_marked(MARK, str(self.directory)) if process not in recorded
+        )
 
     def _preparation(self) -> str:
         """Return a digest of the nodes and custom resource definitions to install."""

@@ -1,4 +1,4 @@
-"""Find, build and verify the tools that the embedded default runs."""
+"""Tools of the embedded default: found on PATH or built, and verified by checksum."""
 
 from __future__ import annotations
 
@@ -22,75 +22,81 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2
 LARGE_SECONDS = 80
-"""What takes this long to build takes gigabytes meanwhile; two at once would need more disk than is promised."""
+"""Duration of a large build. Such builds take gigabytes of disk and run one by one, to stay below `FREE_BYTES`."""
 FREE_BYTES = 8 * 1000**3
+"""Free disk space that the first set-up needs, in bytes."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool that can be used: a file to run, or a directory of files. `origin` says where it comes from."""
+    """A tool that can be used."""
 
     name: str
     version: str
     path: Path
+    """A file to run, or a directory of files."""
     sha256: str
     origin: str
+    """Source of the tool for the user, such as PATH."""
 
 
 def cache_directory() -> Path:
-    """Return the project's own cache, outside any checkout."""
-    own = os.environ.get("INFERENCE_STACKS_CACHE")
-    if own:
-        return Path(own).resolve()
+    """Return the cache that all checkouts of the project share."""
+    explicit = os.environ.get("INFERENCE_STACKS_CACHE")
+    if explicit:
+        return Path(explicit).resolve()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "inference-stacks"
 
 
 def ensure(
     names: Iterable[str] | None, report: Report, *, cache: Path | None = None, root: Path = table.ROOT
 ) -> dict[str, Tool]:
-    """Return the named tools (all, if None) by name, built first where they are missing or damaged.
+    """Return the named tools (all, if None) by name, after building those that are missing or damaged.
 
-    Raises LocalError where a build fails or the disk is too full to begin one.
+    Raises LocalError if a build fails, or if the disk has too little space for one.
     """
     cache = cache or cache_directory()
     go, entries = table.read(root)
-    wanted = _selected(entries, names)
+    requested = _select(entries, names)
     builder = build.Builder(cache, go, report)
-    present: dict[str, Tool] = {}
+    tools: dict[str, Tool] = {}
     missing: list[Entry] = []
-    present_on_path = {entry.name: on_path.find(entry) for entry in entries if entry.on_path and _needs(entry, wanted)}
-    for entry in wanted:
-        found = present_on_path.get(entry.together or entry.name)
+    path_tools = {entry.name: on_path.find(entry) for entry in entries if entry.on_path and _needs(entry, requested)}
+    for entry in requested:
+        found = path_tools.get(entry.together or entry.name)
         if found is not None:
             version, paths = found
             for name in entry.names:
-                present[name] = Tool(name, version, paths[name], files.sha256(paths[name]), "PATH")
+                tools[name] = Tool(name, version, paths[name], files.sha256(paths[name]), "PATH")
         else:
             missing.append(entry)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         problems = list(pool.map(partial(_problem, builder=builder, report=report), missing))
     _build([entry for entry, problem in zip(missing, problems, strict=True) if problem], builder, cache)
     for entry in missing:
-        present |= _built(entry, builder)
-    return present
+        tools |= _built_tools(entry, builder)
+    return tools
 
 
-def _selected(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
+def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
+    """Return the entries of the named tools. Raises LocalError for a name that is no tool's."""
     if names is None:
         return entries
-    wanted = set(names)
-    unknown = wanted - {name for entry in entries for name in (entry.name, *entry.names)}
+    requested = set(names)
+    unknown = requested - {name for entry in entries for name in (entry.name, *entry.names)}
     if unknown:
         raise LocalError(f"no such tool: {', '.join(sorted(unknown))}")
-    return [entry for entry in entries if wanted & {entry.name, *entry.names}]
+    return [entry for entry in entries if requested & {entry.name, *entry.names}]
 
 
-def _needs(entry: Entry, wanted: list[Entry]) -> bool:
-    return any(entry.name in (other.name, other.together) for other in wanted)
+def _needs(entry: Entry, requested: list[Entry]) -> bool:
+    """Return whether an entry is requested, or decides where a requested one is taken from."""
+    return any(entry.name in (other.name, other.together) for other in requested)
 
 
 def _problem(entry: Entry, builder: build.Builder, report: Report) -> str | None:
-    directory = builder.finished(entry)
+    """Return what is wrong with the build of an entry; None if it is complete and undamaged."""
+    directory = builder.build_directory(entry)
     if not directory.exists():
         return "missing"
     problem = build.damage(entry, directory)
@@ -100,6 +106,7 @@ def _problem(entry: Entry, builder: build.Builder, report: Report) -> str | None
 
 
 def _build(entries: list[Entry], builder: build.Builder, cache: Path) -> None:
+    """Build entries, the longest first, at most one large and one small entry at a time."""
     if not entries:
         return
     cache.mkdir(parents=True, exist_ok=True)
@@ -124,18 +131,19 @@ def _build(entries: list[Entry], builder: build.Builder, cache: Path) -> None:
             pool.shutdown(cancel_futures=True)
 
 
-def _built(entry: Entry, builder: build.Builder) -> dict[str, Tool]:
-    directory = builder.finished(entry)
-    recorded = build.metadata(directory)
-    if recorded is None:
+def _built_tools(entry: Entry, builder: build.Builder) -> dict[str, Tool]:
+    """Return the tools of a finished build, by name."""
+    directory = builder.build_directory(entry)
+    record = build.metadata(directory)
+    if record is None:
         raise LocalError(f"{entry.name}: {directory} was removed by another program")
     origin = {"python": "Python package", "go": "built from Go modules", "files": "Go module"}[entry.origin]
     return {
         name: Tool(
             name,
-            recorded["version"],
+            record["version"],
             directory / build.CONTENT / entry.location(name),
-            recorded["sha256"][name],
+            record["sha256"][name],
             origin,
         )
         for name in entry.names

@@ -1,4 +1,4 @@
-"""Building what is missing, from Go modules and Python packages whose checksums are committed."""
+"""Builder of tools from Go modules and Python packages, whose checksums are committed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEMPORARY = "unfinished-"
 
 
 class Builder:
-    """Builds entries into the cache, several at once, also from several programs; raises LocalError."""
+    """Builder of entries in the cache. Threads and programs can build at the same time. Methods raise LocalError."""
 
     def __init__(self, cache: Path, go: Go, report: Report) -> None:
         self._cache = cache
@@ -42,14 +42,14 @@ class Builder:
         self._stopped = False
         self._toolchain: tuple[Path, dict[str, str]] | None = None
 
-    def finished(self, entry: Entry) -> Path:
-        """Return the directory of the entry's finished build; it exists whole or not at all."""
+    def build_directory(self, entry: Entry) -> Path:
+        """Return the directory of an entry's finished build; an unfinished build is never there."""
         return self._cache / "tools" / entry.name / entry.key
 
     def build(self, entry: Entry) -> None:
-        """Build the entry unless it is there undamaged."""
-        target = self.finished(entry)
-        with files.locked(target.parent / "lock"):
+        """Build an entry unless an undamaged build exists."""
+        target = self.build_directory(entry)
+        with files.lock(target.parent / "lock"):
             for leftover in target.parent.glob(f"{TEMPORARY}*"):
                 shutil.rmtree(leftover)
             if target.exists():
@@ -59,29 +59,30 @@ class Builder:
                 shutil.rmtree(target.parent / f"{TEMPORARY}damaged")
             if entry.origin != "python":
                 self._go_toolchain()
-            with self._report.step(f"{entry.name} {entry.version}: {_doing(entry)}", entry.seconds):
+            with self._report.step(f"{entry.name} {entry.version}: {_activity(entry)}", entry.seconds):
                 temporary = target.parent / f"{TEMPORARY}{os.getpid()}"
                 started = time.monotonic()
-                self._content(entry, temporary)
-                _seal(entry, temporary, time.monotonic() - started)
+                self._make_content(entry, temporary)
+                _write_metadata(entry, temporary, time.monotonic() - started)
                 temporary.rename(target)
-        # Of gigabytes of compiled packages the tools hardly share any, so they need not lie there together.
-        shutil.rmtree(self._compiled(entry.name), ignore_errors=True)
+        # Compiled packages take gigabytes, and other tools could reuse hardly any of them.
+        shutil.rmtree(self._compiler_cache(entry.name), ignore_errors=True)
 
     def tidy(self) -> None:
-        """Remove the modules that our own toolchain downloaded, unless another program still builds from them."""
+        """Remove the modules that our own Go toolchain downloaded, unless another program is building with them."""
         if not any(self._cache.glob(f"tools/*/{TEMPORARY}*")):
             shutil.rmtree(self._cache / "go" / "path", ignore_errors=True)
 
     def stop(self) -> None:
-        """End the builds that run, and let no other begin."""
+        """Kill the running builds and prevent further ones."""
         with self._lock:
             self._stopped = True
             for child in self._running:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGKILL)
 
-    def _content(self, entry: Entry, directory: Path) -> None:
+    def _make_content(self, entry: Entry, directory: Path) -> None:
+        """Install, compile or copy the files of an entry."""
         content = directory / CONTENT
         content.mkdir(parents=True)
         if entry.origin == "python":
@@ -100,7 +101,7 @@ class Builder:
 
     def _compile(self, entry: Entry, module: Path, content: Path) -> None:
         binary = content / entry.names[0]
-        # Debug information would be a fifth of what is compiled, and the linker drops it anyway.
+        # Debug information would be a fifth of the compiled packages, and the linker drops it.
         flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-gcflags=all=-dwarf=false"]
         flags += ["-ldflags", f"-s -w {entry.ldflags}".strip()]
         self._go_command(["build", *flags, "-o", str(binary), entry.package], module, entry.name)
@@ -108,17 +109,18 @@ class Builder:
             (content / name).symlink_to(binary.name)
 
     def _copy(self, entry: Entry, item: Files, module: Path, destination: Path) -> None:
+        """Copy files of a Go module, with substitutions. The committed go.sum has to hold the module's checksum."""
         sums = (module / "go.sum").read_bytes()
         output = self._go_command(["mod", "download", "-json", item.module], module, entry.name)
         if (module / "go.sum").read_bytes() != sums:
             raise LocalError(f"{entry.name}: the committed go.sum does not hold the checksums of {item.module}")
         source: dict[str, Any] = json.loads(output)
-        found = sorted(Path(source["Dir"]).glob(item.glob))
-        if not found:
+        paths = sorted(Path(source["Dir"]).glob(item.glob))
+        if not paths:
             raise LocalError(f"{entry.name}: {item.module} {source['Version']} has no {item.glob}")
         folder = destination / item.into
         folder.mkdir(parents=True, exist_ok=True)
-        for path in found:
+        for path in paths:
             text = path.read_text(encoding="utf-8")
             for pattern, replacement in item.substitutions:
                 text = re.sub(pattern, replacement, text)
@@ -127,19 +129,22 @@ class Builder:
 
     def _go_command(self, arguments: Sequence[str], directory: Path, name: str) -> str:
         go, environment = self._go_toolchain()
-        # Without cgo no C compiler is needed, and a build does not depend on whether there is one.
-        own = {"CGO_ENABLED": "0", "GOWORK": "off"}
+        # Without cgo a build needs no C compiler and does not depend on whether there is one.
+        settings = {"CGO_ENABLED": "0", "GOWORK": "off"}
         if environment:
-            own |= {"GOCACHE": str(self._compiled(name))}
-        return self._run([str(go), *arguments], name, directory, {**os.environ, **environment, **own})
+            settings |= {"GOCACHE": str(self._compiler_cache(name))}
+        return self._run([str(go), *arguments], name, directory, {**os.environ, **environment, **settings})
 
-    def _compiled(self, name: str) -> Path:
-        """Return where our own toolchain keeps what it compiled for one tool; it survives an interruption."""
+    def _compiler_cache(self, name: str) -> Path:
+        """Return the folder of the packages that our own Go toolchain compiled for one tool.
+
+        After an interruption the next build reuses them.
+        """
         return self._cache / "go" / "build" / name
 
     def _go_toolchain(self) -> tuple[Path, dict[str, str]]:
-        """Return the `go` to use and what it needs in its environment; a fitting one on PATH keeps its own caches."""
-        with files.locked(self._cache / "go" / "lock"):
+        """Return the path of `go` and its environment variables: none for one on PATH, with caches of its own."""
+        with files.lock(self._cache / "go" / "lock"):
             if self._toolchain is None:
                 found = on_path.find_go(self._go)
                 self._toolchain = (found[1], {}) if found else self._install_go()
@@ -173,7 +178,7 @@ class Builder:
     def _run(self, command: Sequence[str], name: str, directory: Path, environment: Mapping[str, str]) -> str:
         log = self._cache / "logs" / f"{name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as errors, self._started(command, directory, environment, errors.fileno()) as child:
+        with log.open("wb") as errors, self._process(command, directory, environment, errors.fileno()) as child:
             output, _ = child.communicate()
         if child.returncode:
             problem = files.tail(log)
@@ -181,14 +186,15 @@ class Builder:
         return output.decode()
 
     @contextlib.contextmanager
-    def _started(
+    def _process(
         self, command: Sequence[str], directory: Path, environment: Mapping[str, str], errors: int
     ) -> Generator[subprocess.Popen[bytes]]:
+        """Start a process, which `stop` kills while the block runs."""
         with self._lock:
             if self._stopped:
                 raise LocalError("stopped")
             child = subprocess.Popen(
-                processes.tied(command),
+                processes.tied_command(command),
                 cwd=directory,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -205,7 +211,7 @@ class Builder:
 
 
 def metadata(directory: Path) -> dict[str, Any] | None:
-    """Return what was recorded when the build in `directory` was finished, or nothing if it was not."""
+    """Return the record of the finished build in `directory`; None if there is none."""
     try:
         return json.loads((directory / METADATA).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -213,24 +219,25 @@ def metadata(directory: Path) -> dict[str, Any] | None:
 
 
 def damage(entry: Entry, directory: Path) -> str | None:
-    """Say what differs from the checksums recorded at build time, if anything does."""
-    recorded = metadata(directory)
-    if recorded is None:
+    """Return how a build differs from the checksums of its record; None if it does not."""
+    record = metadata(directory)
+    if record is None:
         return f"{METADATA} is missing or unreadable"
-    checked: dict[Path, str] = {}
+    digests: dict[Path, str] = {}
     for name in entry.names:
         path = directory / CONTENT / entry.location(name)
         try:
-            if path.resolve() not in checked:
-                checked[path.resolve()] = files.sha256(path)
+            if path.resolve() not in digests:
+                digests[path.resolve()] = files.sha256(path)
         except OSError as error:
             return f"{name}: {error.strerror}"
-        if checked[path.resolve()] != recorded["sha256"][name]:
+        if digests[path.resolve()] != record["sha256"][name]:
             return f"{name} has another checksum than when it was built"
     return None
 
 
-def _seal(entry: Entry, directory: Path, seconds: float) -> None:
+def _write_metadata(entry: Entry, directory: Path, seconds: float) -> None:
+    """Write the record of a finished build: version, duration and checksums."""
     locations = {name: directory / CONTENT / entry.location(name) for name in entry.names}
     digests = {path.resolve(): files.sha256(path) for path in {path.resolve() for path in locations.values()}}
     record = {
@@ -241,7 +248,8 @@ def _seal(entry: Entry, directory: Path, seconds: float) -> None:
     files.write(directory / METADATA, json.dumps(record, indent=2), mode=0o644)
 
 
-def _doing(entry: Entry) -> str:
+def _activity(entry: Entry) -> str:
+    """Return the participle that says what a build does, for the title of its step."""
     return {"go": "building", "python": "installing", "files": "copying"}[entry.origin]
 
 

@@ -1,4 +1,4 @@
-"""Tools that are there already: found on PATH, asked for their version, used only where it fits."""
+"""Finder of tools on PATH, which are used only in a suitable version."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 PROBE_TIMEOUT = 10.0
 OURS = ".inference-stacks"
-"""A file of this name marks a folder of commands that we composed; its tools come and go with a control plane."""
+"""Name of a file that marks an engine's folder of commands; its tools are ignored, because `make down` removes them."""
 
 
 def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:
-    """Return version and paths of the entry's tools, if one folder on PATH has all of them in one fitting version."""
+    """Return version and paths of an entry's tools; None unless one folder on PATH has all in one suitable version."""
     if entry.on_path is None:
         return None
     first = shutil.which(entry.names[0], path=_search_path())
@@ -37,13 +37,13 @@ def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:
 
 
 def find_go(go: Go) -> tuple[str, Path] | None:
-    """Return version and path of the Go toolchain on PATH, if it fits."""
+    """Return version and path of the Go toolchain on PATH; None if there is none in a suitable version."""
     path = shutil.which("go", path=_search_path())
     output = _output([path, "env", "GOVERSION"]) if path else ""
-    found = re.search(r"go(\d+\.\d+(?:\.\d+)?)", output)
-    if path is None or found is None:
+    match = re.search(r"go(\d+\.\d+(?:\.\d+)?)", output)
+    if path is None or match is None:
         return None
-    version = found[1]
+    version = match[1]
     return (version, Path(path)) if go.minimum <= tuple(map(int, version.split("."))) < go.below else None
 
 
@@ -53,16 +53,18 @@ def _search_path() -> str:
 
 
 def _version(on_path: OnPath, name: str, path: Path) -> str | None:
+    """Return the version that a tool prints, or for a tool without a probe the version in its file; None if unknown."""
     probe = on_path.probes.get(name, on_path.probe)
     if probe is not None:
-        found = re.search(on_path.pattern, _output([str(path), *probe]))
-        return found[1] if found else None
+        printed = re.search(on_path.pattern, _output([str(path), *probe]))
+        return printed[1] if printed else None
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         match = re.search(on_path.pattern.encode(), content)
         return match[1].decode() if match else None
 
 
 def _output(command: list[str]) -> str:
+    """Return all that a command prints; "" if it cannot run or takes too long."""
     try:
         result = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PROBE_TIMEOUT, check=False

@@ -1,4 +1,4 @@
-"""The table of tools (tools.toml), read into types."""
+"""Types and reader of the table of tools, `tools.toml`."""
 
 from __future__ import annotations
 
@@ -14,71 +14,93 @@ ROOT = Path(__file__).parent
 
 @dataclass(frozen=True)
 class OnPath:
-    """Which versions on PATH fit, and how a version is found out."""
+    """Versions of a tool on PATH that are suitable, and how to find out a version."""
 
     minimum: tuple[int, ...]
+    """Lowest suitable version."""
     below: tuple[int, ...]
+    """Lowest version that is too new."""
     pattern: str
+    """Regular expression whose group is the version, in a tool's output or file."""
     probe: tuple[str, ...] | None
+    """Arguments with which a tool prints its version; None to search in its file."""
     probes: dict[str, tuple[str, ...]]
+    """The same for tools that need other arguments, by name."""
     beside: tuple[str, ...]
+    """Further files that have to be in the tools' folder."""
 
     def fits(self, version: str) -> bool:
-        """Say whether a dotted version is at least `minimum` and below `below`; ValueError if it is not of numbers."""
+        """Return whether a dotted version is at least `minimum` and below `below`.
+
+        Raises ValueError if a part of the version is no number.
+        """
         return self.minimum <= numbers(version) < self.below
 
 
 @dataclass(frozen=True)
 class Files:
-    """Files of a Go module, with regular expressions to substitute in them."""
+    """Files of a Go module that a build copies."""
 
     module: str
     glob: str
     into: str
+    """Folder that the files are copied to."""
     substitutions: tuple[tuple[str, str], ...]
+    """Regular expressions, each with its replacement in the files."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of the table. `seconds` is the expected time of a first build."""
+    """One row of the table: tools that are built together."""
 
     name: str
     names: tuple[str, ...]
+    """Names of the tools."""
     version: str
     origin: str
+    """`go`, `python` or `files`."""
     seconds: float
+    """Expected duration of a first build."""
     package: str
     ldflags: str
     requirements: Path
     module: Path
     files: tuple[Files, ...]
     at: str | None
+    """Path of the tool below the build's folder; None for its name."""
     together: str | None
+    """Entry that decides whether the tools are taken from PATH; None for this one."""
     on_path: OnPath | None
     row: str
+    """The row as JSON, without the keys that do not change a build."""
 
     @property
     def key(self) -> str:
-        """A short digest of everything that decides what a build yields."""
+        """Short digest of everything that the result of a build depends on."""
         digest = hashlib.sha256(self.row.encode())
         for file in (self.requirements, *(self.module / name for name in ("go.mod", "go.sum", "main.go"))):
             digest.update(file.name.encode() + (file.read_bytes() if file.is_file() else b""))
         return digest.hexdigest()[:16]
 
     def location(self, name: str) -> str:
-        """Return where in what a build yields the tool of this name is: a path below the build's folder."""
+        """Return the path of a tool below the build's folder."""
         return self.at if self.at is not None else name
 
 
 @dataclass(frozen=True)
 class Go:
-    """Which Go toolchain on PATH fits, and the package that carries one where none does."""
+    """Versions of a Go toolchain on PATH that are suitable, and the package to install otherwise."""
 
     minimum: tuple[int, ...]
+    """Lowest suitable version."""
     below: tuple[int, ...]
+    """Lowest version that is too new."""
     version: str
+    """Version of the package."""
     requirements: Path
+    """Requirements file of the package."""
     seconds: float
+    """Expected duration of the installation."""
 
 
 def numbers(version: str) -> tuple[int, ...]:

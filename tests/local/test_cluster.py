@@ -196,7 +196,7 @@ def test_parts_die_with_the_test_run_that_they_are_tied_to(tools, tmp_path):
     )
     directory = tmp_path / "plane"
     assert subprocess.run([sys.executable, "-c", program, str(directory)], check=False).returncode == -signal.SIGKILL
-    wait_until(lambda: not processes.marked(MARK, str(directory)))
+    wait_until(lambda: not processes.find_marked(MARK, str(directory)))
 
 
 def test_a_start_that_was_killed_half_way_is_finished_by_the_next_one(tools, tmp_path):
@@ -213,10 +213,10 @@ def test_a_start_that_was_killed_half_way_is_finished_by_the_next_one(tools, tmp
     try:
         plane.start(Report(io.StringIO()))
         assert plane.alive()
-        assert len(processes.marked(MARK, str(plane.directory))) == len(parts.PARTS)
+        assert len(processes.find_marked(MARK, str(plane.directory))) == len(parts.PARTS)
     finally:
         plane.remove()
-    assert not processes.marked(MARK, str(plane.directory))
+    assert not processes.find_marked(MARK, str(plane.directory))
     assert not plane.directory.exists()
 
 

@@ -103,7 +103,7 @@ def test_down_may_be_called_without_and_after_up(tmp_path):
 def test_a_second_up_at_the_same_time_is_refused(tmp_path):
     state = tmp_path / "state"
     state.mkdir()
-    with files.locked(state):
+    with files.lock(state):
         for command in ("up", "down"):
             result = run(command, INFERENCE_STACKS_STATE=str(state))
             assert result.returncode == 1

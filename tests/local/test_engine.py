@@ -230,7 +230,7 @@ def test_a_killed_up_converges_and_leaves_no_process(engine, project, plane, sai
     assert not engine.export()["deployment"].get("pending_operations")
     assert "unchanged" in engine.run("preview", "--refresh", "--expect-no-changes").stdout
     mine = f"{engine.directory}:"
-    wait_until(lambda: not [mark for mark in processes.marked(Engine.MARK).values() if mark.startswith(mine)])
+    wait_until(lambda: not [mark for mark in processes.find_marked(Engine.MARK).values() if mark.startswith(mine)])
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):

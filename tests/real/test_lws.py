@@ -109,7 +109,7 @@ def space(lws_plane, tools, tmp_path, request):
     watch = [str(tools["kubectl"].path), f"--kubeconfig={lws_plane.kubeconfig}", "get", "leaderworkersets", "-n", name]
     watch += ["--watch", "--output-watch-events", "-o", "json"]
     with (tmp_path / "events").open("wb") as stream:
-        watcher = subprocess.Popen(processes.tied(watch), stdout=stream, env={"HOME": str(tmp_path)})
+        watcher = subprocess.Popen(processes.tied_command(watch), stdout=stream, env={"HOME": str(tmp_path)})
     yield Space(lws_plane, name, tmp_path / "events")
     watcher.kill()
     watcher.wait()

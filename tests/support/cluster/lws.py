@@ -54,7 +54,7 @@ def controller(plane: ControlPlane, tools: dict[str, Tool], directory: Path) -> 
     configuration.write_text(yaml.safe_dump(configured(port, directory)), encoding="utf-8")
     environment = {"PATH": os.defpath, "HOME": str(home), "KUBECONFIG": str(plane.kubeconfig)}
     with log.open("wb") as stream:
-        command = processes.tied([str(tools["lws"].path), f"--config={configuration}"])
+        command = processes.tied_command([str(tools["lws"].path), f"--config={configuration}"])
         process = subprocess.Popen(command, cwd=directory, env=environment, stdout=stream, stderr=stream)
     try:
         plane.kubectl("apply", "-f", "-", input=json.dumps(registration(tools["lws-webhooks"].path, port, authority)))

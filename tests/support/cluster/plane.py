@@ -66,7 +66,7 @@ def prepared(shared: Path, tools: dict[str, Tool]) -> Path:
     To serve every kind takes half a minute of a processor; a copy only has to be started.
     """
     directory = shared / "prepared-plane"
-    with files.locked(shared / "prepared-plane.lock"):
+    with files.lock(shared / "prepared-plane.lock"):
         if not directory.exists():
             unfinished = shared / "unfinished-plane"
             shutil.rmtree(unfinished, ignore_errors=True)

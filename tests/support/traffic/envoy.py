@@ -40,7 +40,9 @@ class Envoy:
         command += ["--admin-address-path", str(directory / "admin"), "--file-flush-interval-msec", "20"]
         env = {"PATH": os.defpath, "HOME": str(directory)}
         with (directory / "log").open("wb") as log:
-            self._process = subprocess.Popen(processes.tied(command), env=env, stdout=log, stderr=subprocess.STDOUT)
+            self._process = subprocess.Popen(
+                processes.tied_command(command), env=env, stdout=log, stderr=subprocess.STDOUT
+            )
         try:
             self._await(self._live, "does not become live")
         except BaseException:

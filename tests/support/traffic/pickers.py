@@ -85,7 +85,7 @@ def picker(plane: ControlPlane, tools: Mapping[str, Any], namespace: str, name: 
     env |= {"NAMESPACE": namespace, "POD_NAME": "picker"}
     with (directory / "log").open("wb") as log:
         command = [str(tools["epp"].path), *(f"{flag}={value}" for flag, value in arguments.items())]
-        process = subprocess.Popen(processes.tied(command), env=env, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(processes.tied_command(command), env=env, stdout=log, stderr=subprocess.STDOUT)
         one = Picker(namespace, template["metadata"]["labels"], ports, health, process, directory / "log")
         try:
             yield one
