@@ -14,11 +14,11 @@ from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor, spread_of
 
 _COMMON_NODE = 8
-"""Assumed devices of a node where the class does not tell: the size of every vendor's boards."""
+"""Assumed number of devices of a node if the class does not state it: that of every vendor's boards."""
 _LISTED = 8
-"""Maximum number of divisors that a message lists; beyond it names only the nearest ones."""
+"""Maximum number of divisors that a message lists. If there are more, it lists only the nearest ones."""
 _DOUBLINGS = 16
-"""Number of pipeline sizes, each twice the last, that the search for a remedy goes through."""
+"""Number of pipeline sizes that the search for a remedy tries; it doubles the size each time."""
 _SERVICE_PATH = 2
 """Number of steps in the path of a service, from which its roles and variants inherit."""
 

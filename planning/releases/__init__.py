@@ -1,6 +1,6 @@
 """Release facts: images, flags, plugins and requirements of each release channel.
 
-A channel is a YAML file of this folder; a new file is a new channel.
+A channel is a YAML file in this folder. To add a channel, add a file.
 """
 
 from collections.abc import Collection, Iterator
@@ -145,7 +145,7 @@ class Handler(Spec):
     single: bool = False
     """Whether it supports one profile only."""
     deciders: list[str] = Field(default=[])
-    """Alternative parameters for the plugin that decides whether a request uses prefill; empty if none ever does."""
+    """Alternative parameters for the plugin that decides whether a request uses prefill; empty if no request may."""
     decider: str | None = None
     """Plugin that decides if none of the parameters is set."""
     undecided: dict[str, str] = Field(default={})

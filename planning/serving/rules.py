@@ -1,4 +1,4 @@
-"""Validation of a variant's roles, each by itself and together."""
+"""Validation of the roles of a variant: each role alone, and prefill together with decode."""
 
 from collections.abc import Iterator
 

@@ -110,7 +110,7 @@ class Job:
     folder: str
     """Folder of the claim that the Job writes the weights to."""
     model: Model
-    """The model to fetch, with secrets, endpoint and region of the fill spec."""
+    """The model to fetch; the fill spec supplies the secrets, endpoint and region that the model lacks."""
     fill: Fill
     service_account: str | None
     sub_path: str | None = None

@@ -108,7 +108,7 @@ def _check_duplicate_fills(stack: Stack, variants: Sequence[VariantContext]) -> 
 
 
 def _check_claims(variants: Sequence[VariantContext], contexts: Contexts) -> Iterator[Problem]:
-    """Check the claims of services, each of which a canary of the same source uses, too."""
+    """Check the claims of services; a canary of the same source shares the claim of its service."""
     users = dict[tuple[str, str], list[VariantContext]]()
     for variant in variants:
         if isinstance(variant.spec.storage, Dedicated | Existing) and not claims.stays(variant.spec.model.source):
