@@ -28,8 +28,8 @@ test: tools check ## Run everything, the real engine and API server included, in
 test-fast: setup ## Run what needs no binaries, in two processes; two to three minutes
 	@$(VENV)/python -m pytest -n 2 --dist worksteal -m "not real"
 
-check: setup ## Lint, types and import contracts
-	@$(VENV)/ruff check . && $(VENV)/ruff format --check . && $(VENV)/lint-imports && $(VENV)/pyright
+check: setup ## Lint, types, import contracts, names and docstrings
+	@$(VENV)/ruff check . && $(VENV)/ruff format --check . && $(VENV)/lint-imports && $(VENV)/pyright && $(VENV)/python -m tests.english
 
 format: setup ## Format the code
 	@$(VENV)/ruff format . && $(VENV)/ruff check --fix .

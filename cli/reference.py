@@ -48,7 +48,7 @@ class _Section:
 
 def text() -> str:
     """Return the page as it is committed."""
-    tree = schema.described()
+    tree = schema.with_descriptions()
     sections = _sections(tree)
     return "\n".join([_HEAD, *(line for section in sections.values() for line in _lines(section, sections))])
 
@@ -132,8 +132,8 @@ def _scalar(node: dict[str, Any]) -> str:
     if node.get("type") in {"integer", "number"}:
         least = node.get("minimum", node.get("exclusiveMinimum"))
         bound = "" if least is None else f" above {least}" if "exclusiveMinimum" in node else f" from {least}"
-        most = node.get("maximum")
-        return f"{node['type']}{bound}" + ("" if most is None or most == vocabulary.LARGEST else f" to {most}")
+        maximum = node.get("maximum")
+        return f"{node['type']}{bound}" + ("" if maximum in {None, vocabulary.LARGEST} else f" to {maximum}")
     return _NOUNS.get(node.get("pattern", ""), "text") if node.get("type") == "string" else str(node.get("type", "any"))
 
 

@@ -16,7 +16,7 @@ _VERBATIM = frozenset({"default", "description", "enum", "examples", "title"})
 
 def schema() -> dict[str, Any]:
     """Return the schema of a whole stack file; it allows any other key, because Pulumi adds its own."""
-    tree = described()
+    tree = with_descriptions()
     definitions = tree.pop("$defs")
     definitions |= _partials(definitions)
     _allow_partial_layers(tree, definitions)
@@ -30,7 +30,7 @@ def schema() -> dict[str, Any]:
     }
 
 
-def described() -> dict[str, Any]:
+def with_descriptions() -> dict[str, Any]:
     """Return the schema of the specs, in which every property has its description."""
     tree = describe(Stack.__name__, Stack.model_json_schema(by_alias=True, ref_template=f"{_DEFINITIONS}{{model}}"))
     named = {name: node for name, node in tree["$defs"].items() if "properties" in node}

@@ -149,7 +149,7 @@ class Objective(Spec):
     priority: Annotated[
         int, Within(-_ANY_PRIORITY, _ANY_PRIORITY - 1, "write a priority such as -1"), Field(examples=[-1])
     ]
-    """Order among waiting requests, highest first; requests without an objective have 0, those below 0 may be dropped."""
+    """Order among waiting requests, highest first; without an objective it is 0; below 0 requests may be dropped."""
 
 
 class RewriteTarget(Spec):
