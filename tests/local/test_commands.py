@@ -221,7 +221,7 @@ def test_the_plan_of_an_object_without_a_namespace_has_none():
 
 
 def test_the_plan_of_the_embedded_default_is_a_table_of_its_objects():
-    assert up._plan(ROOT) == PLAN
+    assert up._object_table(ROOT) == PLAN
 
 
 def test_the_plan_of_a_mistaken_stack_file_is_its_message(tmp_path):
@@ -229,5 +229,5 @@ def test_the_plan_of_a_mistaken_stack_file_is_its_message(tmp_path):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  inference-stacks:stack: {service: {}}\n")
     with pytest.raises(LocalError) as error:
-        up._plan(tmp_path)
+        up._object_table(tmp_path)
     assert "service: unknown key (service); did you mean services?" in str(error.value).splitlines()
