@@ -1,4 +1,4 @@
-"""Specs of the way from a request to a service: gateway, route, objectives and rewrites of model names."""
+"""Specs of routing: gateway, route, objectives, and rewrites of model names."""
 
 from typing import Annotated, Literal
 
@@ -24,15 +24,16 @@ from models.vocabulary import (
     refuse,
 )
 
-MOST_HEADERS = 16
-"""Largest number of headers in one match, or in one header filter, of an HTTPRoute."""
+MAX_HEADERS = 16
+"""Maximum number of headers in one match, or in one header filter, of an HTTPRoute."""
 _KIND = Shape("is not a kind", r"[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?", "write a kind such as Gateway", 63)
-_ANY_PRIORITY = 2**31
+_PRIORITY_LIMIT = 2**31
+"""Priorities are 32-bit integers: from minus this number to one below it."""
 
 
 def _check_headers(headers: dict[str, str]) -> dict[str, str]:
-    if len(headers) > MOST_HEADERS:
-        raise refuse(f"has {len(headers)} entries", f"write at most {MOST_HEADERS}", echoed=False)
+    if len(headers) > MAX_HEADERS:
+        raise refuse(f"has {len(headers)} entries", f"write at most {MAX_HEADERS}", echoed=False)
     if len({name.lower() for name in headers}) < len(headers):
         raise refuse("names one header twice (capitals make no difference)", "keep one of them", echoed=False)
     return headers
@@ -41,7 +42,7 @@ def _check_headers(headers: dict[str, str]) -> dict[str, str]:
 Headers = Annotated[
     dict[HeaderName, HeaderValue],
     AfterValidator(_check_headers),
-    Field(json_schema_extra={"maxProperties": MOST_HEADERS}),
+    Field(json_schema_extra={"maxProperties": MAX_HEADERS}),
 ]
 """Values of headers by name."""
 PathTemplate = Annotated[
@@ -56,7 +57,7 @@ PathTemplate = Annotated[
 
 
 class Gateway(Spec):
-    """The Gateway that routes attach to (Gateway API ParentReference), and who implements it."""
+    """The Gateway that routes attach to (Gateway API ParentReference), and its implementation."""
 
     name: Annotated[DnsSubdomain, Field(examples=["inference-gateway"])]
     """Name of the Gateway."""
@@ -67,106 +68,107 @@ class Gateway(Spec):
     port: Port | None = Field(default=None, examples=[443])
     """Port of the listeners; absent: all of them."""
     group: DnsSubdomain = "gateway.networking.k8s.io"
-    """API group of the Gateway, or of what takes its place."""
+    """API group of the Gateway, or of the object that takes its place."""
     kind: Annotated[str, _KIND] = "Gateway"
-    """Kind of the Gateway, or of what takes its place, such as ListenerSet."""
+    """Kind of the Gateway, or of the object that takes its place, such as ListenerSet."""
     provider: Annotated[Literal["istio", "gke", "agentgateway", "none"], Field(examples=["istio"])]
-    """Implementation of the Gateway; istio gets a DestinationRule for the picker's TLS, gke the policies of
-    its load balancer for the pool."""
+    """Implementation of the Gateway. istio adds a DestinationRule for the picker's TLS; gke adds the policies of its
+    load balancer for the pool."""
     body_router: bool = False
-    """Whether a payload processor in front reads the model in a request's body and sets the header of the base model;
-    allows route.matches[].model."""
+    """Whether a payload processor in front reads the model from the request's body and writes the base model into a
+    header. route.matches[].model needs it."""
 
 
 class RouteMatch(Spec):
-    """Requests that have all of these."""
+    """Conditions on a request, which must meet all of them."""
 
     path: PathTemplate | None = Field(default=None, examples=["/{.metadata.labels['team']}/{.metadata.name}"])
-    """Path prefix, with places for what the service says: {.metadata.name}, {.metadata.namespace},
-    {.metadata.labels['key']}, {.metadata.annotations['key']}, and {.spec.…} for any key of the service as merged.
+    """Path prefix. Placeholders stand for values of the service: {.metadata.name}, {.metadata.namespace},
+    {.metadata.labels['key']}, {.metadata.annotations['key']}, and {.spec.…} for any key of the service after merging.
     Absent: every path."""
     headers: Headers = Field(default={}, examples=[{"x-team": "search"}])
-    """Exact values of headers."""
+    """Headers with their exact values."""
     model: HeaderValue | None = Field(default=None, examples=["Qwen/Qwen3-0.6B"])
-    """The base model that the request's body asks for, which a payload processor writes into a header
-    (gateway.bodyRouter)."""
+    """Base model that the request's body asks for. A payload processor writes it into a header (gateway.bodyRouter)."""
 
 
 class RouteMirror(Spec):
-    """A service that gets copies of the requests."""
+    """A service that receives copies of the requests."""
 
     service: Annotated[Dns1035Label, Field(examples=["qwen-next"])]
-    """Its key; its Service is asked past its endpoint picker, and its answers are thrown away."""
+    """Key of the service. Copies go to its Kubernetes Service without its endpoint picker; responses are discarded."""
     percent: Annotated[int, Within(0, 100, "write the percentage of requests that are copied")] = 100
     """Percentage of the requests that are copied."""
 
 
 class RouteTimeouts(Spec):
-    """How long the gateway waits; 0s is for ever."""
+    """Time limits of the gateway; 0s is no limit."""
 
     request: Duration | None = Field(default=None, examples=["10m"])
-    """From the first byte of a request to the last of its answer, however many tokens those are."""
+    """Time from the first byte of a request to the last byte of its response, however many tokens that has."""
     backend_request: Duration | None = Field(default=None, examples=["5m"])
-    """For one try of a request; at most `request`."""
+    """Time for one attempt of a request; at most `request`."""
 
 
 class Route(Spec):
     """The HTTPRoute of the service."""
 
     enabled: bool = True
-    """Make the route; off: the service is reached inside the cluster only."""
+    """Create the route. If false, the service can be reached only inside the cluster."""
     gateway: Gateway | None = Field(
         default=None, examples=[{"name": "other-gateway", "namespace": "gateways", "provider": "istio"}]
     )
-    """The Gateway of this service, replaced whole; absent: the stack's."""
+    """The Gateway of this service, which replaces the stack's whole; absent: the stack's."""
     hostnames: Annotated[Items[Hostname], Entries(0, 16, "write at most 16")] = Field(
         default=(), examples=[["llm.example.com"]]
     )
-    """Hosts that the route answers to; absent: every host of the gateway's listener."""
+    """Hosts that the route accepts; absent: every host of the gateway's listener."""
     annotations: dict[LabelKey, str] = Field(default={}, examples=[{"team": "search"}])
-    """Annotations on the route, over the service's."""
+    """Annotations on the route; they override the service's."""
     matches: Annotated[Items[RouteMatch], Entries(1, 64, "write 1 to 64, of which any one is enough")] = (
         RouteMatch(path="/{.metadata.namespace}/{.metadata.name}"),
     )
-    """Conditions on requests; a request that meets any of them is the service's."""
+    """Alternative conditions. A request that meets one of them goes to the service."""
     replace_prefix_match: AbsolutePath = "/"
-    """Path that the engine sees in place of a match's."""
+    """Prefix that replaces the path of the match before a request reaches the engine."""
     set_headers: Headers = Field(default={}, examples=[{"x-tier": "gold"}])
-    """Headers that requests have when they reach the engine, over what clients send."""
-    remove_headers: Annotated[Items[HeaderName], Entries(0, MOST_HEADERS, "write at most 16")] = Field(
+    """Headers that the gateway sets on requests; they replace those that clients send."""
+    remove_headers: Annotated[Items[HeaderName], Entries(0, MAX_HEADERS, "write at most 16")] = Field(
         default=(), examples=[["x-debug"]]
     )
-    """Headers that do not reach the engine."""
+    """Headers that the gateway removes from requests."""
     mirror: RouteMirror | None = Field(default=None, examples=[{"service": "qwen-next", "percent": 10}])
-    """Service that gets copies of the requests; absent: none."""
+    """Service that receives copies of the requests; absent: none."""
     timeouts: RouteTimeouts | None = Field(default=None, examples=[{"request": "10m"}])
-    """How long the gateway waits; absent: as long as it does by itself. GKE's takes it from its own policy."""
+    """Time limits of the gateway; absent: the gateway's defaults. Not allowed with provider gke, whose backend policy
+    sets the limit from drainTimeout."""
 
 
 class Objective(Spec):
     """Priority of the requests that name the objective."""
 
     priority: Annotated[
-        int, Within(-_ANY_PRIORITY, _ANY_PRIORITY - 1, "write a priority such as -1"), Field(examples=[-1])
+        int, Within(-_PRIORITY_LIMIT, _PRIORITY_LIMIT - 1, "write a priority such as -1"), Field(examples=[-1])
     ]
-    """Order among waiting requests, highest first; without an objective it is 0; below 0 requests may be dropped."""
+    """Waiting requests are served in the order of priority, highest first. A request without an objective has priority
+    0. Requests with a priority below 0 may be dropped."""
 
 
 class RewriteTarget(Spec):
-    """A model that requests for another are sent to."""
+    """A model that answers requests for the rewritten name."""
 
     model: Annotated[Text, Field(examples=["Qwen/Qwen3-0.6B"])]
-    """Its name, as the engine knows it: the service's model or an adapter."""
+    """Name of the model in the engine: the service's model or one of its adapters."""
     weight: Annotated[int, Within(1, 1_000_000, "write 1 to 1000000")] | None = Field(default=None, examples=[90])
-    """Its share of the requests, in proportion to the others'; of all targets or of none."""
+    """Share of the requests, in proportion to the other targets' weights. Set it on all targets or on none."""
 
 
 class Rewrite(Spec):
-    """Another name for models that are served."""
+    """Another name for served models."""
 
     model: Annotated[Text, Field(examples=["qwen-latest"])]
-    """The name that clients send as `model`."""
+    """Name that clients send as `model`."""
     targets: Annotated[Items[RewriteTarget], Entries(1, None, "write at least one")] = Field(
         examples=[[{"model": "Qwen/Qwen3-0.6B"}]]
     )
-    """Models that answer; one target is an alias."""
+    """Models that answer. With a single target, the name is an alias."""

@@ -50,7 +50,7 @@ class KeylessVerification(Spec):
     identity: Annotated[Text, Field(examples=["https://github.com/acme/models/.github/workflows/pack.yaml@main"])]
     """The identity in the signing certificate."""
     issuer: Annotated[Url, Field(examples=["https://token.actions.githubusercontent.com"])]
-    """OIDC issuer that vouches for the identity."""
+    """OIDC issuer of the identity."""
 
 
 Verification = Annotated[KeyVerification | KeylessVerification, Field(discriminator="type")]
@@ -60,13 +60,13 @@ class Adapter(Spec):
     """One LoRA adapter."""
 
     source: Annotated[ModelSource, Field(examples=["hf://acme/qwen3-sql-lora"])]
-    """Source of the adapter's weights; opened by the model's secrets."""
+    """Source of the adapter's weights. The model's secrets open it, too."""
     size: Quantity | None = Field(default=None, examples=["200Mi"])
     """Bytes of the adapter's weights."""
 
 
 class Lora(Spec):
-    """LoRA adapters that are served beside the model, each under its own name."""
+    """LoRA adapters that are served with the model, each under its own name."""
 
     adapters: Annotated[
         dict[Dns1035Label, Adapter],
@@ -76,13 +76,13 @@ class Lora(Spec):
     max_rank: Literal[1, 8, 16, 32, 64, 128, 256, 320, 512] = 16
     """Highest rank of an adapter (`--max-lora-rank`)."""
     max_adapters: Count | None = Field(default=None, examples=[4])
-    """Adapters in one batch (`--max-loras`); absent: all of them."""
+    """Maximum number of adapters in one batch (`--max-loras`); absent: all of them."""
     max_cpu_adapters: Count | None = Field(default=None, examples=[16])
-    """Adapters kept in host memory (`--max-cpu-loras`); absent: the engine's own."""
+    """Maximum number of adapters in host memory (`--max-cpu-loras`); absent: the engine's default."""
 
 
 def _make_source_optional(schema: dict[str, Any]) -> None:
-    """Let the JSON schema accept a model without a source: a shared cache provides it."""
+    """Make the source optional in the JSON schema, because a shared cache may provide it."""
     schema.pop("required")
 
 
@@ -92,29 +92,29 @@ class Model(Spec):
     model_config = ConfigDict(json_schema_extra=_make_source_optional)
 
     name: Text | None = Field(default=None, examples=["google-bert/bert-base-uncased"])
-    """The served model name: what clients send as `model`, and the price key; absent: the repository of hf://."""
+    """The served model name, which clients send as `model`; absent: the repository of an hf:// source."""
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
     """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim that holds
-    them, mounted read-only), image:// (inside the engine's image); absent, with storage.type shared: the cache's."""
+    them, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the cache's."""
     size: Quantity | None = Field(default=None, examples=["16Gi"])
-    """Bytes of the weights; bounds the volume and the time to load."""
+    """Bytes of the weights. The size of the volume and the time allowed for loading follow from it."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
-    """Context length in tokens; absent: the model's own."""
+    """Context length in tokens; absent: the model's maximum."""
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] = Field(default=(), examples=[["registry"]])
-    """The existing Secret that opens the source: kit:// of type kubernetes.io/dockerconfigjson, hf:// with the key
-    HF_TOKEN, s3:// with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; none for a public source or the identity of
-    pod.serviceAccountName."""
+    """The existing Secret that opens the source. For kit://, its type is kubernetes.io/dockerconfigjson. For hf://, it
+    has the key HF_TOKEN. For s3://, it has the keys AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Absent: the source is
+    public, or pod.serviceAccountName may open it."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
-    """Address of the S3 store or the hub; absent: the vendor's own."""
+    """URL of the S3 store or of the Hugging Face hub; absent: the vendor's."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
     """Region of the bucket."""
     insecure: bool = False
-    """Pull the ModelKit over plain HTTP; for a registry inside the cluster."""
+    """Pull the ModelKit over plain HTTP, such as from a registry inside the cluster."""
     filter: Annotated[
         Items[Literal["kitfile", "model", "datasets", "code", "docs"]],
         Entries(1, None, "write at least model, which is the default"),
     ] = ("model",)
-    """Layers of the ModelKit that are unpacked."""
+    """Layers of the ModelKit to unpack."""
     verify: Verification | None = Field(default=None, examples=[{"type": "key", "secret": "cosign"}])
     """Signer that the ModelKit must have; absent: signatures are not checked."""
     lora: Lora | None = Field(default=None, examples=[{"adapters": {"sql": {"source": "hf://acme/qwen3-sql-lora"}}}])
@@ -122,54 +122,57 @@ class Model(Spec):
 
 
 class KvCache(Spec):
-    """The KV cache, in all roles and the picker alike."""
+    """Settings of the KV cache, which all roles and the picker share."""
 
     block_size: Count | None = Field(default=None, examples=[128])
-    """Tokens in one block; absent: 64 where roles have to agree, else the engine's own."""
+    """Tokens in one block. Absent: 64 if roles or the picker must agree about it, else the engine's default."""
     connector: Literal["nixlv2", "shared-storage", "mooncake", "offloading"] = "nixlv2"
-    """How prefill hands its cache to decode."""
+    """Connector by which prefill hands its cache to decode."""
     events: bool = False
-    """Publish what each pod holds in its cache (`--kv-events-config`), for whoever routes by it."""
+    """Publish the content of each pod's cache (`--kv-events-config`), for routers that use it."""
     cpu_offload: Quantity | None = Field(default=None, examples=["32Gi"])
-    """Host memory for blocks that leave the devices, of one pod."""
+    """Host memory of each pod for blocks that no longer fit its devices."""
 
 
 class SidecarTls(Spec):
-    """TLS between the roles."""
+    """TLS between the sidecar and prefill."""
 
     prefill: bool = False
-    """Serve prefill with the certificate, and ask it over TLS: encrypted, not verified, because no certificate names
-    pod addresses. The picker then reads no metrics of prefill."""
+    """Serve prefill with the certificate, and send requests to it over TLS. They are encrypted, but the certificate is
+    not verified, because no certificate names pod addresses. The picker then reads no metrics of prefill."""
     certificate: DnsSubdomain | None = Field(default=None, examples=["serving-certificate"])
     """The existing Secret of type kubernetes.io/tls."""
 
 
 class Sidecar(Spec):
-    """The routing sidecar in decode pods; it sends a request's first half to prefill."""
+    """The routing sidecar in decode pods. It has prefill process the prompt before it asks the engine."""
 
     image: ImageRef | None = Field(default=None, examples=["registry.example/llm-d-router-disagg-sidecar:v0.10.0"])
     """The sidecar's image; absent: the release channel's."""
     engine_port: Port = 8200
-    """Port of the engine behind the sidecar, which takes the service's own port."""
+    """Port of the engine in decode pods, because the sidecar listens on engine.port there."""
     log_level: Literal["debug", "info", "error"] | None = Field(default=None, examples=["debug"])
-    """Verbosity (`--zap-log-level`); absent: the sidecar's own."""
+    """Verbosity (`--zap-log-level`); absent: the sidecar's default."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "512Mi"}, limits={"memory": "1Gi"})
     """Requests and limits of the sidecar, replaced whole."""
     tls: SidecarTls = SidecarTls.default()
-    """How the roles talk."""
+    """TLS between the sidecar and prefill."""
 
 
 class Prefill(Role):
-    """The second role: pods that only read prompts. What is absent is as in the service, but replicas and patch."""
+    """The second role: pods that only process prompts.
+
+    Absent keys are as in the service, except replicas, autoscaling and patch.
+    """
 
 
 class ServiceInterceptor(Spec):
-    """The service's part in token metering."""
+    """Token metering of the service."""
 
     enabled: bool = True
-    """Put the routing labels on the service's routed Service."""
+    """Label the service's Kubernetes Service so that the interceptor finds and bills it."""
     resource_id: ResourceId | None = Field(default=None, examples=["chat-7f3a"])
-    """The id that requests are billed by, unique in the stack; absent: the service's key."""
+    """Id by which requests are billed, unique in the stack; absent: the service's key."""
 
 
 class Variant(Role):
@@ -196,43 +199,48 @@ class Variant(Role):
     kv_cache: KvCache = KvCache.default()
     """The KV cache."""
     drain_timeout: Duration = "45s"
-    """Longest request that may finish while a pod ends; preStop, engine and grace period follow from it."""
+    """Time that running requests have to finish while a pod terminates. The pod's preStop hook, the engine's shutdown
+    timeout and the grace period follow from it."""
     prefill: Prefill | None = Field(default=None, examples=[{"replicas": 2}])
-    """Read prompts in pods of their own; the service is then the decode role. {} for the service's own settings."""
+    """Process prompts in pods of their own; the service's keys are then those of the decode role. {} takes the
+    service's settings."""
     sidecar: Sidecar | None = Field(default=None, examples=[{"logLevel": "debug"}])
-    """The routing sidecar; only beside prefill, where it is there without being asked for."""
+    """The routing sidecar. With prefill there always is one; without prefill this is not allowed."""
     endpoint_picker: EndpointPicker = EndpointPicker.default()
     """The endpoint picker."""
     objectives: dict[DnsLabel, Objective] = Field(default={}, examples=[{"batch": {"priority": -1}}])
-    """Priorities by name; clients send `<service>-<name>` in the header of objectives. A canary has its own, with
-    -canary behind the service, because an objective belongs to one pool."""
+    """Priorities of requests, by name. Clients send `<service>-<name>` in the header for objectives, and
+    `<service>-canary-<name>` for a canary, because an objective belongs to one pool."""
     metrics: Metrics = Metrics.default()
     """Endpoints that are scraped."""
 
 
 class Canary(Variant):
-    """A second variant with pods, pool and picker of its own; one replica, and what is absent is as in the service."""
+    """A second variant of the service, with its own pods, pool and picker.
+
+    Absent keys are as in the service, except replicas, which is 1, and autoscaling.
+    """
 
     weight: Annotated[int, Within(0, 100, "write the percentage of requests for the canary"), Field(examples=[10])]
-    """Percentage of the requests that the canary gets; 0 keeps it running without any."""
+    """Percentage of the requests that go to the canary; with 0 it runs, but gets only requests with its headers."""
     headers: Headers = Field(default={}, examples=[{"x-canary": "always"}])
-    """Requests with all of these headers always reach the canary."""
+    """Requests with all of these headers always go to the canary."""
 
 
 class Service(Variant):
-    """One model service; its own keys are those of the decode, or only, role."""
+    """One model service. The keys of a role are those of its decode role, or of its only role."""
 
     name: Dns1035Label | None = Field(default=None, examples=["chat"])
-    """Base of the object names; absent: the service's key."""
+    """First part of the objects' names; absent: the service's key."""
     namespace: DnsLabel | None = Field(default=None, examples=["search"])
     """Namespace of the objects; absent: the stack's."""
     canary: Canary | None = Field(default=None, examples=[{"weight": 10}])
-    """A second variant, which gets a share of the requests; absent: none."""
+    """A second variant that gets a share of the requests; absent: none."""
     route: Route = Route.default()
     """The HTTPRoute."""
     rewrites: Items[Rewrite] = Field(
         default=(), examples=[[{"model": "qwen-latest", "targets": [{"model": "Qwen/Qwen3-0.6B"}]}]]
     )
-    """Other names of the model, or of its adapters, in requests that come through the gateway."""
+    """Other names for the model or its adapters, in requests that come through the gateway."""
     interceptor: ServiceInterceptor = ServiceInterceptor.default()
-    """Token metering; meaningful only where the stack has an interceptor."""
+    """Token metering; it has an effect only if the stack has an interceptor."""

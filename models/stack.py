@@ -25,17 +25,18 @@ from models.vocabulary import (
 
 
 class NamespaceOptions(Spec):
-    """Whether namespaces in use are made."""
+    """Creation of the namespaces in use."""
 
     create: bool = False
-    """Make them, with Pod Security restricted enforced. Otherwise they exist already and are left alone."""
+    """Create them, with the Pod Security level `restricted` enforced. If false, they must exist, and are not
+    changed."""
 
 
 class LiveFacts(Spec):
-    """Ask the cluster."""
+    """Read the facts from the cluster."""
 
     type: Literal["live"]
-    """Ask the cluster."""
+    """Read the facts from the cluster."""
 
 
 class FileFacts(Spec):
@@ -44,23 +45,27 @@ class FileFacts(Spec):
     type: Literal["file"]
     """Read the facts from a file."""
     path: Annotated[Text, Field(examples=["facts.json"])]
-    """The file, relative to the project."""
+    """Path of the file, relative to the project."""
 
 
 class NoFacts(Spec):
-    """Know nothing of the cluster; what needs facts becomes a warning."""
+    """Read no facts. Each check that needs them becomes a warning."""
 
     type: Literal["none"]
-    """Know nothing of the cluster; what needs facts becomes a warning."""
+    """Read no facts. Each check that needs them becomes a warning."""
 
 
 class Cluster(Spec):
-    """The cluster deployed to. Credentials: secret key inference-stacks:kubeconfig, else KUBECONFIG's rules."""
+    """The cluster to deploy to.
+
+    Its kubeconfig is the secret key inference-stacks:kubeconfig. Without that key, the files that KUBECONFIG names are
+    read, or the default file.
+    """
 
     name: DnsSubdomain | None = Field(default=None, examples=["prod-eu"])
-    """Identity of the cluster in the state; absent: the name that the kubeconfig's context has for it."""
+    """Identity of the cluster in the state; absent: its name in the context of the kubeconfig."""
     context: Text | None = Field(default=None, examples=["prod"])
-    """Context of the kubeconfig; absent: its current one."""
+    """Context of the kubeconfig; absent: the current one."""
     domain: DnsSubdomain = "cluster.local"
     """DNS domain of the cluster's Services."""
     facts: LiveFacts | FileFacts | NoFacts = Field(default=LiveFacts.default(type="live"), discriminator="type")
@@ -68,24 +73,25 @@ class Cluster(Spec):
 
 
 class Checks(Spec):
-    """Effect of a failed check."""
+    """Severity of failed checks."""
 
     preflight: Literal["strict", "warn", "skip"] = "strict"
-    """Kinds that the cluster does not serve, and routes that are in the way: an error, a warning, or not looked at."""
+    """Check for kinds that the cluster does not serve and for routes that collide. A failure is an error (strict) or a
+    warning (warn); skip checks nothing."""
 
 
 class Images(Spec):
-    """The images that fetch weights."""
+    """Images of the containers that fetch weights."""
 
     kit: ImageRef | None = Field(default=None, examples=["registry.example/kitops:v1.11.0"])
-    """Unpacks ModelKits; absent: the release channel's. Where a service verifies signatures, one that holds cosign too,
-    such as kitops-init."""
+    """Image that unpacks ModelKits; absent: the release channel's. If a service verifies signatures, it must contain
+    cosign as well, such as kitops-init."""
     downloader: ImageRef | None = Field(default=None, examples=["registry.example/storage-initializer:v0.20.0"])
-    """Downloads from Hugging Face and S3; absent: the release channel's."""
+    """Image that downloads from Hugging Face and S3; absent: the release channel's."""
 
 
 class Tracing(Spec):
-    """OpenTelemetry traces of the engine, the sidecar and the picker; its presence switches them on."""
+    """OpenTelemetry traces of the engine, the sidecar and the picker. They are on if this section is present."""
 
     endpoint: Annotated[Url, Field(examples=["http://otel-collector.monitoring:4317"])]
     """OTLP endpoint of the collector."""
@@ -101,38 +107,39 @@ class Tracing(Spec):
     sampler_arg: Annotated[
         str, Shape("is not a share", r"0(\.[0-9]{1,9})?|1(\.0{1,9})?", 'write a quoted number from "0" to "1"', 11)
     ] = "0.01"
-    """The share of traces that is kept (OTEL_TRACES_SAMPLER_ARG)."""
+    """Share of traces to keep, from "0" to "1" (OTEL_TRACES_SAMPLER_ARG)."""
 
 
 class Prometheus(Spec):
     """A Prometheus that scrapes the engines."""
 
     server_address: Annotated[Url, Field(examples=["http://prometheus.monitoring:9090"])]
-    """Prometheus that autoscaling of type keda queries."""
+    """URL at which autoscaling of type keda queries the Prometheus."""
 
 
 class Observability(Spec):
     """Metrics and traces of running services."""
 
     metrics: Monitors = Monitors.default()
-    """Kinds of objects that make metrics scraped."""
+    """Monitor objects by which metrics are scraped."""
     prometheus: Prometheus | None = Field(
         default=None, examples=[{"serverAddress": "http://prometheus.monitoring:9090"}]
     )
-    """The Prometheus that scrapes the engines, by the labels namespace and pod; absent: none that could be asked."""
+    """The Prometheus that scrapes the engines and labels their series with namespace and pod. Absent: autoscaling
+    cannot query any."""
     tracing: Tracing | None = Field(default=None, examples=[{"endpoint": "http://otel-collector.monitoring:4317"}])
     """Traces; absent: none."""
 
 
 class Interceptor(Spec):
-    """Token metering in the request path, which finds a model's Service by its labels."""
+    """Token metering in the request path. The interceptor finds the Service of a model by labels."""
 
     mode: Annotated[Literal["label"], Field(examples=["label"])]
-    """How it finds the engine: by the labels of the routed Service."""
+    """How the interceptor finds the engines: by the labels of their Service."""
     namespace: Annotated[DnsLabel, Field(examples=["metering"])]
     """Namespace that the interceptor runs in."""
     service_account_name: DnsSubdomain = "phoebe-interceptor"
-    """Its ServiceAccount, which may get and list the Services of the models' namespace."""
+    """ServiceAccount of the interceptor. It gets the right to get and list the Services in the models' namespace."""
 
 
 class Stack(Spec):
@@ -141,11 +148,11 @@ class Stack(Spec):
     release: Text = "llm-d-0.10"
     """Release channel: images, flags and API versions that belong together."""
     namespace: Annotated[DnsLabel, Field(examples=["models"])]
-    """Namespace of the services, unless they say otherwise."""
+    """Namespace of the services that set none."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
-    """StorageClass of the claims that are made; absent: the cluster's default."""
+    """StorageClass of the claims that the stack creates; absent: the cluster's default."""
     namespace_options: NamespaceOptions = NamespaceOptions.default()
-    """Whether namespaces in use are made."""
+    """Creation of the namespaces in use."""
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"team": "platform"}])
     """Labels on every object; never in selectors."""
     gateway: Gateway | None = Field(
@@ -153,31 +160,32 @@ class Stack(Spec):
     )
     """The Gateway; absent: no routes, in-cluster Services only."""
     images: Images = Images.default()
-    """The images that fetch weights; those of engine, sidecar and picker are said with the service."""
+    """Images of the containers that fetch weights. A service sets those of its engine, sidecar and picker."""
     accelerators: dict[Dns1035Label, UserClass] = Field(
         default={}, examples=[{"h100-slice": {"vendor": "nvidia", "memory": "40Gi"}}]
     )
-    """Accelerator classes besides the shipped ones, or amendments of those."""
+    """Accelerator classes: new ones, and changes to the shipped ones."""
     observability: Observability = Observability.default()
     """Metrics and traces of running services."""
     cluster: Cluster = Cluster.default()
-    """The cluster deployed to."""
+    """The cluster to deploy to."""
     checks: Checks = Checks.default()
-    """Effect of a failed check."""
+    """Severity of failed checks."""
     network_policies: NetworkPolicies | None = Field(
         default=None, examples=[{"gatewayPods": {"gateway.networking.k8s.io/gateway-name": "inference-gateway"}}]
     )
-    """Network policies: who may reach the pods, and whom they may reach; absent: none, {}: the known edges."""
+    """Network policies: which connections to and from the pods are allowed. Absent: no policies. {}: policies that
+    allow the known connections."""
     interceptor: Interceptor | None = Field(default=None, examples=[{"mode": "label", "namespace": "metering"}])
     """Token metering; absent: none."""
     caches: dict[Dns1035Label, Cache] = Field(
         default={}, examples=[{"mistral": {"source": "s3://acme-models/mistral-small-24b", "size": "48Gi"}}]
     )
-    """Weights that are fetched once, onto claims that services share by the cache's key."""
+    """Weights that are fetched once, onto claims that services share. A service names a cache by its key."""
     defaults: dict[str, JsonValue] = Field(default={}, examples=[{"route": {"hostnames": ["llm.example.com"]}}])
-    """Beneath every service: a partial service."""
+    """Keys of a service that every service inherits."""
     services: Annotated[dict[Dns1035Label, Service], Field(min_length=1)]
-    """The services by key; the key is identity: renaming it replaces the service."""
+    """The services by key. The key is the identity of a service: renaming it replaces the service."""
 
     @model_validator(mode="before")
     @classmethod

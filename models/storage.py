@@ -25,26 +25,30 @@ SubPath = Annotated[
 ]
 Headroom = Annotated[int, Within(0, 1000, "write percent, such as 10")]
 AccessMode = Literal["ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
-"""Access modes with which a Job can fill a claim; ReadOnlyMany is none."""
+"""Access modes with which a Job can fill a claim, which excludes ReadOnlyMany."""
 
 
 class Fill(Spec):
-    """The Job that fills a claim. What is changed here takes effect with the next source, or where a fill failed."""
+    """The Job that fills a claim.
+
+    A change here applies to the next fill only: that of a new source, or the retry of a failed one.
+    """
 
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, "write the one that opens the source")] = Field(
         default=(), examples=[["s3-reader"]]
     )
     """The existing Secret that opens the source, with the same keys as under model.secrets."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
-    """Address of the S3 store or the hub; absent: the vendor's own."""
+    """URL of the S3 store or of the Hugging Face hub; absent: the vendor's."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
     """Region of the bucket."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HTTPS_PROXY": "http://proxy.example.com:3128"}])
-    """Environment of the Job, over what it gets without being asked."""
+    """Environment variables of the Job; they override the generated ones."""
     resources: Resources = FETCHING
-    """Requests and limits of the Job, replaced whole."""
+    """Requests and limits of the Job's container, replaced whole."""
     service_account_name: DnsSubdomain | None = Field(default=None, examples=["weights-reader"])
-    """An existing ServiceAccount that may open the source; absent: one without any rights."""
+    """An existing ServiceAccount that may open the source. Absent: pod.serviceAccountName of the service, if it has
+    one; otherwise, and for a cache, the namespace's default, whose token is not mounted."""
 
 
 class Ephemeral(Spec):
@@ -53,18 +57,18 @@ class Ephemeral(Spec):
     type: Literal["ephemeral"]
     """Every pod fetches the weights to its node's disk."""
     size_limit: Quantity | None = Field(default=None, examples=["20Gi"])
-    """Size of the volume; absent: model.size and the headroom, none where the size is unknown."""
+    """Size limit of the volume. Absent: model.size plus the headroom; no limit if the size is unknown."""
     headroom_percent: Headroom = 10
-    """Space above the bytes of the weights."""
+    """Extra space, in percent of the weights."""
     mount_path: MountPath = MODEL_MOUNT
     """Mount path of the weights."""
 
 
 class Shared(Spec):
-    """The weights of a cache, which other services may use, too."""
+    """The weights of a cache, which other services may use as well."""
 
     type: Literal["shared"]
-    """The weights of a cache, which other services may use, too."""
+    """The weights of a cache, which other services may use as well."""
     cache: Annotated[Dns1035Label, Field(examples=["mistral"])]
     """Key of the cache."""
     mount_path: MountPath = MODEL_MOUNT
@@ -79,17 +83,18 @@ class Dedicated(Spec):
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
     """StorageClass of the claim; absent: the stack's."""
     access_mode: AccessMode = "ReadWriteMany"
-    """Access mode of the claim; a mode of one node or pod is for a single pod."""
+    """Access mode of the claim; ReadWriteOnce and ReadWriteOncePod work only with a single pod."""
     size: Quantity | None = Field(default=None, examples=["160Gi"])
-    """Size of the claim; absent: model.size and the headroom. A new source is filled beside the old."""
+    """Size of the claim; absent: model.size plus the headroom. A new source gets a second claim; the old one serves
+    until that is full."""
     headroom_percent: Headroom = 10
-    """Space above the bytes of the weights."""
+    """Extra space, in percent of the weights."""
     retain: bool = False
-    """Leave the claim in the cluster when the service or the stack goes."""
+    """Keep the claim in the cluster when the service or the stack is deleted."""
     protect: bool = False
-    """Refuse to delete the claim."""
+    """Let Pulumi refuse to delete the claim."""
     fill: Fill = Fill.default()
-    """Settings of the Job besides the model's own secrets, endpoint and region."""
+    """Settings of the Job. Secrets, endpoint and region here apply only where the model has none."""
     mount_path: MountPath = MODEL_MOUNT
     """Mount path of the weights, read-only for the engine."""
 
@@ -98,14 +103,14 @@ class Existing(Spec):
     """A claim that exists, which a Job fills before the first pod starts."""
 
     type: Literal["existing"]
-    """A claim that exists, which a Job fills before the first pod starts. Where the weights are in it already, say
-    model.source: pvc:// instead."""
+    """A claim that exists, which a Job fills before the first pod starts. For a claim that already holds the weights,
+    use model.source: pvc:// instead."""
     claim_name: Annotated[DnsSubdomain, Field(examples=["weights"])]
     """The claim, in the service's namespace."""
     sub_path: SubPath | None = Field(default=None, examples=["llm/qwen"])
-    """Folder of the claim that is used; absent: all of it. Each source has a folder of its own below it."""
+    """Folder of the claim to use; absent: the whole claim. Each source gets a folder of its own below it."""
     fill: Fill = Fill.default()
-    """Settings of the Job besides the model's own secrets, endpoint and region."""
+    """Settings of the Job. Secrets, endpoint and region here apply only where the model has none."""
     mount_path: MountPath = MODEL_MOUNT
     """Mount path of the weights, read-only for the engine."""
 
@@ -114,7 +119,7 @@ Storage = Annotated[Ephemeral | Shared | Dedicated | Existing, Field(discriminat
 
 
 class Cache(Spec):
-    """A claim in the stack's namespace that is filled once, for every service whose storage names it."""
+    """A claim in the stack's namespace that is filled once, for every service whose storage names the cache."""
 
     source: Annotated[ModelSource, Field(examples=["s3://acme-models/mistral-small-24b"])]
     """Source of the weights: kit://, hf:// or s3://. For another source, make another cache."""
@@ -123,28 +128,28 @@ class Cache(Spec):
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
     """StorageClass of the claim; absent: the stack's."""
     access_mode: AccessMode = "ReadWriteMany"
-    """Access mode of the claim; a mode of one node or pod is for a single pod."""
+    """Access mode of the claim; ReadWriteOnce and ReadWriteOncePod work only with a single pod."""
     headroom_percent: Headroom = 10
-    """Space above the bytes of the weights."""
+    """Extra space, in percent of the weights."""
     retain: bool = False
-    """Leave the claim in the cluster when the cache or the stack goes."""
+    """Keep the claim in the cluster when the cache or the stack is deleted."""
     protect: bool = False
-    """Refuse to delete the claim."""
+    """Let Pulumi refuse to delete the claim."""
     fill: Fill = Fill.default()
-    """Secrets that open the source."""
+    """Settings of the Job that fills the claim: Secrets, endpoint, region, environment, resources, ServiceAccount."""
 
 
 _CACHE_FIELDS: dict[str, TypeAdapter[Any]] = {"source": TypeAdapter(ModelSource), "size": TypeAdapter(Quantity)}
-"""Fields of a cache that the models of its services get, with their types."""
+"""Fields that a cache supplies to the models of its services, with their types."""
 _STAND_IN_SOURCE = "hf://Qwen/Qwen3-0.6B"
-"""Source of a model whose cache has an invalid source: that mistake is reported for the cache, and only there."""
+"""Source of a model whose cache supplies no valid one. The mistake is then reported for the cache, and only there."""
 
 
 def complete_models(tree: object) -> object:
-    """Return the tree of a stack in which models have the values that a cache or a service provides for them.
+    """Return the tree of a stack, with the values that models get from a cache or from their service.
 
-    A service of a shared cache gets the cache's source and size, a canary gets its service's served model name.
-    Explicit values stay, and the given tree is not changed.
+    The model of a shared cache gets the cache's source and size. The model of a canary gets its service's served model
+    name. Explicit values win. The given tree is not changed.
     """
     stack, services = _mapping(tree), _mapping(tree).get("services")
     if not isinstance(services, dict):
@@ -167,7 +172,7 @@ def _complete_service(tree: object, caches: dict[str, Any]) -> object:
 
 
 def _with_values_of_cache(tree: object, caches: dict[str, Any]) -> object:
-    """Return a variant whose model has source and size of its shared cache; a model of another source stays."""
+    """Return a variant whose model has the source and size of its shared cache, unless the model has another source."""
     storage = _mapping(_mapping(tree).get("storage"))
     if storage.get("type") != "shared" or not isinstance(_mapping(tree).get("model"), dict):
         return tree

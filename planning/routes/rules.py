@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from models.paths import Path
 from models.problems import Problem, warning
-from models.routing import MOST_HEADERS, Gateway, Rewrite, RouteMatch
+from models.routing import MAX_HEADERS, Gateway, Rewrite, RouteMatch
 from models.routing import Route as RouteSpec
 from models.source import served_name
 from models.vocabulary import milliseconds
@@ -128,9 +128,9 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
             what = f"is matched by {holders[name.lower()]}, too ({name})"
             yield Problem(place, what, "name the header once", depends_on)
         holders.setdefault(name.lower(), "headers")
-    if len(holders) > MOST_HEADERS:
+    if len(holders) > MAX_HEADERS:
         what = f"makes {len(holders)} headers of one match, with those of model and canary"
-        yield Problem(at / "headers", what, f"leave at most {MOST_HEADERS}", depends_on)
+        yield Problem(at / "headers", what, f"leave at most {MAX_HEADERS}", depends_on)
 
 
 def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
