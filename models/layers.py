@@ -1,8 +1,11 @@
 """Merge of the configuration's layers, with a record of where each value was written.
 
-The layers are `defaults`, a service, its `prefill` and its `canary`. They merge by RFC 7386: mappings by key, scalars
-and lists whole, null removes; an explicit false, 0 or "" wins. Three rules are added: `engine.args` merges by flag
-name, references are replaced whole, and a group whose `type` changes keeps nothing of the old one.
+The layers are `defaults`, a service, its `prefill` and its `canary`. They merge by RFC 7386: mappings merge by key,
+scalars and lists are replaced, and null removes a value. An explicit false, 0 or "" wins like any other value.
+
+Three rules are added. `engine.args` merges by flag name. A few mappings are replaced whole: `gateway`, `verify`,
+`allocation`, `facts`, `tenants`, `patch`, the `tls` of a picker, and each variable under `env`. `storage`, `rollout`
+and `autoscaling` are replaced whole if their `type` changes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,21 +30,21 @@ INHERITED_BY_PREFILL = (
     "rollout",
     "disruptionBudget",
 )
-"""Keys that prefill inherits from its service; each role has its own replicas, autoscaling and patch."""
+"""Keys that prefill inherits from its service. Replicas, autoscaling and patch are not inherited."""
 INHERITED_BY_CANARY = tuple(
     field.alias or name
     for name, field in Variant.model_fields.items()
     if name not in {"prefill", "replicas", "autoscaling"}
 )
-"""Keys that a canary inherits from its service; it has its own number of replicas, and its prefill inherits from it."""
-_WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
+"""Keys that a canary inherits from its service. Replicas and autoscaling are not; prefill is merged on its own."""
+_REPLACED_WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
 """Keys whose value a higher layer replaces whole."""
-_WHOLE_PAIRS = frozenset({("endpointPicker", "tls"), ("env", "*")})
-"""The same by parent and key."""
+_REPLACED_WHOLE_BELOW = frozenset({("endpointPicker", "tls"), ("env", "*")})
+"""The same for keys below certain parents only; `*` stands for names that the user chose."""
 _TYPED = frozenset({"storage", "rollout", "autoscaling"})
 """Keys whose value a higher layer replaces whole if it has another `type`."""
 _NAMES_BELOW = frozenset({"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env"})
-"""Mappings whose keys are names that the user chose: a service called `gateway` is no gateway."""
+"""Mappings whose keys are names that the user chose. Paths have `*` for them, so a service may be called `gateway`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer, or several merged: the tree, its origin, and its problems."""
+    """One layer, or the result of merging several: its tree, the origins of its values, and its problems."""
 
     tree: Any
     origin: Origin
@@ -80,10 +83,10 @@ class Layer:
         return Layer(self.tree[key], self.origin.child(key))
 
     def locate(self, path: Path, *, absent: bool) -> Path:
-        """Return the path at which the value at `path` of a merged stack was written.
+        """Return the path at which the value at `path` of a merged stack was written, or should be written if absent.
 
-        An absent value belongs in the service rather than in `defaults`, unless it is absent inside of a value that
-        layers only replace whole.
+        A missing value is reported in the service, not in `defaults`. Inside a list, or a value that is replaced whole
+        such as `gateway`, it is reported where that list or value was written.
         """
         origin = self.origin.locate(path)
         if absent and origin[:1] == ("defaults",) and not _is_inside_whole(path):
@@ -109,10 +112,10 @@ def merge(low: Layer, high: Layer) -> Layer:
     return Layer(merged.tree, merged.origin, (*low.problems, *high.problems, *problems))
 
 
-def effective(tree: Mapping[str, Any]) -> Layer:
-    """Return the tree of a stack with every service over `defaults`, every `prefill` and `canary` over its service.
+def merge_stack(tree: Mapping[str, Any]) -> Layer:
+    """Merge all layers of a stack: each service over `defaults`, then each `prefill` and `canary` over its service.
 
-    `defaults` stays as it was written.
+    `defaults` itself is unchanged in the result.
     """
     root = Origin(Path())
     rest = {key: value for key, value in tree.items() if key not in {"defaults", "services"} or value is None}
@@ -128,7 +131,7 @@ def effective(tree: Mapping[str, Any]) -> Layer:
 
 
 def _defaults(tree: object) -> Layer:
-    """Return `defaults` as a layer. Its prefill is left as it is: a null there may remove a value of a service."""
+    """Return `defaults` as a layer. Nulls in its prefill are kept, because they may remove values of a service."""
     origin = Origin(Path("defaults"))
     empty = Layer({}, origin)
     if tree is None:
@@ -150,7 +153,7 @@ def _canary_in_defaults() -> Iterator[Problem]:
 
 
 def _services(defaults: Layer, tree: object) -> Layer:
-    """Return all services, each over the defaults."""
+    """Return all services, each merged over the defaults."""
     origin = Origin(Path("services"))
     if not isinstance(tree, dict):
         return Layer(_copy(tree), origin)
@@ -162,7 +165,10 @@ def _services(defaults: Layer, tree: object) -> Layer:
 
 
 def _service(defaults: Layer, explicit: Layer) -> Layer:
-    """Return a service over the defaults. Null is a problem; the specs reject any other value that is no mapping."""
+    """Return a service merged over the defaults.
+
+    A service that is null is a problem. Other values that are no mappings are left to validation.
+    """
     if explicit.tree is None:
         return Layer(None, explicit.origin, (_ineffective_null(explicit.origin.at),))
     if not _is_mapping(explicit.tree):
@@ -179,13 +185,13 @@ def _service(defaults: Layer, explicit: Layer) -> Layer:
 
 
 def _with_part(service: Layer, key: str, part: Layer) -> Layer:
-    """Return a service with its prefill or its canary."""
+    """Return a service with its prefill or its canary added."""
     origin = Origin(service.origin.at, {**service.origin.below, key: part.origin})
     return Layer({**service.tree, key: part.tree}, origin, (*service.problems, *part.problems))
 
 
 def _with_prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
-    """Return a service with the prefill of some layers merged, lowest first; null in the highest removes it."""
+    """Return a service with its prefill merged from `layers`, the lowest first. Null in the highest removes prefill."""
     if not layers:
         return service
     if layers[-1].tree is None:
@@ -195,7 +201,10 @@ def _with_prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
 
 
 def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
-    """Return prefill over the keys that it inherits. A null in `defaults` is no problem if it removes nothing."""
+    """Return prefill, merged over the keys that it inherits.
+
+    A null in the prefill of `defaults` that removes nothing is no problem: it may remove a value of another service.
+    """
     highest: object = layers[-1].tree
     if not isinstance(highest, dict):
         return Layer(_copy(highest), layers[-1].origin)
@@ -208,12 +217,12 @@ def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
 
 
 def _canary(service: Layer, prefills: Sequence[Layer], explicit: Layer) -> Layer:
-    """Return a canary over its service, and its prefill over the layers of the service's prefill."""
+    """Return a canary merged over its service, and its prefill merged over the layers of the service's prefill."""
     if not _is_mapping(explicit.tree):
         return Layer(_copy(explicit.tree), explicit.origin)
     base = service
     if "source" in _mapping(explicit.tree.get("model")) and "model" in service.tree:
-        # The size belongs to the service's source.
+        # The service's size is that of another source.
         base = Layer({**service.tree, "model": _without(service.tree["model"], "size")}, service.origin)
     merged = _merge_inherited(base, INHERITED_BY_CANARY, explicit.origin.at, [explicit.without("prefill")])
     layers = list[Layer]()
@@ -227,19 +236,22 @@ def _canary(service: Layer, prefills: Sequence[Layer], explicit: Layer) -> Layer
 
 
 def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequence[Layer]) -> Layer:
-    """Return layers merged over some keys of a service; a key that neither has is absent in the service."""
+    """Merge layers over the service's values of `keys`.
+
+    A key that is set nowhere gets its origin in the service, so that it is reported missing there.
+    """
     inherited = {key: service.origin.child(key) for key in keys}
     merged = Layer(_select(service.tree, *keys), Origin(at, inherited))
     for layer in layers:
         merged = merge(Layer(merged.tree, merged.origin), layer)
-    absent = {key: origin for key, origin in inherited.items() if key not in service.tree and key not in merged.tree}
-    return Layer(merged.tree, Origin(merged.origin.at, {**absent, **merged.origin.below}), merged.problems)
+    missing = {key: origin for key, origin in inherited.items() if key not in service.tree and key not in merged.tree}
+    return Layer(merged.tree, Origin(merged.origin.at, {**missing, **merged.origin.below}), merged.problems)
 
 
 def _drop_inherited_replicas(merged: Layer, explicit: Layer) -> Layer:
-    """Remove an inherited number of replicas if autoscaling sets it."""
-    is_inherited = merged.tree.get("autoscaling") is not None and explicit.tree.get("replicas") is None
-    return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if is_inherited else merged
+    """Remove an inherited number of replicas if autoscaling decides it."""
+    is_overruled = merged.tree.get("autoscaling") is not None and explicit.tree.get("replicas") is None
+    return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if is_overruled else merged
 
 
 def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
@@ -247,7 +259,7 @@ def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _without(value: object, key: str) -> object:
-    """Return a mapping without a key, and any other value as it is: the specs reject it."""
+    """Return a mapping without a key. Any other value is returned as it is, and rejected by validation."""
     return {name: inner for name, inner in _mapping(value).items() if name != key} if _mapping(value) else value
 
 
@@ -260,7 +272,7 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
-    """Merge two values at a path of the merged tree, in which `*` stands for names that the user chose."""
+    """Merge two values. `path` is theirs in the merged tree, with `*` for names that the user chose."""
     if _is_merged_by_key(low.tree, high.tree, path):
         return _merge_mappings(low, high, path, problems)
     if path[-2:] == ("engine", "args") and _is_tokens(low.tree) and _is_tokens(high.tree):
@@ -269,7 +281,10 @@ def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) 
 
 
 def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
-    """Merge two mappings. The origin records a key only if its path does not follow from the higher layer's path."""
+    """Merge two mappings.
+
+    The origin of the result records only keys that were not written at the path of the higher layer.
+    """
     tree, below = dict[str, Any](), dict(high.origin.below)
     has_names = bool(path) and path[-1] in _NAMES_BELOW
     for key, value in low.tree.items():
@@ -285,20 +300,21 @@ def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]
 
 
 def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
-    """Return whether two values are mappings that merge by key; otherwise the higher replaces the lower whole."""
+    """Return whether two values are mappings that merge by key. If not, the higher value replaces the lower one."""
     if not isinstance(low, dict) or not isinstance(high, dict) or not path:
         return isinstance(low, dict) and isinstance(high, dict)
-    if path[-1] in _WHOLE or path[-2:] in _WHOLE_PAIRS:
+    if path[-1] in _REPLACED_WHOLE or path[-2:] in _REPLACED_WHOLE_BELOW:
         return False
     low_type, high_type = cast("dict[str, Any]", low).get("type"), cast("dict[str, Any]", high).get("type")
     return path[-1] not in _TYPED or low_type is None or high_type is None or low_type == high_type
 
 
 def _is_inside_whole(path: Path) -> bool:
-    """Return whether a path of a stack leads into a list of a service, or into a value that is replaced whole."""
+    """Return whether a path of a stack is inside a list, or inside a value that is replaced whole."""
     ancestors = path[2:-1]
-    return any(isinstance(part, int) or part in _WHOLE for part in ancestors) or any(
-        (outer, inner) in _WHOLE_PAIRS or (outer, "*") in _WHOLE_PAIRS for outer, inner in pairwise(ancestors)
+    return any(isinstance(part, int) or part in _REPLACED_WHOLE for part in ancestors) or any(
+        (outer, inner) in _REPLACED_WHOLE_BELOW or (outer, "*") in _REPLACED_WHOLE_BELOW
+        for outer, inner in pairwise(ancestors)
     )
 
 
@@ -309,7 +325,8 @@ def _is_tokens(value: object) -> TypeGuard[list[str]]:
 def _merge_arguments(low: Layer, high: Layer, problems: list[Problem]) -> Layer:
     """Merge arguments by flag.
 
-    Malformed JSON that should merge is reported here: otherwise one layer's JSON would silently replace the other's.
+    JSON values of one flag merge as well. Malformed JSON cannot, and would silently replace the other layer's value, so
+    it is a problem.
     """
     origins = (low.origin, high.origin)
     for layer, flag in flags.malformed_json(low.tree, high.tree):
@@ -330,7 +347,7 @@ def _ineffective_null(path: Path) -> Problem:
 
 
 def _copy_without_nulls(value: Value, at: Path, problems: list[Problem]) -> Value:
-    """Copy a value that merges with no lower one, and report its nulls, which remove nothing.
+    """Copy a value that has no counterpart in a lower layer, and report its nulls, which remove nothing.
 
     A patch keeps its nulls: they remove keys of the rendered object.
     """

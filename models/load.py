@@ -1,8 +1,8 @@
 """Loader that turns the tree of a configuration into a `Stack`, or reports every problem in it at once.
 
-It merges the layers of the tree and validates the result. A problem is reported where its value was written, and once,
-however many services inherit the value. A tree with mistakes is repaired: a mistaken leaf is replaced by its default or
-by its field's example. The checks that need a whole stack can then run as well, and all problems are reported together.
+It merges the layers of the tree and validates the result. A problem is reported where the user wrote the value, and
+only once if several services inherit it. A tree with mistakes is repaired: a wrong value is replaced by its field's
+default or example. The checks that need a whole stack can then run as well, and all problems are reported together.
 """
 
 import copy
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from models import fields
-from models.layers import Layer, effective
+from models.layers import Layer, merge_stack
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
 from models.stack import Stack
@@ -33,28 +33,30 @@ _NOUNS = {
     "model_type": ("a mapping", "write keys with values below it"),
     "model_attributes_type": ("a mapping", "write keys with values below it"),
 }
+"""What a value of the wrong type is not, and the remedy, by pydantic's error type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A stack that further checks may read, the problems found so far and the paths that were repaired."""
+    """A stack that later checks can read, the problems found so far, and the paths of repaired values."""
 
     stack: Stack
     problems: tuple[Problem, ...]
     repaired: tuple[Path, ...]
-    """Paths of repaired values, both in the merged tree and where the user wrote the values."""
+    """Paths of repaired values: those in the merged tree, and those at which the user wrote the values."""
     merged: Layer
     """Merged tree of the stack, with the origin of each value."""
 
     def finish(self, further: Sequence[Problem] = ()) -> Stack:
         """Return the stack, or raise `ConfigError` with all problems that do not depend on a repaired value.
 
-        The paths of `further` are those of the merged tree, such as `services.qwen.prefill.engine.args[0]`.
+        `further` are the problems of later checks. Their paths are those of the merged tree, such as
+        `services.qwen.prefill.engine.args[0]`.
         """
         valid = [
             problem
             for problem in further
-            if not any(_is_within_any(path, self.repaired) for path in (problem.path, *problem.depends_on))
+            if not any(_is_repaired(path, self.repaired) for path in (problem.path, *problem.depends_on))
         ]
         relocated = list(self._relocate(valid))
         if self.problems or relocated:
@@ -64,18 +66,18 @@ class Loaded:
     def _relocate(self, problems: Sequence[Problem]) -> Iterator[Problem]:
         """Yield problems with the paths at which their values were written.
 
-        A problem that only an explicit value can have is left out if the value is inherited. A problem of a value that
-        a canary inherits is reported at the origin of the value only if the service has the same problem. Otherwise
-        explicit values of the canary cause it, and it is reported in the canary.
+        Problems marked `explicit_only` are dropped if the value is inherited. A canary may have a problem with a value
+        that it inherits from its service. If the service has the same problem, it is reported at the value's origin.
+        If not, other values of the canary cause it, so it is reported in the canary.
         """
         located = [(problem, *self._locate(problem)) for problem in problems]
-        of_services = {(at, problem.what) for problem, at, canary in located if not canary}
+        service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}
         paths = dict[tuple[Path, Path, str], Path]()
-        for problem, at, canary in located:
-            if problem.explicit_only and at != problem.path:
+        for problem, origin, canary in located:
+            if problem.explicit_only and origin != problem.path:
                 continue
-            is_at_origin = not canary or (at, problem.what) in of_services or at.is_within(canary)
-            path = paths.setdefault((canary, at, problem.what), at if is_at_origin else problem.path)
+            is_at_origin = not canary or (origin, problem.what) in service_problems or origin.is_within(canary)
+            path = paths.setdefault((canary, origin, problem.what), origin if is_at_origin else problem.path)
             yield replace(problem, path=path)
 
     def _locate(self, problem: Problem) -> tuple[Path, Path]:
@@ -88,12 +90,12 @@ class Loaded:
 def load(tree: object) -> Loaded:
     """Read a configuration tree of plain values.
 
-    Raises `ConfigError` if the tree is beyond repair: it is no mapping, or has no services.
+    Raises `ConfigError` if the tree cannot be repaired, such as one without services.
     """
     if not isinstance(tree, dict) or not tree:
         raise ConfigError([Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")])
-    merged = effective(cast("dict[str, Any]", tree))
-    # The values of defaults are validated in the services that inherit them.
+    merged = merge_stack(cast("dict[str, Any]", tree))
+    # The services inherit the defaults, and are validated with them.
     defaults = merged.tree.pop("defaults", {})
     problems, repaired = list(merged.problems), [problem.path for problem in merged.problems]
     while True:
@@ -108,7 +110,7 @@ def load(tree: object) -> Loaded:
             _intended_path(merged.tree, details) for details in errors if details["type"] == "extra_forbidden"
         }
         new = [(path, problem) for path, problem in found if path not in misspelt]
-        problems += [problem for path, problem in new if not _depends_on_any(path, repaired)]
+        problems += [problem for path, problem in new if not _overlaps_repaired(path, repaired)]
         before = copy.deepcopy(merged.tree)
         for path, problem in found:
             repaired += [problem.path, path, _repair(merged.tree, path)]
@@ -117,29 +119,29 @@ def load(tree: object) -> Loaded:
 
 
 def _distinct(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop repetitions, which come from a value that several services inherit."""
+    """Drop repeated problems, which come from values that several services inherit."""
     return list({(problem.path, problem.what, problem.remedy): problem for problem in problems}.values())
 
 
-def _is_within_any(path: Path, repaired: Sequence[Path]) -> bool:
+def _is_repaired(path: Path, repaired: Sequence[Path]) -> bool:
     """Return whether `path` or a path above it was repaired."""
     return any(path.is_within(other) for other in repaired)
 
 
-def _depends_on_any(path: Path, repaired: Sequence[Path]) -> bool:
-    """Return whether the value at `path` is part of a repaired value or has one below it."""
-    return _is_within_any(path, repaired) or any(other.is_within(path) for other in repaired)
+def _overlaps_repaired(path: Path, repaired: Sequence[Path]) -> bool:
+    """Return whether the value at `path` is inside a repaired value, or contains one."""
+    return _is_repaired(path, repaired) or any(other.is_within(path) for other in repaired)
 
 
 def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
-    """Return the path in the merged tree and the problem, whose path is where the user wrote the value."""
+    """Return a validation error as a path in the merged tree, and as a problem at the place that the user wrote."""
     path = _path(merged.tree, details)
     origin = merged.locate(path, absent=details["type"] == "missing")
     return path, Problem(origin or Path(ROOT), *_verdict(path, details))
 
 
 def _path(tree: object, details: ErrorDetails) -> Path:
-    """Return the path of a validation error: pydantic's location without union tags and markers of mapping keys."""
+    """Return the path of a validation error: pydantic's location without union tags and `[key]` markers."""
     node, path = tree, list[str | int]()
     location = [part for part in details["loc"] if part != "[key]"]
     for index, part in enumerate(location):
@@ -190,7 +192,7 @@ def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
 
 
 def _wrong_type(kind: str, value: object, shown: str) -> tuple[str, str]:
-    """Return message and remedy for a value of another type than its field has."""
+    """Return message and remedy for a value of the wrong type."""
     noun, remedy = _NOUNS.get(kind, ("valid", "see the schema for what may stand here"))
     if kind == "string_type" and isinstance(value, bool | int | float):
         noun = "a boolean" if isinstance(value, bool) else "a number"
@@ -201,17 +203,18 @@ def _wrong_type(kind: str, value: object, shown: str) -> tuple[str, str]:
 
 
 def _intended_path(tree: object, details: ErrorDetails) -> Path:
-    """Return the path of the key that an unknown key resembles, which is then not reported as missing."""
+    """Return the path of the known key that an unknown key resembles. That key is then not reported as missing."""
     path = _path(tree, details)
-    return Path(*path[:-1], *_closest(path, _known_keys(path, details["loc"][-2:-1])))
+    return Path(*path[:-1], *_closest_name(path, _known_keys(path, details["loc"][-2:-1])))
 
 
-def _closest(path: Path, names: Sequence[str]) -> list[str]:
+def _closest_name(path: Path, names: Sequence[str]) -> list[str]:
+    """Return the name that is most similar to the last key of a path; empty if none is similar."""
     return difflib.get_close_matches(str(path[-1]), names, n=1)
 
 
 def _known_keys(path: Path, tag: tuple[str | int, ...]) -> list[str]:
-    """Return the keys that are valid in place of an unknown one; in a union, those of the spec that `type` selects."""
+    """Return the keys that are valid in place of an unknown one. `tag` selects the spec of a union, if there is one."""
     specs = fields.specs_at(path.parent)
     selected = [spec for spec in specs if set(tag) & set(fields.type_tags(spec))] or specs
     return [field.alias or name for spec in selected for name, field in spec.model_fields.items()]
@@ -219,7 +222,7 @@ def _known_keys(path: Path, tag: tuple[str | int, ...]) -> list[str]:
 
 def _suggestion(path: Path, tag: tuple[str | int, ...]) -> str:
     names = _known_keys(path, tag)
-    close = _closest(path, names)
+    close = _closest_name(path, names)
     return f"did you mean {close[0]}?" if close else f"known here: {', '.join(names)}"
 
 
@@ -240,11 +243,12 @@ def _flow_yaml(value: object) -> str:
 
 
 def _repair(tree: dict[str, Any], path: Path) -> Path:
-    """Replace a required value by its field's example, and remove any other; return the path of the repaired value.
+    """Repair a value and return its path: a required one becomes its field's example, an optional one is removed.
 
-    A list is removed whole, because its other items would change their indices.
+    If the path leads into a list, the whole list is repaired: removing an item would change the indices of the others.
     """
-    path = Path(*path[: next((index for index, part in enumerate(path) if isinstance(part, int)), len(path))])
+    first_index = next((index for index, part in enumerate(path) if isinstance(part, int)), len(path))
+    path = Path(*path[:first_index])
     node: Any = tree
     for part in path[:-1]:
         if not isinstance(node, dict) or part not in node:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.layers import INHERITED_BY_CANARY, INHERITED_BY_PREFILL, effective
+from models.layers import INHERITED_BY_CANARY, INHERITED_BY_PREFILL, merge_stack
 from models.load import load
 from models.problems import Problem
 from tests.support.stacks import SERVICE, place
@@ -12,7 +12,7 @@ HUB = {"source": "hf://org/model", "size": "10Gi", "secrets": ["hf"]}
 
 
 def canary(service, defaults=None):
-    found = effective({"defaults": defaults or {}, "services": {"a": service}})
+    found = merge_stack({"defaults": defaults or {}, "services": {"a": service}})
     return found.tree["services"]["a"].get("canary"), found
 
 

@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 
 from cli.schema import schema
-from models.layers import effective
+from models.layers import merge_stack
 from models.load import ROOT, load
 from models.problems import Problem
 from tests.support.stacks import SERVICE, place
@@ -174,7 +174,7 @@ def test_the_schema_refuses_in_defaults_what_a_service_may_not_say(defaults):
 def test_a_patch_keeps_its_nulls_and_is_replaced_whole():
     beneath = {"patch": {"spec": {"minReadySeconds": 5}}}
     own = {"patch": {"spec": {"progressDeadlineSeconds": None}}}
-    merged = effective({"defaults": beneath, "services": {"a": own, "b": {}, "patch": {"engine": None}}})
+    merged = merge_stack({"defaults": beneath, "services": {"a": own, "b": {}, "patch": {"engine": None}}})
     assert merged.tree["services"]["a"] == own
     assert merged.tree["services"]["b"] == beneath
     assert [str(problem.path) for problem in merged.problems] == ["services.patch.engine"]

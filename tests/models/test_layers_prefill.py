@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.layers import INHERITED_BY_PREFILL, effective
+from models.layers import INHERITED_BY_PREFILL, merge_stack
 from tests.support.stacks import SERVICE
 from tests.support.stacks.layers import messages, stack
 
@@ -11,13 +11,13 @@ def test_prefill_stands_on_its_service():
     own = {key: {"x": 1} for key in INHERITED_BY_PREFILL}
     extra = {"replicas": 3, "patch": {"spec": {}}, "autoscaling": {"type": "hpa"}, "model": {}, "labels": {"a": "b"}}
     tree = {"services": {"a": {**own, **extra, "prefill": {"replicas": 2, "pod": {"y": 2}}}}}
-    assert effective(tree).tree["services"]["a"]["prefill"] == {**own, "pod": {"x": 1, "y": 2}, "replicas": 2}
+    assert merge_stack(tree).tree["services"]["a"]["prefill"] == {**own, "pod": {"x": 1, "y": 2}, "replicas": 2}
 
 
 def test_prefill_merges_the_defaults_prefill_between_service_and_its_own_keys():
     defaults = {"engine": {"port": 1, "args": ["--d=1"]}, "prefill": {"engine": {"port": 2, "args": ["--p"]}}}
     own = {"engine": {"port": 3}, "prefill": {"engine": {"args": ["--d=2"]}}}
-    found = effective({"defaults": defaults, "services": {"a": own, "b": {}}})
+    found = merge_stack({"defaults": defaults, "services": {"a": own, "b": {}}})
     prefill = found.tree["services"]["a"]["prefill"]
     assert prefill["engine"] == {"port": 2, "args": ["--d=2", "--p"]}
     assert found.tree["services"]["b"]["prefill"]["engine"] == {"port": 2, "args": ["--d=1", "--p"]}
@@ -36,7 +36,7 @@ def test_null_removes_what_prefill_inherits_from_defaults_or_service_and_never_f
             "c": {"prefill": {"health": None}},
         },
     }
-    found = effective(tree)
+    found = merge_stack(tree)
     assert [found.tree["services"][key]["prefill"] for key in "abc"] == [{}, {"replicas": 2}, {"replicas": 2}]
     assert [str(one.path) for one in found.problems] == ["services.c.prefill.health"]
 
@@ -56,7 +56,7 @@ def test_null_removes_what_prefill_inherits_from_defaults_or_service_and_never_f
     ],
 )
 def test_prefill_is_switched_on_by_its_group_and_off_by_null(defaults, own, expected, problems):
-    found = effective({"defaults": defaults, "services": {"a": own}})
+    found = merge_stack({"defaults": defaults, "services": {"a": own}})
     assert found.tree["services"]["a"].get("prefill") == expected
     assert [str(one.path) for one in found.problems] == problems
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.layers import effective
+from models.layers import merge_stack
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from models.layers import effective
     ],
 )
 def test_what_a_group_requires_is_advised(key, remedy):
-    (problem,) = effective({"services": {"a": {key: None}}}).problems
+    (problem,) = merge_stack({"services": {"a": {key: None}}}).problems
     assert (str(problem.path), problem.remedy) == (f"services.a.{key}", f"{remedy}, or delete the line")
 
 
 def test_defaults_are_advised_like_the_services_that_inherit_them():
-    layer = effective({"defaults": {"storage": None, "pod": {"labels": None}}, "services": {"a": {}}})
+    layer = merge_stack({"defaults": {"storage": None, "pod": {"labels": None}}, "services": {"a": {}}})
     assert {str(one.path): one.remedy for one in layer.problems} == {
         "defaults.storage": "write it with type, or delete the line",
         "defaults.pod.labels": "write {} for its defaults, or delete the line",
