@@ -1,4 +1,4 @@
-"""Specs of serving pods: containers, probes, volumes and mounts, which have to agree."""
+"""Pod specs of serving pods: containers, probes, volumes and mounts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,14 +13,14 @@ from planning.serving.workload import Workload
 from planning.weights.sources import Fetch, Weights
 
 _NO_UPDATE_CHECK = "disable-update-notifications"
-"""Name of a file in kit's home that keeps kit from asking its vendor for updates at every start."""
-_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
+"""Name of a file in kit's home; with it, kit does not ask its vendor for updates at every start."""
+_TOKEN_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
 CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 _SEALED = {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True}
 PASSED = ("affinity", "topologySpreadConstraints")
-"""Fields of a pod that users write in Kubernetes' own form."""
-_CLAIM = "accelerators"
-"""Name of the pod's device claim, if devices are claimed and not counted."""
+"""Fields of a pod spec that users write as Kubernetes has them."""
+_DEVICE_CLAIM = "accelerators"
+"""Name of the device claim in a pod. A pod has one if its class allocates devices by claims, not as a resource."""
 
 
 def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
 
 
 def security(user: int | None = None, group: int | None = None) -> dict[str, Any]:
-    """Return a pod security context that the `restricted` Pod Security level admits."""
+    """Render a pod's security context, which the `restricted` Pod Security level admits."""
     return compact(
         {
             "runAsNonRoot": True,
@@ -45,38 +45,38 @@ def security(user: int | None = None, group: int | None = None) -> dict[str, Any
 
 
 def environment(variables: Iterable[Variable]) -> list[dict[str, Any]]:
-    """Render environment variables in their order."""
+    """Render environment variables in the given order."""
     return [_variable(variable) for variable in variables]
 
 
 def leader(workload: Workload) -> dict[str, Any]:
-    """Render the pod that serves: the only pod of its replica, or its leader."""
+    """Render the pod of a replica that receives requests: its only pod, or its leader."""
     fetches, engine = _fetches(workload.weights), _engine(workload)
     if workload.sidecar is None:
         return _pod(workload, fetches, engine)
-    return _pod(workload, [*fetches, _sidecar(workload.sidecar)], engine, _pool_reader())
+    return _pod(workload, [*fetches, _sidecar(workload.sidecar)], engine, _token_volume())
 
 
 def worker(workload: Workload) -> dict[str, Any]:
-    """Render a further pod of a replica, which computes but receives no requests."""
+    """Render a worker pod of a replica, which computes but receives no requests."""
     return _pod(workload, _fetches(workload.weights), _worker_engine(workload))
 
 
 def _pod(
     workload: Workload, init_containers: list[Manifest], engine: Manifest, *more_volumes: Manifest
 ) -> dict[str, Any]:
-    identity, placement = workload.identity, workload.placement
-    claims = [{"name": _CLAIM, "resourceClaimTemplateName": workload.name}] if workload.claim is not None else []
+    settings, placement = workload.pod_settings, workload.placement
+    device_claim = {"name": _DEVICE_CLAIM, "resourceClaimTemplateName": workload.name}
     return compact(
         {
-            "serviceAccountName": identity.service_account,
+            "serviceAccountName": settings.service_account,
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
-            "imagePullSecrets": [{"name": name} for name in identity.image_pull_secrets],
-            "securityContext": security(identity.run_as_user, identity.fs_group),
+            "imagePullSecrets": [{"name": name} for name in settings.image_pull_secrets],
+            "securityContext": security(settings.run_as_user, settings.fs_group),
             "terminationGracePeriodSeconds": workload.drain.grace,
             **scheduling(placement),
-            "resourceClaims": claims,
+            "resourceClaims": [device_claim] if workload.device_claim is not None else [],
             "initContainers": init_containers,
             "containers": [engine],
             "volumes": [*_volumes(workload), *more_volumes],
@@ -85,7 +85,7 @@ def _pod(
 
 
 def scheduling(placement: Placement) -> dict[str, Any]:
-    """Render the fields of a pod that decide on which node it runs."""
+    """Render the fields of a pod spec that decide on which node the pod runs."""
     return {
         "schedulerName": placement.scheduler,
         "runtimeClassName": placement.runtime_class,
@@ -98,7 +98,7 @@ def scheduling(placement: Placement) -> dict[str, Any]:
 
 
 def affinity(user_affinity: Mapping[str, Any], node_labels: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Add required node labels to the user's affinity: to each of its terms, because terms are alternatives."""
+    """Add required node labels to the user's affinity. Each of its terms gets them, because terms are alternatives."""
     node_expressions = [
         {"key": label, "operator": "In", "values": list(values)} for label, values in sorted(node_labels.items())
     ]
@@ -120,20 +120,20 @@ def _variable(variable: Variable) -> dict[str, Any]:
     if "fieldRef" in source:
         source["fieldRef"] = field_ref(source["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in source:
-        # The API server would add the divisor, which must be written for the same reason as a field's version.
+        # The API server would add the divisor. It has to be written, as `field_ref` explains for a field's version.
         source["resourceFieldRef"] = {"divisor": "0", **source["resourceFieldRef"]}
     return {"name": variable.name, "valueFrom": source}
 
 
 def _fetches(weights: Weights) -> list[Manifest]:
-    """Render the init containers that fetch weights into a pod."""
+    """Render the init containers that fetch weights."""
     return [fetching(fetch, weights.requests, weights.limits) for fetch in weights.fetches]
 
 
 def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str]) -> Manifest:
     """Render a container that fetches weights.
 
-    It runs without a shell. It overwrites existing files, so a restarted container completes the download.
+    It runs no shell. It overwrites existing files, so it can complete a download after a restart.
     """
     marker = {"name": "kit-settings", "mountPath": f"{FETCH_HOME}/{_NO_UPDATE_CHECK}", "subPath": _NO_UPDATE_CHECK}
     config = {"name": "docker-config", "mountPath": DOCKER_CONFIG, "readOnly": True}
@@ -159,7 +159,7 @@ def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str
 
 
 def _sidecar(proxy: SidecarPlan) -> Manifest:
-    """Render the native sidecar, which starts before the engine and ends after the engine has drained."""
+    """Render the routing sidecar as a native sidecar: it starts before the engine and ends after the engine."""
 
     def probe(settings: SidecarProbe) -> dict[str, Any]:
         http_get = {"path": "/health", "port": proxy.port}
@@ -177,7 +177,7 @@ def _sidecar(proxy: SidecarPlan) -> Manifest:
             "livenessProbe": probe(proxy.liveness),
             "resources": compact({"requests": proxy.requests, "limits": proxy.limits}),
             "securityContext": _SEALED,
-            "volumeMounts": [{"name": "pool-reader", "mountPath": _TOKEN, "readOnly": True}],
+            "volumeMounts": [{"name": "pool-reader", "mountPath": _TOKEN_MOUNT, "readOnly": True}],
         }
     )
 
@@ -187,7 +187,7 @@ def _certificate() -> dict[str, Any]:
 
 
 def _engine(workload: Workload) -> Manifest:
-    """Render the engine of a serving pod, with ports, probes and a drain."""
+    """Render the engine container of a pod that receives requests, with ports, probes and drain."""
     engine = workload.engine
     return {
         **_container(workload, engine.arguments),
@@ -198,7 +198,7 @@ def _engine(workload: Workload) -> Manifest:
 
 
 def _worker_engine(workload: Workload) -> Manifest:
-    """Render the engine of a further pod, which has neither ports nor probes."""
+    """Render the engine container of a worker pod, without ports and probes."""
     return {
         **_container(workload, workload.engine.worker_arguments),
         "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.worker_pre_stop}}},
@@ -207,7 +207,7 @@ def _worker_engine(workload: Workload) -> Manifest:
 
 def _container(workload: Workload, arguments: Iterable[str]) -> dict[str, Any]:
     engine = workload.engine
-    claims = [{"name": _CLAIM}] if workload.claim is not None else []
+    claims = [{"name": _DEVICE_CLAIM}] if workload.device_claim is not None else []
     return compact(
         {
             "name": engine.name,
@@ -272,7 +272,7 @@ def _volumes(workload: Workload) -> list[dict[str, Any]]:
 
 
 def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
-    """Render the volumes of the fetching containers; containers share the volume of a Secret."""
+    """Render the volumes of containers that fetch weights. All containers share the volume of a Secret."""
     marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
     configs = sorted({fetch.docker_config for fetch in fetches if fetch.docker_config is not None})
     keys = sorted({fetch.public_key for fetch in fetches if fetch.public_key is not None})
@@ -289,8 +289,8 @@ def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
     ]
 
 
-def _pool_reader() -> dict[str, Any]:
-    """Render the volume with the sidecar's token. The engine does not mount it, because it needs no API access."""
+def _token_volume() -> dict[str, Any]:
+    """Render the volume with the token of the service account. Only the sidecar mounts it: it reads the API."""
     bundle = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
     namespace = {"path": "namespace", "fieldRef": field_ref("metadata.namespace")}
     sources = [

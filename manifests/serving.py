@@ -23,7 +23,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
         yield from _pool_reader(variant, variant.decode.sidecar)
     for workload in variant.roles:
         role_parts = parts.ROLES[workload.role]
-        if workload.claim is not None:
+        if workload.device_claim is not None:
             claim = about.part_object(variant, role_parts.claim, _claim(variant, workload))
             yield replace(claim, replace=True)
         if workload.disruptions is not None:
@@ -107,9 +107,9 @@ def _template(
         "metadata": compact(
             {
                 "labels": about.object_labels(
-                    variant, about.MODEL_SERVER, base=workload.identity.labels, override=override
+                    variant, about.MODEL_SERVER, base=workload.pod_settings.labels, override=override
                 ),
-                "annotations": {**variant.own_annotations, **workload.identity.annotations, **_checksum(workload)},
+                "annotations": {**variant.own_annotations, **workload.pod_settings.annotations, **_checksum(workload)},
             }
         ),
         "spec": pod,
@@ -147,7 +147,7 @@ def _claim(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
 
 
 def _claim_spec(workload: Workload) -> dict[str, Any]:
-    claim = workload.claim
+    claim = workload.device_claim
     if claim is None:
         return {}
     exactly = {
@@ -162,7 +162,7 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
 
 def _checksum(workload: Workload) -> dict[str, str]:
     """Return an annotation that rolls the pods if their device claim changes, because existing claims never change."""
-    if workload.claim is None:
+    if workload.device_claim is None:
         return {}
     text = json.dumps(_claim_spec(workload), sort_keys=True)
     return {"checksum/claim": hashlib.sha256(text.encode()).hexdigest()}
@@ -170,11 +170,11 @@ def _checksum(workload: Workload) -> dict[str, str]:
 
 def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendered]:
     """Render the sidecar's permission to read the pool, and the service account that has it."""
-    name, identity = variant.names.decode, variant.decode.identity
-    if identity.makes_account:
+    name, settings = variant.names.decode, variant.decode.pod_settings
+    if settings.makes_account:
         yield about.part_object(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_metadata(variant, name)))
     yield about.part_object(variant, parts.DECODE_ROLE, rbac.role(_metadata(variant, name), sidecar.rules))
-    subjects = [rbac.subject(identity.service_account or name, variant.names.namespace)]
+    subjects = [rbac.subject(settings.service_account or name, variant.names.namespace)]
     binding = rbac.role_binding(_metadata(variant, name), name, subjects)
     yield about.part_object(variant, parts.DECODE_ROLE_BINDING, binding)
 

@@ -12,7 +12,10 @@ from planning.ground.ports import HTTP_PORT, HTTPS_PORT
 
 _DNS_NAMESPACE = "kube-system"
 _API_SERVER = (HTTPS_PORT, 6443)
-"""Ports of managed API servers and of kubeadm's, behind their Service. Most networks apply policies to those ports."""
+"""Ports that API servers listen on: 443 in managed clusters, 6443 with kubeadm.
+
+These count, not the port of Service `kubernetes`, because most networks apply policies after resolving the Service.
+"""
 _EVERYWHERE = ("0.0.0.0/0", "::/0")
 _ADDRESS = re.compile(r"(?:(https?)://)?(?:[^/@]*@)?(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?(?:/.*)?")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -31,7 +34,7 @@ class Addresses:
     """Address ranges."""
 
     ranges: tuple[str, ...]
-    """Ranges in CIDR notation; empty for any address, of a pod or not."""
+    """Ranges in CIDR notation. Empty for any address, including those of pods."""
 
 
 End = Pods | Addresses
@@ -42,7 +45,7 @@ class Port:
     """A port that the target of a flow listens on."""
 
     number: int | None
-    """Number of the port; None for any."""
+    """Number of the port; None for any port."""
     protocol: Literal["TCP", "UDP"] = "TCP"
 
 
@@ -51,7 +54,7 @@ ANY_TCP = (Port(None),)
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A flow from the source, which opens the connections, to ports of the target."""
+    """A flow from the source, which opens connections, to ports of the target."""
 
     source: End
     target: End
@@ -61,7 +64,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The network policy of some pods. All flows that it does not list are forbidden to them."""
+    """The network policy of some pods. It forbids all of their flows that it does not list."""
 
     part: Part
     name: str
@@ -73,7 +76,7 @@ class Policy:
 
 
 def policy(part: Part, name: str, pods: Pods, edges: Iterable[Edge]) -> Policy:
-    """Return the network policy of some pods, from the edges that begin or end at them; it ignores other edges."""
+    """Return the network policy of some pods; edges that neither begin nor end at them are ignored."""
     unique = list[Edge]()
     for edge in edges:
         if edge not in unique:
@@ -95,7 +98,8 @@ def dns(pods: Pods) -> Edge:
 def api_server(pods: Pods, stack: Stack) -> Edge:
     """Return the edge to the API server.
 
-    If its addresses are unknown, the edge has no ranges at all, because some networks count the API server to no range.
+    If its addresses are unknown, the edge allows any address (an empty `Addresses`). 0.0.0.0/0 would not do: in some
+    networks no range matches the API server.
     """
     spec = stack.network_policies
     if spec is None or not spec.api_server_cidrs:
@@ -106,7 +110,8 @@ def api_server(pods: Pods, stack: Stack) -> Edge:
 def fetch_edges(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]:
     """Yield the edges to the servers of weights.
 
-    A server outside the cluster may redirect to another address, so that HTTPS is open to all of them.
+    A server outside the cluster may redirect to another host, so port 443 is allowed on every address outside the
+    cluster as well.
     """
     yield from url_edges(pods, urls, stack, further=(HTTPS_PORT,))
 
@@ -114,7 +119,7 @@ def fetch_edges(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]
 def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int, ...] = ()) -> Iterator[Edge]:
     """Yield the edges to the hosts of URLs; none for a URL without a host.
 
-    `further` are ports that are open besides the URL's own on addresses outside the cluster.
+    On addresses outside the cluster, the ports in `further` are allowed as well as the URL's own.
     """
     for url in urls:
         match = _ADDRESS.fullmatch(url)
@@ -122,19 +127,19 @@ def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int,
             continue
         scheme, host, explicit = match.groups()
         port = int(explicit) if explicit else HTTPS_PORT if scheme == "https" else HTTP_PORT
-        for end in _ends(host, pods.namespace, stack, public=port == HTTPS_PORT):
+        for end in _ends(host, pods.namespace, stack, is_https=port == HTTPS_PORT):
             yield Edge(pods, end, tcp(port, *(further if isinstance(end, Addresses) else ())))
 
 
-def _ends(host: str, namespace: str, stack: Stack, *, public: bool) -> Iterator[End]:
+def _ends(host: str, namespace: str, stack: Stack, *, is_https: bool) -> Iterator[End]:
     """Yield the possible ends of a flow to a host.
 
-    A host name of two parts may be `<service>.<namespace>` as well as a public domain, and yields both. If `public`, on
-    the port of HTTPS, it is a domain alone: a Service that listens there has to be written with its `.svc`.
+    A name of two parts may be `<service>.<namespace>` or a public domain, so it yields both. On port 443 it counts only
+    as a public domain; a Service on 443 has to be written with `.svc`.
     """
-    literal = _literal(host)
-    if literal is not None:
-        yield Addresses((literal,))
+    address_range = _address_range(host)
+    if address_range is not None:
+        yield Addresses((address_range,))
         return
     match host.lower().removesuffix(".").removesuffix(f".{stack.cluster.domain}").split("."):
         case ["localhost"]:
@@ -142,19 +147,19 @@ def _ends(host: str, namespace: str, stack: Stack, *, public: bool) -> Iterator[
         case [_]:
             yield Pods(namespace)
             return
-        case [*_, _, inside, "svc"] if _NAMESPACE.fullmatch(inside):
-            yield Pods(inside)
+        case [*_, _, service_namespace, "svc"] if _NAMESPACE.fullmatch(service_namespace):
+            yield Pods(service_namespace)
             return
-        case [_, inside] if not public and _NAMESPACE.fullmatch(inside):
-            yield Pods(inside)
+        case [_, service_namespace] if not is_https and _NAMESPACE.fullmatch(service_namespace):
+            yield Pods(service_namespace)
         case _:
             pass
     spec = stack.network_policies
     yield Addresses((spec.egress_cidrs if spec is not None else ()) or _EVERYWHERE)
 
 
-def _literal(host: str) -> str | None:
-    """Return the range that holds a host's address alone, or None if the host is a name."""
+def _address_range(host: str) -> str | None:
+    """Return the range of a single address; None if the host is a name."""
     try:
         address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:

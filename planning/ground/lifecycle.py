@@ -1,4 +1,4 @@
-"""Startup, probes, drain and waits of serving pods; all times in whole seconds."""
+"""Times of serving pods: startup, probes, drain, and how long a run waits for them. All are in whole seconds."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,15 @@ _MIN_STARTUP, _UNKNOWN_STARTUP = 600, 1800
 _LOAD_RATE = 64 * 2**20
 """Rate at which weights are loaded from a slow volume to the devices, in bytes per second."""
 _MIN_FETCH = 1800
-"""Minimum time for images and weights to arrive."""
+"""Minimum of the time allowed for fetching images and weights."""
 _FETCH_RATE = 32 * 2**20
-"""Rate at which weights arrive over a slow network, in bytes per second."""
+"""Rate at which weights are fetched over a slow network, in bytes per second."""
 _ENDPOINT_REMOVAL = 15
 """Time until gateway and picker send no more requests to a terminating pod."""
 _KILL_MARGIN = 15
 """Time between the engine's own deadline and the kill."""
 WAIT_MARGIN = 60
-"""Time by which a wait outlasts an object's own deadline, so that the report holds the reason that Kubernetes gives."""
+"""Time that a wait adds to the object's own deadline. Kubernetes then gives its reason for a failure first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +38,17 @@ class Drain:
     """The times of a pod's termination: no new requests arrive, running requests finish, then the pod is killed."""
 
     pre_stop: int
-    """Time before the engine gets its signal to end."""
+    """Time from the pod's deletion until the engine gets its signal to end."""
     engine: int | None
-    """Time that the engine gives to running requests; None if it ends at once, which lengthens `pre_stop` instead."""
+    """Time that the engine gives to running requests. None if it ends at once; `pre_stop` is longer then."""
     worker_pre_stop: int
-    """Time before the engine of a worker pod gets its signal: the leader needs it until its own drain is over."""
+    """The same as `pre_stop` for a worker pod, which serves its leader until the leader has drained."""
     grace: int
     """Time from the pod's deletion to the kill (`terminationGracePeriodSeconds`)."""
 
 
-def startup(health: Health, size: str | None) -> int:
-    """Return the time that a container has from its start until the model is loaded; `size` is that of the weights."""
+def startup_seconds(health: Health, size: str | None) -> int:
+    """Return the time from a container's start until the model must be loaded; `size` is that of the weights."""
     if health.startup_timeout is not None:
         return seconds(health.startup_timeout)
     if size is None:
@@ -56,8 +56,8 @@ def startup(health: Health, size: str | None) -> int:
     return _MIN_STARTUP + int(amount(size)) // _LOAD_RATE
 
 
-def fetch(size: str | None) -> int:
-    """Return the time that images and weights may take to arrive, before the startup probe begins."""
+def fetch_seconds(size: str | None) -> int:
+    """Return the time allowed for fetching images and weights, which ends before the startup probe begins."""
     return max(_MIN_FETCH, 0 if size is None else int(amount(size)) // _FETCH_RATE)
 
 
@@ -70,14 +70,14 @@ def probes(health: Health, size: str | None) -> Probes:
         interval=interval,
         timeout=seconds(health.timeout),
         failure_threshold=health.failure_threshold,
-        startup_failures=-(-startup(health, size) // interval),
+        startup_failures=-(-startup_seconds(health, size) // interval),
     )
 
 
 def drain(timeout: str, *, engine_drains: bool) -> Drain:
-    """Return the drain of a pod whose longest request takes `timeout`.
+    """Return the times of a pod's termination if its longest request takes `timeout`.
 
-    `engine_drains` tells whether the engine itself lets running requests finish.
+    `engine_drains` says whether the engine itself lets running requests finish.
     """
     longest = seconds(timeout)
     return Drain(
@@ -88,8 +88,11 @@ def drain(timeout: str, *, engine_drains: bool) -> Drain:
     )
 
 
-def wait(rollout: RollingUpdate | Recreate, replicas: int, step_deadline: int, step_drain: Drain) -> int:
-    """Return how long a deployment run waits: for all steps of the rollout, each of them with its drain."""
+def wait_seconds(rollout: RollingUpdate | Recreate, replicas: int, step_deadline: int, step_drain: Drain) -> int:
+    """Return how long a run waits for a workload: the time of all steps of its rollout.
+
+    A step replaces as many pods at once as the rollout allows. It takes `step_deadline` and the drain of the old pods.
+    """
     per_step = replicas if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
     steps = max(1, -(-replicas // max(1, per_step)))
     return steps * (step_deadline + step_drain.grace) + WAIT_MARGIN

@@ -1,4 +1,4 @@
-"""Order in which the objects of a stack are registered, from their ids alone."""
+"""Order in which the objects of a stack are registered. It follows from their ids and the relations of their owners."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,22 +14,25 @@ class Id:
     owner: str
     """Owner of the object: a service or its canary (`planning.variant.context.owner`), a cache or a namespace."""
     part: Part
-    which: str = ""
-    """Distinguishes the objects of one owner that are the same part; empty if there is only one."""
+    qualifier: str = ""
+    """Name that tells objects of the same owner and part from each other; empty if there is only one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Relations between owners and objects that their order follows from, besides their parts."""
+    """Relations between owners, which decide the order together with the parts."""
 
     namespaces: Mapping[str, str]
     """Namespace of each owner's objects; for cluster-scoped objects, the namespace that they serve."""
     weights: Mapping[str, str]
-    """Owner of the claim for weights that an owner's pods mount, and of the Job that fills it, by owner of the pods."""
+    """By owner of pods: the owner of the weights claim that those pods mount, and of its fill Job."""
     further_owners: Mapping[Id, tuple[str, ...]]
-    """Further owners of an object's predecessors: the same parts of theirs precede it as of its owner."""
+    """By object: other owners whose objects must also come first.
+
+    They are of the same parts as for the object's own owner: a route also follows its canary's pool.
+    """
     further_predecessors: Mapping[Id, tuple[Id, ...]]
-    """Further predecessors of an object, of other owners; those that do not exist are ignored."""
+    """By object: single objects of other owners that must also come first. Those that do not exist are ignored."""
 
 
 def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, ...]]:
@@ -37,46 +40,53 @@ def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, 
 
     If a part does not exist, its own predecessors take its place.
     """
-    existing = dict[_Place, list[Id]]()
+    existing = dict[_OwnerPart, list[Id]]()
     for identity in ids:
         existing.setdefault((identity.owner, identity.part), []).append(identity)
-    order = _Order(existing, relations, {})
-    return {identity: order.before(identity) for identities in existing.values() for identity in identities}
+    finder = _PredecessorFinder(existing, relations, {})
+    return {identity: finder.predecessors(identity) for identities in existing.values() for identity in identities}
 
 
-_Place = tuple[str, Part]
+_OwnerPart = tuple[str, Part]
 """An owner and one of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
-    """The objects of a stack, and a cache of the predecessors of each place."""
+class _PredecessorFinder:
+    """Search for predecessors among the objects of a stack."""
 
-    existing: Mapping[_Place, list[Id]]
+    existing: Mapping[_OwnerPart, list[Id]]
     relations: Relations
-    cache: dict[tuple[str, _Place], tuple[Id, ...]]
+    cache: dict[tuple[str, _OwnerPart], tuple[Id, ...]]
+    """Predecessors by namespace, owner and part."""
 
-    def before(self, identity: Id) -> tuple[Id, ...]:
+    def predecessors(self, identity: Id) -> tuple[Id, ...]:
         """Return the predecessors of an object."""
         namespace = self.relations.namespaces.get(identity.owner, "")
         owners = (identity.owner, *self.relations.further_owners.get(identity, ()))
-        found = [before for owner in owners for before in self._predecessors(namespace, (owner, identity.part))]
+        found = [
+            predecessor for owner in owners for predecessor in self._predecessors_of(namespace, (owner, identity.part))
+        ]
         for other in self.relations.further_predecessors.get(identity, ()):
-            found += (before for before in self.existing.get((other.owner, other.part), ()) if before == other)
+            found += (candidate for candidate in self.existing.get((other.owner, other.part), ()) if candidate == other)
         return tuple(dict.fromkeys(found))
 
-    def _predecessors(self, namespace: str, place: _Place) -> tuple[Id, ...]:
-        """Return the predecessors of all objects at a place, whose owner's namespace is `namespace`."""
-        found = self.cache.get((namespace, place))
+    def _predecessors_of(self, namespace: str, owner_part: _OwnerPart) -> tuple[Id, ...]:
+        """Return the predecessors of an owner's objects of one part, for an object in `namespace`."""
+        found = self.cache.get((namespace, owner_part))
         if found is None:
-            owner, part = place
-            places = [(self._owner(namespace, owner, before), before) for before in part.after]
-            ids = (before for at in places for before in self.existing.get(at) or self._predecessors(namespace, at))
-            found = self.cache[namespace, place] = tuple(dict.fromkeys(ids))
+            owner, part = owner_part
+            earlier_parts = [(self._owner(namespace, owner, earlier_part), earlier_part) for earlier_part in part.after]
+            ids = (
+                predecessor
+                for earlier in earlier_parts
+                for predecessor in self.existing.get(earlier) or self._predecessors_of(namespace, earlier)
+            )
+            found = self.cache[namespace, owner_part] = tuple(dict.fromkeys(ids))
         return found
 
     def _owner(self, namespace: str, owner: str, part: Part) -> str:
-        """Return the owner of a part that the objects of `owner` need."""
+        """Return the owner of the objects of `part` that precede those of `owner`."""
         if part == parts.NAMESPACE:
             return namespace
         return self.relations.weights.get(owner, owner) if part == parts.FILL else owner

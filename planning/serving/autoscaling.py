@@ -180,7 +180,7 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
     for name, _, role in variant.roles:
         if role.autoscaling is None or role.autoscaling.min_replicas > 0:
             continue
-        start = lifecycle.startup(role.health, variant.spec.model.size)
+        start = lifecycle.startup_seconds(role.health, variant.spec.model.size)
         if ttl is None:
             yield warning(at, f"{name} wakes in up to {start}s, and no defaultRequestTTL lets requests wait as long")
         elif 0 < seconds(ttl) < start:

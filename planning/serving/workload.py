@@ -29,18 +29,21 @@ _GROUPS_READY = (
 )
 """Conditions of a ready LeaderWorkerSet: available in its current generation, and without surplus replicas.
 
-The controller reports the generation since 0.9.
+Controllers report the generation from version 0.9 on.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """Service account, labels and users of a workload's pods."""
+class PodSettings:
+    """Service account, pull secrets, metadata and user of a workload's pods."""
 
     service_account: str | None
-    """The user's or the workload's own; None for the namespace's default, without a token."""
+    """Service account of the pods: an existing one, or the one that the stack creates for the workload.
+
+    None for the namespace's default. Only the sidecar gets a token.
+    """
     makes_account: bool
-    """Whether the service account is created along with the workload."""
+    """Whether the stack creates the service account for the workload."""
     image_pull_secrets: tuple[str, ...]
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -50,14 +53,14 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """The plan of one role's workload object and its pods."""
+    """The workload object of one role, and its pods."""
 
     role: str
     name: str
     path: Path
     """Place of the role in the configuration."""
     replicas: int | None
-    """Number of replicas; None if an autoscaler owns it."""
+    """Number of replicas; None if an autoscaler decides it."""
     max_replicas: int
     autoscaler: Autoscaler | None
     accelerator: AcceleratorClass
@@ -66,21 +69,21 @@ class Workload:
     weights: Weights
     sidecar: SidecarPlan | None
     placement: Placement
-    identity: Identity
+    pod_settings: PodSettings
     shared_memory: str
     """Size of /dev/shm."""
     drain: Drain
     rollout: RollingUpdate | Recreate
     disruptions: int | None
-    """Maximum number of pods that are evicted at a time; None for no disruption budget."""
+    """Maximum number of pods that evictions may take at a time; None for no disruption budget."""
     progress_deadline: int
     """Seconds without progress after which Kubernetes marks the rollout as failed."""
     wait: Wait
     patch: Mapping[str, Any]
 
     @property
-    def claim(self) -> ResourceClaim | None:
-        """Return the device claim of the pods; None if they request devices by resource name, or have none."""
+    def device_claim(self) -> ResourceClaim | None:
+        """Return the device claim of the pods; None if they request devices as a resource, or use none."""
         allocation = self.accelerator.allocation
         return allocation if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod else None
 
@@ -101,18 +104,18 @@ class Workload:
 
 
 def plan(context: RoleContext) -> Workload:
-    """Return the workload of a role whose class, image and layout are valid, as `planning.rules` checks."""
+    """Return the workload of a role. `planning.rules` has checked its class, image and layout."""
     variant, role, stack = context.of, context.role, context.of.stack
-    deadline = lifecycle.fetch(variant.spec.model.size) + lifecycle.startup(role.health, variant.spec.model.size)
+    model_size = variant.spec.model.size
+    deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
     autoscaler = autoscaling.plan(context.path, role, variant)
-    replicas = max_replicas(role)
     budget, sidecar_plan = role.disruption_budget, sidecar.plan(variant) if context.is_proxied else None
     return Workload(
         role=context.name,
         name=context.workload,
         path=context.path,
         replicas=role.replicas if autoscaler is None else None,
-        max_replicas=replicas,
+        max_replicas=max_replicas(role),
         autoscaler=autoscaler,
         accelerator=context.accelerator,
         layout=context.layout,
@@ -125,24 +128,25 @@ def plan(context: RoleContext) -> Workload:
         ),
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
-        identity=_identity(role, context.workload if sidecar_plan is not None else None),
+        pod_settings=_pod_settings(role, context.workload if sidecar_plan is not None else None),
         shared_memory=resources.shared_memory(role.pod.shared_memory, context.layout.devices_per_pod),
         drain=context.drain,
         rollout=role.rollout,
-        disruptions=budget.max_unavailable if budget.enabled and replicas > 1 else None,
+        disruptions=budget.max_unavailable if budget.enabled and max_replicas(role) > 1 else None,
         progress_deadline=deadline,
         wait=Wait(
-            lifecycle.wait(role.rollout, replicas, deadline, context.drain),
+            lifecycle.wait_seconds(role.rollout, max_replicas(role), deadline, context.drain),
             conditions=_GROUPS_READY if context.layout.pods_per_replica > 1 else (),
         ),
         patch=role.patch,
     )
 
 
-def _identity(role: Role, workload_account: str | None) -> Identity:
+def _pod_settings(role: Role, workload_account: str | None) -> PodSettings:
+    """Return the settings of a role's pods; `workload_account` is the service account that the stack may create."""
     pod = role.pod
     account = pod.service_account_name or workload_account
-    return Identity(
+    return PodSettings(
         service_account=account,
         makes_account=account is not None and account == workload_account,
         image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),

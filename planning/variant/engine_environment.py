@@ -20,7 +20,7 @@ def plan(spec: Variant, name: str, role: Role, layout: Layout, cache: KvCache) -
         return env
     # torch looks up the user's name, and the image's passwd file has no entry for the user id.
     env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup(role.health, spec.model.size))
+    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup_seconds(role.health, spec.model.size))
     if spec.prefill is not None or cache.events is not None or layout.pods_per_replica > 1:
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     if spec.prefill is not None and "nixl" in spec.kv_cache.connector:

@@ -245,7 +245,7 @@ def _claim(name: str, spec: Dedicated | Cache, weights_bytes: str | None, stack:
 
 def _fill(job: Job, stack: Stack, release: Release) -> FillPlan:
     size = job.model.size
-    deadline = _UNKNOWN_DEADLINE if size is None else lifecycle.fetch(size) * (1 + _RETRIES)
+    deadline = _UNKNOWN_DEADLINE if size is None else lifecycle.fetch_seconds(size) * (1 + _RETRIES)
     quantities = job.fill.resources
     return FillPlan(
         name=job.name,
