@@ -27,16 +27,16 @@ def objects(storage: StoragePlan, own_labels: Mapping[str, str], annotations: Ma
         return metadata(name, storage.namespace, storage_labels, annotations)
 
     if claim is not None:
-        identity, suffix = Id(storage.owner, parts.WEIGHTS_CLAIM), f"{storage.prefix}weights-{storage.holds}"
+        identity, suffix = Id(storage.owner, parts.WEIGHTS_CLAIM), f"{storage.prefix}weights-{storage.folder}"
         rendered = Rendered(
             identity, _claim(claim, object_metadata(claim.name)), suffix, retain=claim.retain, protect=claim.protect
         )
         yield awaiting.with_wait(rendered, CLAIM)
     if storage.policy is not None:
-        suffix = f"{storage.prefix}fill-{storage.holds}-{storage.policy.part.suffix}"
+        suffix = f"{storage.prefix}fill-{storage.folder}-{storage.policy.part.suffix}"
         policy = network.manifest(storage.policy, object_metadata(storage.policy.name))
         yield Rendered(Id(storage.owner, storage.policy.part), policy, suffix)
-    suffix, job = f"{storage.prefix}fill-{storage.holds}", _job(fill, object_metadata(fill.name), storage_labels)
+    suffix, job = f"{storage.prefix}fill-{storage.folder}", _job(fill, object_metadata(fill.name), storage_labels)
     yield awaiting.with_wait(Rendered(Id(storage.owner, parts.FILL), job, suffix, ignore=_IGNORED), fill.wait)
 
 

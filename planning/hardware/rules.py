@@ -1,4 +1,4 @@
-"""Validation of accelerator classes, and of the layout of a role's replica over their devices."""
+"""Validation of accelerator classes, and of how a replica is laid out over their devices."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,23 +13,23 @@ from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor, spread_of
 
-_COMMON_NODE = 8
-"""Assumed number of devices of a node if the class does not state it: that of every vendor's boards."""
-_LISTED = 8
+_ASSUMED_NODE_DEVICES = 8
+"""Number of devices of a node if its class does not state it: the boards of every vendor have 8."""
+_MAX_LISTED = 8
 """Maximum number of divisors that a message lists. If there are more, it lists only the nearest ones."""
-_DOUBLINGS = 16
-"""Number of pipeline sizes that the search for a remedy tries; it doubles the size each time."""
-_SERVICE_PATH = 2
-"""Number of steps in the path of a service, from which its roles and variants inherit."""
+_MAX_DOUBLINGS = 16
+"""Number of pipeline sizes that the search for a remedy tries. Each is twice the one before."""
+_SERVICE_PATH_LENGTH = 2
+"""Number of parts in the path of a service, such as `services.qwen`."""
 
 
 def problems(user: Mapping[str, UserClass]) -> list[Problem]:
-    """Check the classes that a user adds or amends."""
+    """Check the classes that a user adds or changes."""
     return [problem for name, spec in user.items() for problem in _class_problems(name, spec)]
 
 
 def check_class(path: Path, name: str, classes: Mapping[str, AcceleratorClass]) -> list[Problem]:
-    """Reject a role, at `path`, whose class is not in `classes`."""
+    """Reject the class called `name` of the role at `path` if `classes` does not have it."""
     if name in classes:
         return []
     at = path / "accelerator"
@@ -71,7 +71,7 @@ def _missing_allocation(at: Path, vendor: str) -> Problem:
 
 
 def layout_problems(path: Path, role: Role, cls: AcceleratorClass) -> list[Problem]:
-    """Check that a role's replica fits nodes of its class, and that one copy of the model has enough memory."""
+    """Check that a replica of a role fits nodes of its class, and that a copy of the model has enough device memory."""
     spread = spread_of(role.parallelism, role.accelerator_memory, cls)
     if spread.data % spread.data_local:
         what = f"does not divide data ({spread.data_local}, {spread.data})"
@@ -113,8 +113,11 @@ def _memory_remedy(name: str, vendor: str) -> str:
 
 
 def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spread: Spread) -> Iterator[Problem]:
-    """Reject acceleratorMemory if the tensor that it leads to exceeds a node; an unknown node is taken to have 8."""
-    node_devices = spread.devices_per_node or _COMMON_NODE
+    """Reject acceleratorMemory if the tensor size that follows from it needs more devices than a node has.
+
+    If the class does not state the devices of a node, 8 are assumed.
+    """
+    node_devices = spread.devices_per_node or _ASSUMED_NODE_DEVICES
     if spread.devices_per_stage <= node_devices:
         return
     name, memory = role.accelerator, role.accelerator_memory or ""
@@ -130,10 +133,10 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
 
 
 def _enlarge_remedy(memory: str, per_device: int, spread: Spread, *, explicit_tensor: bool) -> str:
-    """Return the settings with which one copy has enough devices: a larger tensor, or more pipeline stages as well."""
-    node_devices = spread.devices_per_node or _COMMON_NODE
+    """Return settings with which one copy has enough memory: a larger tensor, and more pipeline stages if needed."""
+    node_devices = spread.devices_per_node or _ASSUMED_NODE_DEVICES
     for local in _divisors_up_to(node_devices, spread.data_local):
-        for doublings in range(_DOUBLINGS):
+        for doublings in range(_MAX_DOUBLINGS):
             pipeline = spread.pipeline << doublings
             tensor = smallest_tensor(memory, per_device, pipeline)
             enlarged = replace(spread, tensor=tensor, pipeline=pipeline, data_local=local)
@@ -165,8 +168,8 @@ def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spre
 
 
 def _reduce_remedy(spread: Spread) -> str:
-    """Return the settings that divide the same devices among more pods, with as few changes as possible."""
-    node_devices = spread.devices_per_node or _COMMON_NODE
+    """Return settings that spread the same devices over more pods, with as few changes as possible."""
+    node_devices = spread.devices_per_node or _ASSUMED_NODE_DEVICES
     for tensor in _divisors_up_to(node_devices, spread.tensor):
         for local in _divisors_up_to(node_devices, spread.data_local):
             pipeline = spread.pipeline * (spread.tensor // tensor)
@@ -177,17 +180,17 @@ def _reduce_remedy(spread: Spread) -> str:
 
 
 def _changes(old: Spread, new: Spread, *, tensor: bool = True) -> str:
-    """Return the fields in which `new` differs from `old`, as a user writes them; without tensor unless `tensor`."""
+    """Return the fields in which `new` differs from `old`, as a user writes them; `tensor` says whether to list it."""
     fields = {
         "tensor": (old.tensor, new.tensor if tensor else old.tensor),
         "pipeline": (old.pipeline, new.pipeline),
         "dataLocal": (old.data_local, new.data_local),
     }
-    return ", ".join(f"{name}: {value}" for name, (before, value) in fields.items() if value != before)
+    return ", ".join(f"{name}: {value}" for name, (old_value, value) in fields.items() if value != old_value)
 
 
 def _divisors_up_to(limit: int, number: int) -> list[int]:
-    """Return the divisors of a number up to a limit, the largest first."""
+    """Return the divisors of a number that do not exceed a limit, the largest first."""
     return [divisor for divisor in range(min(limit, number), 0, -1) if number % divisor == 0]
 
 
@@ -199,7 +202,7 @@ def _divisors(number: int) -> list[int]:
 def _data_local_choices(data: int, local: int) -> str:
     """Return the values of dataLocal that divide data; if there are many, only those nearest to `local`."""
     choices = _divisors(data)
-    if len(choices) > _LISTED:
+    if len(choices) > _MAX_LISTED:
         below = [choice for choice in choices if choice < local]
         above = [choice for choice in choices if choice > local]
         choices = [*below[-1:], *above[:1]]
@@ -208,13 +211,13 @@ def _data_local_choices(data: int, local: int) -> str:
 
 
 def _dependencies(path: Path, role: Role) -> tuple[Path, ...]:
-    """Return the paths that the layout depends on: the role's own, those that it may inherit, and the class's."""
-    owners = [Path(*path[:length]) for length in range(_SERVICE_PATH, len(path) + 1)]
+    """Return the paths on which the layout depends: in the role, in what it inherits from, and in the class."""
+    owners = [Path(*path[:length]) for length in range(_SERVICE_PATH_LENGTH, len(path) + 1)]
     keys = ("accelerator", "acceleratorMemory")
     sizes = ("tensor", "pipeline", "data", "dataLocal")
-    facts = ("vendor", "memory", "devicesPerNode", "allocation")
+    class_keys = ("vendor", "memory", "devicesPerNode", "allocation")
     return (
         *(owner / key for owner in owners for key in keys),
         *(owner / "parallelism" / key for owner in owners for key in sizes),
-        *(Path("accelerators", role.accelerator, fact) for fact in facts),
+        *(Path("accelerators", role.accelerator, key) for key in class_keys),
     )

@@ -1,8 +1,8 @@
 """Collisions of routes: requests that two routes on one gateway claim, so that either may receive them.
 
-A claim that leaves its host, listener or port open covers every value of it. Two claims collide if, in each of these
-dimensions, their values are equal or one of them covers the other. The index holds each claim under its own values and
-under all that cover them, so collisions are looked up and no pairs are compared.
+A claim without a host covers every host, and the same is true of listener and port. Two claims collide if host,
+listener and port are each equal, or one covers the other. The index stores a claim under its own values and under every
+wider one. A collision is therefore found by a lookup, not by a comparison of pairs.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -23,32 +23,35 @@ _PART_OF = labels.standard("", "", {})["app.kubernetes.io/part-of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """Requests for some hosts, on some listeners, that a match of a route claims."""
+class RequestClaim:
+    """The requests that one match of a route claims, on the hosts and listeners of the route."""
 
     at: Path
     """Path of the match in the configuration, or the name of a route from the cluster."""
     holder: Path
-    """Service that claims them, or the name of a route from the cluster."""
+    """Path of the service that claims them, or the name of a route from the cluster."""
     parents: tuple[ParentRef, ...]
     hostnames: tuple[str, ...]
-    """Hosts of the requests. Empty for every host."""
+    """Hosts of the requests; empty for every host."""
     match: RouteMatch
 
 
 _IndexKey = tuple[tuple[str, str | int | None], ...]
-"""Values of listener, port and host. Each says whether a claim has the value itself or one that the value covers."""
+"""Listener, port and host, each as (relation, value).
+
+The relation is `itself` if the claim has exactly this value, `below` if it has a narrower one that this value covers.
+"""
 _SELF, _BELOW = "itself", "below"
 
 
 class _Index:
-    """Index of claims by gateway, match, and the values of listener, port and host."""
+    """Index of claims by gateway and match, then by listener, port and host."""
 
     def __init__(self) -> None:
-        self._claims = dict[tuple[GatewayRef, RouteMatch], dict[_IndexKey, Claim]]()
+        self._claims = dict[tuple[GatewayRef, RouteMatch], dict[_IndexKey, RequestClaim]]()
 
-    def add(self, claim: Claim) -> None:
-        """Add a claim. An earlier claim of the same requests stays."""
+    def add(self, claim: RequestClaim) -> None:
+        """Add a claim. It does not replace an earlier claim of the same requests."""
         for parent, host in _parents_and_hosts(claim):
             claims = self._claims.setdefault(_group(parent, claim.match), {})
             relations = (
@@ -58,8 +61,8 @@ class _Index:
             for index_key in product(*relations):
                 claims.setdefault(index_key, claim)
 
-    def collision(self, claim: Claim) -> tuple[Claim, ParentRef, str] | None:
-        """Return a claim of the index that collides, with the parent and the host where it does. None if none does."""
+    def collision(self, claim: RequestClaim) -> tuple[RequestClaim, ParentRef, str] | None:
+        """Return a claim of the index that collides with `claim`, with parent and host of the collision; None if none."""
         for parent, host in _parents_and_hosts(claim):
             claims = self._claims.get(_group(parent, claim.match))
             if claims is None:
@@ -74,17 +77,17 @@ class _Index:
         return None
 
 
-def route_claims(route: Route) -> Iterator[Claim]:
-    """Yield the claims of a planned route: its matches, and those with the headers of its canary."""
+def route_claims(route: Route) -> Iterator[RequestClaim]:
+    """Yield the claims of a planned route: those of its matches, and of the same matches with its canary's headers."""
     paths = dict[RouteMatch, Path]()
     for match in chain(route.matches, *(rule.matches for rule in route.rules)):
         paths.setdefault(_planned_match(match), match.at / "path")
     for match, at in paths.items():
-        yield Claim(at, Path("services", route.key), (reference(route),), route.hostnames, match)
+        yield RequestClaim(at, Path("services", route.key), (reference(route),), route.hostnames, match)
 
 
 def reference(route: Route) -> ParentRef:
-    """Return the parent of a planned route as a reference in the cluster's form."""
+    """Return the parent of a planned route, in the form that cluster facts use."""
     parent = route.parent
     return ParentRef(
         GatewayRef(parent.group, parent.kind, parent.namespace, parent.name), parent.section_name, parent.port
@@ -94,7 +97,7 @@ def reference(route: Route) -> ParentRef:
 def problems(routes: Iterable[Route]) -> Iterator[Problem]:
     """Yield a problem for every claim of a service that collides with an earlier service of the stack.
 
-    Routes of the same namespace and name count as one, because another rule reports their names.
+    Of routes with the same namespace and name only the last is checked, because another rule reports their names.
     """
     index = _Index()
     for route in {(route.namespace, route.name): route for route in routes}.values():
@@ -102,9 +105,9 @@ def problems(routes: Iterable[Route]) -> Iterator[Problem]:
             collision = index.collision(claim)
             index.add(claim)
             if collision is not None:
-                holder, parent, host = collision
-                paths = tuple(dict.fromkeys((claim.holder, holder.holder)))
-                yield Problem(claim.at, _collision_text(claim, parent, host, holder.holder), _REMEDY, paths)
+                other, parent, host = collision
+                paths = tuple(dict.fromkeys((claim.holder, other.holder)))
+                yield Problem(claim.at, _collision_text(claim, parent, host, other.holder), _REMEDY, paths)
 
 
 def cluster_problems(
@@ -115,9 +118,9 @@ def cluster_problems(
 ) -> list[Problem]:
     """Return the collisions between the routes of a stack and other routes on its gateways in the cluster.
 
-    `namespaces` are those of the stack's services. A route with namespace and name of a planned one is the same object.
-    Other routes of this program in these namespaces yield warnings only, because this run may remove them. If the
-    cluster's routes are unknown, the result is a warning that nothing was compared.
+    A route of the cluster with the namespace and name of a planned route is the same object, so it is skipped. Other
+    routes of this program in `namespaces`, those of the stack's services, yield warnings only, because this run may
+    remove them. If the cluster's routes are unknown, the result is one warning that nothing was compared.
     """
     planned = tuple(routes)
     if mode == "skip" or not planned:
@@ -135,7 +138,7 @@ def cluster_problems(
 def _index_cluster_routes(
     planned: tuple[Route, ...], namespaces: Collection[str], live: Routes
 ) -> tuple[_Index, _Index]:
-    """Index the claims of routes that the stack does not plan: those of others, and those of its earlier runs."""
+    """Return indices of the cluster's routes that are not planned: those of others, then those of earlier runs."""
     planned_names = {(route.namespace, route.name) for route in planned}
     others, earlier = _Index(), _Index()
     for route in live.routes:
@@ -147,10 +150,10 @@ def _index_cluster_routes(
     return others, earlier
 
 
-def _live_route_claims(route: LiveRoute) -> Iterator[Claim]:
+def _live_route_claims(route: LiveRoute) -> Iterator[RequestClaim]:
     path = Path(f"HTTPRoute {route.namespace}/{route.name}")
     for match in route.matches:
-        yield Claim(path, path, route.parents, route.hostnames, _normalize(match))
+        yield RequestClaim(path, path, route.parents, route.hostnames, _normalize(match))
 
 
 def _collisions(planned: Iterable[Route], index: _Index) -> Iterator[tuple[Path, str]]:
@@ -158,12 +161,12 @@ def _collisions(planned: Iterable[Route], index: _Index) -> Iterator[tuple[Path,
         for claim in route_claims(route):
             collision = index.collision(claim)
             if collision is not None:
-                holder, parent, host = collision
-                yield claim.at, _collision_text(claim, parent, host, holder.holder)
+                other, parent, host = collision
+                yield claim.at, _collision_text(claim, parent, host, other.holder)
 
 
-def _collision_text(claim: Claim, parent: ParentRef, host: str, holder: Path) -> str:
-    """Describe a collision. Headers appear by name only, because their values may be credentials."""
+def _collision_text(claim: RequestClaim, parent: ParentRef, host: str, holder: Path) -> str:
+    """Return the message of a collision. It has no values of headers, because they may be credentials."""
     requests = [claim.match.path, "any host" if host == _EVERY_HOST else host]
     requests += [f"header {name}" for _, name, _ in claim.match.headers]
     return f"is taken on {parent.gateway} by {holder} ({', '.join(requests)})"
@@ -175,7 +178,7 @@ def _planned_match(match: Match) -> RouteMatch:
 
 
 def _normalize(match: RouteMatch) -> RouteMatch:
-    """Return the match in a normal form, equal for all matches of the same requests."""
+    """Return a match in a normal form, which is equal for matches of the same requests."""
     path = match.path if match.type != "PathPrefix" else match.path.rstrip("/") or "/"
     headers = tuple(sorted((kind, name.lower(), value) for kind, name, value in match.headers))
     return RouteMatch(match.type, path, headers, match.more)
@@ -185,19 +188,19 @@ def _group(parent: ParentRef, match: RouteMatch) -> tuple[GatewayRef, RouteMatch
     return parent.gateway, match
 
 
-def _parents_and_hosts(claim: Claim) -> Iterator[tuple[ParentRef, str]]:
+def _parents_and_hosts(claim: RequestClaim) -> Iterator[tuple[ParentRef, str]]:
     return product(claim.parents, claim.hostnames or (_EVERY_HOST,))
 
 
 def _dimensions(parent: ParentRef, host: str) -> Iterator[tuple[str | int | None, tuple[str | None, ...]]]:
-    """Yield the values of listener, port and host, each with all values that cover it."""
+    """Yield listener, port and host, each with all wider values that cover it. None covers every listener or port."""
     for value in (parent.section_name, parent.port):
         yield value, () if value is None else (None,)
     yield host, tuple(_covering_hosts(host))
 
 
 def _covering_hosts(host: str) -> Iterator[str]:
-    """Yield the wildcards above a host: `*.a.b` and `*.b` cover `x.a.b`, and `*` everything."""
+    """Yield the wildcards that cover a host: for `x.a.b` these are `*.a.b`, `*.b` and `*`."""
     if host == _EVERY_HOST:
         return
     rest = host.removeprefix("*.")

@@ -1,11 +1,11 @@
 """Claims for weights, and the Jobs that fill them.
 
-Pods mount a claim only after its Job has succeeded. A claim that a stack creates holds one source and is named after
-it. In an existing claim every source has a folder of its own. Pods therefore never see incomplete weights, a new source
-is fetched while the old one is served, and two sources never mix.
+Pods mount a claim only after its Job has succeeded, so they never see incomplete weights. Each source has a folder of
+its own, so two sources never mix. A claim that the stack creates holds one source and is named after it. A new source
+therefore gets another claim, which is filled while pods still serve the old source.
 
-A canary with the same source as its service uses the service's claim. A canary that becomes the service keeps its
-claim.
+A canary with the same source as its service uses the service's claim. The name of a claim does not depend on the
+variant, so a canary that becomes the service keeps its claim.
 """
 
 import hashlib
@@ -33,9 +33,9 @@ _RETRIES = 2
 _UNKNOWN_DEADLINE = 14400
 """Deadline of a Job for weights of unknown size, in seconds."""
 _USER = 1000
-"""User and group of a cache's Job; the same as the default of serving pods."""
-_IDENTITY = 8
-"""Length of a folder's name, in characters."""
+"""User and group of a cache's Job: the default of serving pods."""
+_FOLDER_NAME_LENGTH = 8
+"""Number of hex digits in the name of a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ClaimPlan:
     storage_class: str | None
     access_mode: str
     size: str
-    """A Kubernetes quantity; in whole Gi if it is computed."""
+    """A Kubernetes quantity; whole Gi if it is computed."""
     retain: bool
     """Whether the claim stays in the cluster when its owner is deleted."""
     protect: bool
@@ -57,14 +57,13 @@ class ClaimPlan:
 class FillPlan:
     """The Job that fills a claim.
 
-    Its name depends on the source alone. The template of a Job cannot be changed, so that a name which depended on the
-    downloader's image, too, would lead to a second Job for weights that are already there. Only a new source needs a
-    new Job.
+    Its name depends only on the source, so only a new source leads to a new Job. If the name depended on the
+    downloader's image as well, an update of the image would fetch weights again that are already there.
     """
 
     name: str
     path: Path
-    """Place of the storage or cache in the configuration."""
+    """Path of the storage or cache in the configuration."""
     claim: str
     fetch: Fetch
     requests: Mapping[str, str]
@@ -84,12 +83,12 @@ class StoragePlan:
     """The objects that store weights on a claim."""
 
     owner: str
-    """Owner of the objects."""
+    """Owner of the objects: a variant or a cache."""
     name: str
     """Name of the service or cache, for labels."""
     namespace: str
-    holds: str
-    """Identity of the source (`_folder`), part of the logical names."""
+    folder: str
+    """Folder of the source in the claim, which is also part of the logical names."""
     claim: ClaimPlan | None
     """The claim to create; None if it exists."""
     fill: FillPlan
@@ -100,94 +99,94 @@ class StoragePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """The spec of a Job that fills a claim, the same for variants and caches."""
+class FillRequest:
+    """A request to fill a claim with weights, in the same form for variants and caches."""
 
     path: Path
-    """Place of the storage or cache in the configuration."""
+    """Path of the storage or cache in the configuration."""
     name: str
+    """Name of the Job."""
     claim: str
     folder: str
-    """Folder of the claim that the Job writes the weights to."""
+    """Folder of the claim to which the Job writes the weights."""
     model: Model
-    """The model to fetch; the fill spec supplies the secrets, endpoint and region that the model lacks."""
+    """The model to fetch, including the Secret, endpoint and region with which the Job fetches it."""
     fill: Fill
     service_account: str | None
     sub_path: str | None = None
-    """Folder of the claim that is mounted, which contains `folder`; None for the whole claim."""
+    """Folder of the claim that the Job mounts; `folder` is below it. None for the whole claim."""
     image_pull_secrets: tuple[str, ...] = ()
     user: int = _USER
     group: int = _USER
 
 
 def location(context: VariantContext) -> Location:
-    """Return the location of a variant's weights, as its pods see it."""
+    """Return where the pods of a variant find its weights."""
     storage, stack = context.spec.storage, context.stack
     if isinstance(storage, Ephemeral):
         headroom = storage.headroom_percent
         return Location(storage.mount_path, headroom_percent=headroom, limit=storage.size_limit)
-    if stays(context.spec.model.source):
+    if is_used_in_place(context.spec.model.source):
         return Location(storage.mount_path)
     if isinstance(storage, Shared):
-        job = cache_job(storage.cache, stack.caches[storage.cache])
+        request = cache_fill_request(storage.cache, stack.caches[storage.cache])
     else:
-        job = variant_job(context, storage)
-    return Location(
-        storage.mount_path, job.claim, job.folder if job.sub_path is None else f"{job.sub_path}/{job.folder}"
-    )
+        request = variant_fill_request(context, storage)
+    folder = request.folder if request.sub_path is None else f"{request.sub_path}/{request.folder}"
+    return Location(storage.mount_path, request.claim, folder)
 
 
 def of_variant(context: VariantContext) -> StoragePlan | None:
-    """Return the claim and the Job of a variant; None if its weights are in its pods, in a cache or in place."""
+    """Return the claim and the Job of a variant; None if its pods fetch the weights, or find them elsewhere."""
     storage, object_names = context.spec.storage, context.names
-    if not isinstance(storage, Dedicated | Existing) or stays(context.spec.model.source):
+    if not isinstance(storage, Dedicated | Existing) or is_used_in_place(context.spec.model.source):
         return None
-    job = variant_job(context, storage)
+    request = variant_fill_request(context, storage)
     size = context.spec.model.size
-    claim = _claim(job.claim, storage, size, context.stack) if isinstance(storage, Dedicated) else None
-    fill = _fill(job, context.stack, context.release)
+    claim = _claim(request.claim, storage, size, context.stack) if isinstance(storage, Dedicated) else None
+    fill = _fill(request, context.stack, context.release)
     policy = _policy(object_names.namespace, fill, context.stack)
-    return StoragePlan(context.owner, object_names.service, object_names.namespace, job.folder, claim, fill, policy)
+    return StoragePlan(context.owner, object_names.service, object_names.namespace, request.folder, claim, fill, policy)
 
 
 def of_cache(key: str, stack: Stack, release: Release) -> StoragePlan:
     """Return the claim and the Job of a cache."""
     cache = stack.caches[key]
-    job = cache_job(key, cache)
-    claim, fill = _claim(job.claim, cache, cache.size, stack), _fill(job, stack, release)
+    request = cache_fill_request(key, cache)
+    claim, fill = _claim(request.claim, cache, cache.size, stack), _fill(request, stack, release)
     policy = _policy(stack.namespace, fill, stack)
     return StoragePlan(
-        cache_owner(key), names.cache(key), stack.namespace, job.folder, claim, fill, policy, prefix=f"{key}-"
+        cache_owner(key), names.cache(key), stack.namespace, request.folder, claim, fill, policy, prefix=f"{key}-"
     )
 
 
 def cache_owner(key: str) -> str:
-    """Return the owner of a cache's objects; no service key contains a dot."""
+    """Return the owner of a cache's objects. No service key equals it, because keys contain no dot."""
     return f"caches.{key}"
 
 
 def cache_of(spec: Variant) -> str | None:
-    """Return the key of the cache that a variant uses, or None."""
+    """Return the key of the cache that a variant uses; None if it uses none."""
     storage = spec.storage
-    return storage.cache if isinstance(storage, Shared) and not stays(spec.model.source) else None
+    return storage.cache if isinstance(storage, Shared) and not is_used_in_place(spec.model.source) else None
 
 
-def stays(source: str) -> bool:
-    """Tell whether weights are used in place, from a claim or an image, so that nothing fetches them."""
+def is_used_in_place(source: str) -> bool:
+    """Tell whether weights are used where they are, in a claim or an image, so that nothing fetches them."""
     return scheme(source) in {"pvc", "image"}
 
 
-def variant_job(context: VariantContext, storage: Dedicated | Existing) -> Job:
-    """Return the spec of the Job that fills a variant's own claim."""
+def variant_fill_request(context: VariantContext, storage: Dedicated | Existing) -> FillRequest:
+    """Return the request to fill the claim of a variant."""
     model, fill, pod = context.spec.model, storage.fill, context.spec.pod
-    merged = {
+    access = {
         "secrets": model.secrets or fill.secrets,
         "endpoint": model.endpoint or fill.endpoint,
         "region": model.region or fill.region,
     }
-    model = model.model_copy(update=merged)
+    model = model.model_copy(update=access)
     name = f"{context.names.weights}-{_folder(model)}"
-    return Job(
+    return FillRequest(
         path=context.path / "storage",
         name=name,
         claim=storage.claim_name if isinstance(storage, Existing) else name,
@@ -202,22 +201,30 @@ def variant_job(context: VariantContext, storage: Dedicated | Existing) -> Job:
     )
 
 
-def cache_job(key: str, cache: Cache) -> Job:
-    """Return the spec of the Job that fills a cache."""
+def cache_fill_request(key: str, cache: Cache) -> FillRequest:
+    """Return the request to fill the claim of a cache."""
     model = _cache_model(cache)
-    name, account = f"{names.cache(key)}-{_folder(model)}", cache.fill.service_account_name
-    return Job(Path("caches", key), name, name, _folder(model), model, cache.fill, account)
+    name = f"{names.cache(key)}-{_folder(model)}"
+    return FillRequest(
+        path=Path("caches", key),
+        name=name,
+        claim=name,
+        folder=_folder(model),
+        model=model,
+        fill=cache.fill,
+        service_account=cache.fill.service_account_name,
+    )
 
 
 def _cache_model(cache: Cache) -> Model:
-    """Return the content of a cache as a model to fetch."""
+    """Return the weights of a cache as a model to fetch."""
     fill = cache.fill
     fields = {"source": cache.source, "size": cache.size, "endpoint": fill.endpoint, "region": fill.region}
     return Model.model_validate({**fields, "secrets": fill.secrets})
 
 
 def _folder(model: Model) -> str:
-    """Return the name of a source's folder: a hash of all settings that decide its content or its verification."""
+    """Return the name of a source's folder: a hash of the settings on which its content and its verification depend."""
     kind = scheme(model.source)
     identity: dict[str, object] = {"source": model.source}
     if kind == "s3" and model.endpoint is not None:
@@ -226,7 +233,7 @@ def _folder(model: Model) -> str:
         identity["filter"] = model.filter
     if kind == "kit" and model.verify is not None:
         identity["verify"] = model.verify.model_dump()
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:_IDENTITY]
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:_FOLDER_NAME_LENGTH]
 
 
 def _claim(name: str, spec: Dedicated | Cache, weights_bytes: str | None, stack: Stack) -> ClaimPlan:
@@ -243,24 +250,24 @@ def _claim(name: str, spec: Dedicated | Cache, weights_bytes: str | None, stack:
     )
 
 
-def _fill(job: Job, stack: Stack, release: Release) -> FillPlan:
-    size = job.model.size
+def _fill(request: FillRequest, stack: Stack, release: Release) -> FillPlan:
+    size = request.model.size
     deadline = _UNKNOWN_DEADLINE if size is None else lifecycle.fetch_seconds(size) * (1 + _RETRIES)
-    quantities = job.fill.resources
+    quantities = request.fill.resources
     return FillPlan(
-        name=job.name,
-        path=job.path,
-        claim=job.claim,
-        fetch=fetch(job, stack, release, environment.values(job.fill.env)),
+        name=request.name,
+        path=request.path,
+        claim=request.claim,
+        fetch=fetch(request, stack, release, environment.values(request.fill.env)),
         requests=quantities.requests,
         limits=quantities.limits,
-        service_account=job.service_account,
-        image_pull_secrets=job.image_pull_secrets,
-        user=job.user,
-        group=job.group,
+        service_account=request.service_account,
+        image_pull_secrets=request.image_pull_secrets,
+        user=request.user,
+        group=request.group,
         retries=_RETRIES,
         deadline=deadline,
-        # A Job that failed or was interrupted can never succeed.
+        # A Job that has failed never succeeds, so the next run replaces it.
         wait=Wait(deadline + lifecycle.WAIT_MARGIN, replace_unready=True),
     )
 
@@ -274,7 +281,7 @@ def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
     return flows.policy(parts.FILL_NETWORK_POLICY, fill.name, pods, edges)
 
 
-def fetch(job: Job, stack: Stack, release: Release, env: Mapping[str, EnvValue]) -> Fetch:
-    """Return the container of a Job."""
-    source = sources.Source(job.model, stack.images, release, identity=job.service_account is not None)
-    return sources.fill(source, job.folder, job.sub_path, env)
+def fetch(request: FillRequest, stack: Stack, release: Release, env: Mapping[str, EnvValue]) -> Fetch:
+    """Return the container that fetches the weights."""
+    source = sources.Source(request.model, stack.images, release, identity=request.service_account is not None)
+    return sources.fill(source, request.folder, request.sub_path, env)

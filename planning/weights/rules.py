@@ -18,7 +18,7 @@ from planning.ground.names import CANARY, PRIMARY
 from planning.releases import Release
 from planning.variant.context import Contexts, RoleContext, Subject, VariantContext, max_replicas
 from planning.weights import claims
-from planning.weights.claims import Job
+from planning.weights.claims import FillRequest
 
 _RESERVED = (
     *(ADAPTERS_MOUNT, FETCH_HOME, PUBLIC_KEY, CERTIFICATES, ENGINE_HOME, "/dev"),
@@ -37,7 +37,7 @@ def problems(stack: Stack, contexts: Contexts, release: Release) -> Iterator[Pro
         yield from _check_access_mode(Path("caches", key, "accessMode"), cache.access_mode, users, contexts)
     for variant in variants:
         yield from _check_variant(variant)
-        if not claims.stays(variant.spec.model.source):
+        if not claims.is_used_in_place(variant.spec.model.source):
             yield from _check_storage(variant)
     yield from _check_claims(variants, contexts)
 
@@ -93,14 +93,14 @@ def _check_duplicate_fills(stack: Stack, variants: Sequence[VariantContext]) -> 
     filled = dict[object, VariantContext]()
     for variant in variants:
         storage, object_names = variant.spec.storage, variant.names
-        if not isinstance(storage, Dedicated | Existing) or claims.stays(variant.spec.model.source):
+        if not isinstance(storage, Dedicated | Existing) or claims.is_used_in_place(variant.spec.model.source):
             continue
         cache = caches.get((object_names.namespace, object_names.weights))
         if cache is not None:
             what = f"would make an object of {cache} (weights {object_names.namespace}/{object_names.weights})"
             yield Problem(variant.path, what, "choose another name or namespace for one of them", (variant.path, cache))
-        job = claims.variant_job(variant, storage)
-        other = filled.setdefault((object_names.namespace, job.claim, job.sub_path, job.folder), variant)
+        request = claims.variant_fill_request(variant, storage)
+        other = filled.setdefault((object_names.namespace, request.claim, request.sub_path, request.folder), variant)
         if other.key != variant.key and isinstance(storage, Existing):
             what = f"is filled by {other.path}, too, with the same source ({storage.claim_name})"
             remedy = "use storage.type: shared with an entry under caches, or another subPath"
@@ -111,9 +111,10 @@ def _check_claims(variants: Sequence[VariantContext], contexts: Contexts) -> Ite
     """Check the claims of services; a canary of the same source shares the claim of its service."""
     users = dict[tuple[str, str], list[VariantContext]]()
     for variant in variants:
-        if isinstance(variant.spec.storage, Dedicated | Existing) and not claims.stays(variant.spec.model.source):
-            job = claims.variant_job(variant, variant.spec.storage)
-            users.setdefault((variant.namespace, job.name), []).append(variant)
+        storage, source = variant.spec.storage, variant.spec.model.source
+        if isinstance(storage, Dedicated | Existing) and not claims.is_used_in_place(source):
+            request = claims.variant_fill_request(variant, storage)
+            users.setdefault((variant.namespace, request.name), []).append(variant)
     for first, *others in users.values():
         at, storage = first.path / "storage", first.spec.storage
         if isinstance(storage, Dedicated):
@@ -135,13 +136,13 @@ def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterat
 
 
 def _check_cache(path: Path, key: str, cache: Cache, stack: Stack, release: Release) -> Iterator[Problem]:
-    if claims.stays(cache.source):
+    if claims.is_used_in_place(cache.source):
         what = f"is not a source that is fetched ({cache.source})"
         yield Problem(path / "source", what, "use kit://, hf:// or s3://")
         return
     if cache.size is None:
         yield _missing_size(path, cache.source, "a claim is made")
-    yield from _check_job(path / "fill", claims.cache_job(key, cache), stack, release)
+    yield from _check_fill(path / "fill", claims.cache_fill_request(key, cache), stack, release)
 
 
 def _missing_size(path: Path, source: str, why: str) -> Problem:
@@ -150,22 +151,22 @@ def _missing_size(path: Path, source: str, why: str) -> Problem:
     return Problem(at, what, "add the bytes of the weights, such as 16Gi", (at, path / "source"))
 
 
-def _check_job(path: Path, job: Job, stack: Stack, release: Release) -> Iterator[Problem]:
+def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release) -> Iterator[Problem]:
     """Check the settings of a fill against its source and the generated environment."""
-    kind = scheme(job.model.source)
+    kind = scheme(request.model.source)
     for field, value, supported in (
-        ("endpoint", job.fill.endpoint, ("hf", "s3")),
-        ("region", job.fill.region, ("s3",)),
+        ("endpoint", request.fill.endpoint, ("hf", "s3")),
+        ("region", request.fill.region, ("s3",)),
     ):
         if value is not None and kind not in supported:
             schemes = " or ".join(f"{name}://" for name in supported)
             what = f"has no effect with this source ({kind}://)"
             yield Problem(path / field, what, f"remove it, or use a source of {schemes}", explicit_only=True)
-    variables = claims.fetch(job, stack, release, {}).env
+    variables = claims.fetch(request, stack, release, {}).env
     generated = {var.name: var.source if var.value is None else var.value for var in variables}
     reserved = {name: "it follows from the source" for name in generated if kind == "kit"}
     reserved |= dict.fromkeys(("HOME", "TMPDIR"), f"{FETCH_HOME} is what the Job may write")
-    explicit = environment.values(job.fill.env)
+    explicit = environment.values(request.fill.env)
     yield from environment.problems(
         path / "env", cast("dict[str, environment.EnvValue]", generated), explicit, reserved
     )
@@ -174,7 +175,7 @@ def _check_job(path: Path, job: Job, stack: Stack, release: Release) -> Iterator
 def _check_variant(variant: VariantContext) -> Iterator[Problem]:
     """Check that a variant's storage suits the source, and that its mount path hides nothing."""
     storage, source, at = variant.spec.storage, variant.spec.model.source, variant.path / "storage"
-    if claims.stays(source) and "storage" in variant.spec.model_fields_set:
+    if claims.is_used_in_place(source) and "storage" in variant.spec.model_fields_set:
         reason = "is mounted as it is" if scheme(source) == "pvc" else "holds them itself"
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", explicit_only=True)
     reserved = next((folder for folder in _RESERVED if _overlap(folder, storage.mount_path)), None)
@@ -203,7 +204,8 @@ def _check_storage(variant: VariantContext) -> Iterator[Problem]:
         yield Problem(at / field, what, "raise it, or remove it")
     if isinstance(storage, Dedicated | Existing):
         yield from _check_duplicate_fields(at, model, storage.fill)
-        yield from _check_job(at / "fill", claims.variant_job(variant, storage), variant.stack, variant.release)
+        request = claims.variant_fill_request(variant, storage)
+        yield from _check_fill(at / "fill", request, variant.stack, variant.release)
 
 
 def _check_duplicate_fields(path: Path, model: Model, fill: Fill) -> Iterator[Problem]:
