@@ -1,8 +1,8 @@
 """Reader of stack files: it returns the values that Pulumi's engine reads, and rejects ambiguous text.
 
 The engine reads YAML 1.2 with remnants of 1.1: `yes` and `1:30` are text, `012` is 10, a date is a time. This reader
-returns the same values, so that both see the same tree. It rejects text without quotes that a reader of YAML 1.1 takes
-for a boolean, a number or a date.
+returns the same values, so both see the same tree. It rejects unquoted text that a reader of YAML 1.1 would take for a
+boolean, a number or a date.
 """
 
 import pathlib
@@ -20,7 +20,7 @@ from models.problems import ConfigError, Problem, echo
 _Result = TypeVar("_Result")
 _TREE = Path("config", ROOT)
 _PLAIN = "plain"
-"""Tag of a scalar without quotes, whose type follows from its text."""
+"""Tag of an unquoted scalar, whose type follows from its text."""
 _TEXT, _MAP, _LIST = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
 _CONSTANTS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -29,10 +29,10 @@ _CONSTANTS = {
 }
 _WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)")
 _FRACTION = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_LONGEST_WHOLE = 70
-"""Largest number of characters in a whole number: 64 binary digits, a prefix and a sign."""
-_IN_FULL = 1e21
-"""Bound below which the engine's JSON writes a float without a fraction as a whole number."""
+_MAX_WHOLE_LENGTH = 70
+"""Maximum length of a whole number in characters: 64 binary digits, a prefix and a sign fit in."""
+_EXPONENT_BOUND = 1e21
+"""The engine writes values as JSON. A whole float below this bound becomes a whole number there."""
 _AMBIGUOUS = {
     "a boolean in YAML 1.1": re.compile(r"(?i:yes|no|on|off)"),
     "a number in YAML 1.1": re.compile(r"[-+]?([1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*)"),
@@ -42,11 +42,11 @@ _AMBIGUOUS = {
     ),
     "no number that JSON has": re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
 }
-"""Patterns of ambiguous text, by what another reader takes it for, or what JSON cannot hold."""
+"""Patterns of ambiguous text. The key names what another reader takes it for, or says that JSON has no such number."""
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML loader that resolves no scalars without quotes: this module does."""
+    """YAML loader that leaves unquoted scalars as text, because this module finds their types."""
 
 
 _Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(r"(?s).*"))]}
@@ -54,33 +54,33 @@ _Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(r"(?s).*"))]}
 
 @dataclass(frozen=True, slots=True)
 class StackFile:
-    """The tree of a stack file, with the problems of ambiguous text."""
+    """The tree of a stack file, and the problems of its ambiguous text."""
 
     tree: object
     """Plain values below `inference-stacks:stack`."""
-    doubts: tuple[Problem, ...]
-    """Problems of ambiguous text; left out if the same path has another problem."""
-    texts: dict[Path, tuple[str, str]]
-    """Numbers and booleans by path: the text in messages, and the text in the file."""
+    ambiguities: tuple[Problem, ...]
+    """Problems of ambiguous text. One is dropped if the same path has another problem."""
+    original_texts: dict[Path, tuple[str, str]]
+    """By path of each number and boolean: its text in messages, and its text in the file."""
 
     def apply(self, work: Callable[[object], _Result]) -> _Result:
-        """Return the result of `work` on the tree.
+        """Return what `work` returns for the tree.
 
-        Raises `ConfigError` with the problems that `work` raises, and with those of ambiguous text.
+        Raises `ConfigError` with the problems that `work` raises and those of ambiguous text.
         """
         try:
             result = work(self.tree)
         except ConfigError as error:
             paths = {problem.path for problem in error.problems}
-            doubts = [doubt for doubt in self.doubts if doubt.path not in paths]
-            raise ConfigError([*map(self._with_original_text, error.problems), *doubts]) from None
-        if self.doubts:
-            raise ConfigError(self.doubts)
+            others = [problem for problem in self.ambiguities if problem.path not in paths]
+            raise ConfigError([*map(self._with_original_text, error.problems), *others]) from None
+        if self.ambiguities:
+            raise ConfigError(self.ambiguities)
         return result
 
     def _with_original_text(self, problem: Problem) -> Problem:
-        """Return a problem that quotes a value as the file spells it: 1.50 instead of 1.5."""
-        shown, text = self.texts.get(problem.path, ("", ""))
+        """Return a problem whose texts have a value as it is in the file: 1.50 instead of 1.5."""
+        shown, text = self.original_texts.get(problem.path, ("", ""))
         echoed = re.search(rf"(?<=[( ]){re.escape(shown)}(?=\)$)", problem.what)
         if not text or echoed is None or not problem.remedy.startswith("write it quoted"):
             return problem
@@ -89,20 +89,20 @@ class StackFile:
 
 
 def locate(file_or_stack: str) -> pathlib.Path:
-    """Return the path of a stack file, given the path or the stack's name."""
+    """Return the path of a stack file, from that path or from the name of the stack."""
     path = pathlib.Path(file_or_stack)
     return path if path.suffix in {".yaml", ".yml"} else pathlib.Path(f"Pulumi.{file_or_stack}.yaml")
 
 
 def read(path: pathlib.Path) -> object:
-    """Return the tree of a stack file. Raises `ConfigError` as `parse` does, and for ambiguous text."""
+    """Return the tree of a stack file. Raises `ConfigError` as `parse` does, and also for ambiguous text."""
     return parse(path).apply(lambda tree: tree)
 
 
 def parse(path: pathlib.Path) -> StackFile:
     """Read a stack file.
 
-    Raises `ConfigError` if the file cannot be read, is no YAML, has a key twice, or holds a secret in the tree.
+    Raises `ConfigError` if the file cannot be read, is no YAML, repeats a key, or has a secret in the tree.
     """
     try:
         root = yaml.compose(path.read_text(encoding="utf-8"), Loader=_Loader)
@@ -132,13 +132,13 @@ class _Reader:
     """Converter of one file's YAML nodes to plain values."""
 
     def __init__(self) -> None:
-        self._doubts = list[Problem]()
-        self._texts = dict[Path, tuple[str, str]]()
+        self._ambiguities = list[Problem]()
+        self._original_texts = dict[Path, tuple[str, str]]()
         self._ancestors = set[yaml.Node]()
-        """Nodes that hold the current node; an alias to one of them would never end."""
+        """Nodes around the current node. An alias to one of them would make the tree infinite."""
 
     def stack_file(self, root: yaml.Node | None) -> StackFile:
-        """Return the stack file of a root node. Raises `ConfigError` if its tree holds a secret."""
+        """Return the stack file of a root node. Raises `ConfigError` if its tree has a secret."""
         tree: object = None if root is None else self._value(root, Path())
         for key in _TREE:
             tree = cast("dict[Any, object]", tree).get(key) if isinstance(tree, dict) else None
@@ -146,7 +146,7 @@ class _Reader:
             what = "holds a secret value (the key is encrypted as a whole)"
             remedy = "put it into an existing Secret and give its name, or into a config key of its own"
             raise _mistake(ROOT, what, remedy)
-        return StackFile(tree, tuple(self._doubts), self._texts)
+        return StackFile(tree, tuple(self._ambiguities), self._original_texts)
 
     def _value(self, node: yaml.Node, at: Path) -> object:
         if isinstance(node, yaml.ScalarNode):
@@ -180,7 +180,7 @@ class _Reader:
         return {**merged, **explicit}
 
     def _merge_key(self, node: yaml.Node, at: Path) -> dict[str, object]:
-        """Return the entries of a merge key (`<<`); an earlier mapping overrides later ones."""
+        """Return the entries of a merge key (`<<`). Earlier mappings override later ones."""
         sources = cast("Sequence[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
         merged = dict[str, object]()
         for source in sources:
@@ -190,10 +190,10 @@ class _Reader:
         return merged
 
     def _check_key(self, node: yaml.ScalarNode, at: Path) -> None:
-        """Add a problem for a key that some reader takes for anything but text."""
+        """Add a problem if some reader takes a key for something else than text."""
         text = cast("str", node.value)
-        if node.tag == _PLAIN and (noun := _noun(text)) is not None:
-            self._doubt(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
+        if node.tag == _PLAIN and (noun := _other_reading(text)) is not None:
+            self._add_ambiguity(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
 
     def _scalar(self, node: yaml.ScalarNode, at: Path) -> object:
         text = cast("str", node.value)
@@ -201,23 +201,24 @@ class _Reader:
             return text
         if node.tag != _PLAIN:
             raise _yaml_error(node, f"tag {node.tag} has no place here")
-        value = _plain(text)
-        if isinstance(value, str) and (noun := _noun(text)) is not None:
-            # The path decides whether a message may show the text, as it would for a number at the same path.
+        value = _unquoted_value(text)
+        if isinstance(value, str) and (noun := _other_reading(text)) is not None:
+            # Text may be a credential, so it is shown only where a number at the same path would be.
             shown = bool(echo(at, 0))
             what = f"is {noun} ({text})" if shown else f"is {noun}"
-            self._doubt(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")
+            self._add_ambiguity(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")
         elif isinstance(value, bool | int | float) and at.is_within(_TREE):
-            self._texts[at.below(_TREE)] = str(value).lower(), text
+            self._original_texts[at.below(_TREE)] = str(value).lower(), text
         return value
 
-    def _doubt(self, at: Path, what: str, remedy: str) -> None:
+    def _add_ambiguity(self, at: Path, what: str, remedy: str) -> None:
+        """Add a problem; paths outside of the tree are ignored."""
         if at.is_within(_TREE) and at != _TREE:
-            self._doubts.append(Problem(at.below(_TREE), what, remedy))
+            self._ambiguities.append(Problem(at.below(_TREE), what, remedy))
 
 
 def _holds_secret(value: object) -> bool:
-    """Return whether a part of the tree is an encrypted value of the engine (`secure: …`)."""
+    """Return whether a value is, or contains, an encrypted value of the engine (`secure: …`)."""
     if isinstance(value, dict):
         mapping = cast("dict[str, object]", value)
         is_secret = mapping.keys() == {"secure"} and isinstance(mapping["secure"], str)
@@ -225,8 +226,8 @@ def _holds_secret(value: object) -> bool:
     return isinstance(value, list) and any(map(_holds_secret, cast("list[object]", value)))
 
 
-def _plain(text: str) -> str | bool | float | None:
-    """Return the value that the engine reads from a scalar without quotes."""
+def _unquoted_value(text: str) -> str | bool | float | None:
+    """Return the value that the engine reads from an unquoted scalar."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     number = _number(text.replace("_", "")) if text[0] in "+-.0123456789" else None
@@ -234,8 +235,8 @@ def _plain(text: str) -> str | bool | float | None:
 
 
 def _number(text: str) -> float | None:
-    """Return the number that the engine reads from a text; None if it reads text."""
-    if _WHOLE.fullmatch(text) is not None and len(text) <= _LONGEST_WHOLE:
+    """Return the number that the engine reads from an unquoted scalar; None if it reads text."""
+    if _WHOLE.fullmatch(text) is not None and len(text) <= _MAX_WHOLE_LENGTH:
         is_octal = re.match(r"[-+]?0[0-7]", text) is not None
         whole = int(text, 8 if is_octal else 0)
         if -(2**63) <= whole < 2**64:
@@ -245,12 +246,12 @@ def _number(text: str) -> float | None:
     number = float(text)
     if number in {float("inf"), float("-inf")}:
         return None
-    return int(number) if number.is_integer() and abs(number) < _IN_FULL else number
+    return int(number) if number.is_integer() and abs(number) < _EXPONENT_BOUND else number
 
 
-def _noun(text: str) -> str | None:
-    """Return what some reader takes a scalar without quotes for; None if all readers take it for text."""
-    value = _plain(text)
+def _other_reading(text: str) -> str | None:
+    """Return a noun for what some reader takes an unquoted scalar for; None if all readers take it for text."""
+    value = _unquoted_value(text)
     if isinstance(value, str):
         return next((noun for noun, pattern in _AMBIGUOUS.items() if pattern.fullmatch(text)), None)
     return "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"

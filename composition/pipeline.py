@@ -1,6 +1,6 @@
 """The steps from a configuration to checked objects, and the record of their results.
 
-Two steps read something: the sizes of sources and the cluster facts. All others are pure functions.
+Two steps do I/O: they read the sizes of sources, and the cluster facts. All others are pure functions.
 """
 
 from collections.abc import Collection
@@ -31,33 +31,33 @@ _READY_PARTS = frozenset({parts.DECODE.workload, parts.PREFILL.workload, parts.P
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A configuration that cannot be deployed, with the warnings of the steps before its error."""
+    """The result for a configuration that cannot be deployed: its errors, and the warnings of earlier steps."""
 
     error: ConfigError | SchemaError
-    """All mistakes of the user (ConfigError), or all mistakes of this program (SchemaError)."""
+    """The errors: mistakes of the user (ConfigError), or of this program (SchemaError)."""
     source_warnings: tuple[Problem, ...] = ()
     """Warnings about sources whose size could not be read."""
     plan_warnings: tuple[Problem, ...] = ()
-    """Warnings of planning; empty if the mistakes prevent it."""
+    """Warnings of planning; empty if planning failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A configuration without mistakes, with the results of all steps for one cluster."""
+    """The result for a configuration without mistakes: what each step returned, for one cluster."""
 
     stack: Stack
-    """The configuration, with the sizes that sources answered."""
+    """The configuration, including the sizes that were read from sources."""
     source_warnings: tuple[Problem, ...]
     """Warnings about sources whose size could not be read."""
     plan: StackPlan
     facts: ClusterFacts
     waits: Waits
     components: tuple[Component, ...]
-    """Components in the order of registration; every object fits the schema of its kind."""
+    """Components in the order of registration. Their objects fit the schemas of their kinds."""
     preflight: tuple[Problem, ...]
-    """Requirements of the stack that the cluster does not meet; with an error nothing is registered."""
+    """Problems of the stack in this cluster. If one is an error, nothing is registered."""
     announcements: tuple[Problem, ...]
-    """Consequences of the change that a preview does not show; empty if preflight has errors."""
+    """Warnings about effects of the change that a preview does not show; empty if preflight has errors."""
 
     @property
     def plan_warnings(self) -> tuple[Problem, ...]:
@@ -71,7 +71,7 @@ class Composition:
 
     @property
     def facts_digest(self) -> str | None:
-        """SHA-256 of the cluster facts that this stack depends on; None if they are unknown."""
+        """SHA-256 of the cluster facts on which this stack depends; None if they are unknown."""
         return self.facts.digest(_kinds(self.components), self.waits.gateways)
 
     @property
@@ -80,7 +80,7 @@ class Composition:
         return outputs.stack(self.plan, self.facts_digest, self.waits.routes)
 
     def awaited_objects(self, service: ServicePlan) -> tuple[Id, ...]:
-        """Return the objects that have to be up before a service is ready, in the order of registration."""
+        """Return the objects that a run waits for before it reports a service ready, in the order of registration."""
         owners = {variant.owner for variant in service.variants}
         awaited_parts = {*_READY_PARTS, *((parts.ROUTE,) if service.key in self.waits.routes else ())}
         ids = (rendered.id for rendered in self.objects)
@@ -88,7 +88,7 @@ class Composition:
 
 
 def compose(tree: object, target: Target) -> Composition | Refusal:
-    """Run all steps on a configuration, which is the tree below `inference-stacks:stack`."""
+    """Run all steps on a configuration; `tree` is the value of the key `inference-stacks:stack`."""
     source_warnings, plan_warnings = tuple[Problem, ...](), tuple[Problem, ...]()
     try:
         loaded, size_warnings = source_sizes.add_sizes(load(tree))
@@ -109,7 +109,7 @@ def compose(tree: object, target: Target) -> Composition | Refusal:
 def _preflight(
     stack: Stack, plan: StackPlan, facts: ClusterFacts, components: Collection[Component]
 ) -> tuple[Problem, ...]:
-    """Return the problems of the cluster: first kinds that it does not serve, then routes that are in the way."""
+    """Return the problems of the stack in this cluster: kinds that it does not serve, then routes that collide."""
     mode = stack.checks.preflight
     routes = collisions.cluster_problems(plan.routes, _namespaces(plan), facts.routes, mode)
     return (*preflight.kinds(_kinds(components), facts, mode), *routes)
@@ -122,7 +122,7 @@ def _announcements(stack: Stack, plan: StackPlan, target: Target) -> tuple[Probl
 
 
 def _kinds(components: Collection[Component]) -> frozenset[str]:
-    """Return the kinds that the cluster has to serve, as `apiVersion/Kind`."""
+    """Return the kinds of all objects, as `apiVersion/Kind`; the cluster must serve them."""
     return frozenset(rendered.api for rendered in objects(components))
 
 

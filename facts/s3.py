@@ -1,4 +1,4 @@
-"""Reader of the bytes under an S3 prefix, with the AWS credentials of the user who runs the program."""
+"""Reader of the size of an S3 source. It uses the AWS credentials of the user who runs the program."""
 
 import http
 import importlib
@@ -11,18 +11,19 @@ from planning.weights.sizes import Answer, Size, Unusable, Wanted
 
 _ATTEMPTS = 2
 _PAGE = 1000
+"""Number of objects in one page of a listing."""
 _DEFAULT_REGION = "us-east-1"
-"""Default region of the downloader in a pod; the region in the user's own AWS configuration does not count."""
+"""Default region of the downloader in a pod. A region in the user's AWS configuration is ignored, as it is there."""
 _NO_BUCKET = frozenset({"NoSuchBucket", "InvalidBucketName"})
 _OTHER_REGION = frozenset({"AuthorizationHeaderMalformed", "PermanentRedirect"})
 _DENIED = frozenset({"ExpiredToken", "InvalidToken"})
-"""Error codes of refused credentials that have another status than 401 and 403."""
+"""Error codes of rejected credentials whose HTTP status is neither 401 nor 403."""
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".zip")
-"""Suffixes of an archive that the downloader unpacks if it is the only object under the prefix."""
+"""Suffixes of archives. The downloader unpacks an archive if it is the only object under the prefix."""
 
 
 class Clients:
-    """The S3 clients of one run. Credentials are looked up once; without any, requests are anonymous."""
+    """Factory of S3 clients for one run. Credentials are looked up once; without any, requests are anonymous."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -30,7 +31,7 @@ class Clients:
         self._session: Any = None
 
     def client(self, question: Wanted) -> Any:  # noqa: ANN401, the client is untyped
-        """Return a client for one source. Raises boto3's errors; the first call also imports boto3, in 0.1 s."""
+        """Return a client for one source. Raises boto3's errors. The first call imports boto3, which takes 0.1 s."""
         with self._lock:
             if self._session is None:
                 self._session = importlib.import_module("boto3.session").Session()
@@ -48,7 +49,7 @@ class Clients:
 
 
 def ask(question: Wanted, clients: Clients) -> Answer:
-    """Return the bytes of the objects that the downloader would fetch. Raises boto3's errors if nothing answers."""
+    """Return the bytes of the objects that the downloader would fetch. Raises boto3's errors if no server answers."""
     client = clients.client(question)
     bucket, _, path = place(question.source).partition("/")
     try:
@@ -65,7 +66,7 @@ def ask(question: Wanted, clients: Clients) -> Answer:
 
 
 def _object_sizes(client: Any, bucket: str, prefix: str) -> dict[str, int] | None:  # noqa: ANN401, untyped
-    """Return the bytes of every object with content under a prefix; None if the answer is no listing of S3."""
+    """Return the bytes of every non-empty object under a prefix; None if the response is no S3 listing."""
     sizes = dict[str, int]()
     pages = client.get_paginator("list_objects_v2").paginate(
         Bucket=bucket, Prefix=prefix, PaginationConfig={"PageSize": _PAGE}
@@ -79,7 +80,7 @@ def _object_sizes(client: Any, bucket: str, prefix: str) -> dict[str, int] | Non
 
 
 def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Answer:
-    """Return the answer for an error of S3: a mistake in bucket or region, or else a size that stays unknown."""
+    """Return the answer that follows from an S3 error: a wrong bucket or region, or else an unknown size."""
     error, meta = response["Error"], response["ResponseMetadata"]
     code = str(error["Code"])
     if code in _NO_BUCKET:

@@ -1,4 +1,4 @@
-"""Pulumi's engine, run on a copy of the stack file with a separate backend, passphrase and home directory."""
+"""Runner of Pulumi's engine: on a copy of the stack file, with a backend, passphrase and home directory of its own."""
 
 from __future__ import annotations
 
@@ -36,22 +36,24 @@ COMMANDS = (
     "kubectl",
 )
 INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USER")
-"""Environment variables of this program that a run of the engine gets."""
+"""Environment variables that a run of the engine inherits from this program."""
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
-"""Lines of a stack file that belong to the passphrase of its author."""
+"""Lines of a stack file that hold its encryption settings. They fit only the passphrase of its author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
+"""Line of the copied stack file that belongs to the passphrase of this engine."""
 CLOCK_TOLERANCE = 2.0
-"""Seconds by which a process may seem younger than a lock that it took."""
+"""Seconds by which the start time of a process may seem later than the time of its lock, because both are rounded."""
 
 
 class Engine:
     """Runner of `pulumi` for one stack of one project; it writes only below `directory`.
 
-    The project's files are only read. Runs work on a copy of the stack file, which is copied again when it changes.
+    It only reads the project's files. Runs work on a copy of the stack file, which is renewed when the original
+    changes.
     """
 
     MARK = "INFERENCE_STACKS_RUN"
-    """Environment variable of all processes of a run: directory of the engine and id of the run."""
+    """Name of the environment variable that marks all processes of a run: `<directory of the engine>:<id of the run>`."""
 
     def __init__(  # noqa: PLR0913 - an engine consists of these arguments
         self,
@@ -75,7 +77,7 @@ class Engine:
 
     @property
     def shell_environment(self) -> dict[str, str]:
-        """Environment variables with which a shell can use this stack by hand; HOME stays the user's."""
+        """Environment variables with which a user can work on this stack in a shell. HOME is not among them."""
         return {
             "KUBECONFIG": str(self._kubeconfig),
             "KUBECACHEDIR": str(self.directory / "home" / "cache"),
@@ -89,28 +91,28 @@ class Engine:
 
     @property
     def path(self) -> str:
-        """PATH of a run: the folders of the program's Python, of our tools and of the system's commands."""
+        """PATH of a run: the folders of the project's Python, of the installed tools and of the system's commands."""
         return os.pathsep.join((str(self._python_folder()), str(self.directory / "bin"), os.defpath))
 
     def ensure_stack(self) -> None:
         """Clean up after killed runs, then update workspace and stack from the project.
 
-        Raises LocalError while another run has locked the stack.
+        Raises LocalError if another run has locked the stack.
         """
         files.private_directory(self.directory)
         with files.lock(self.directory / "prepare.lock"):
             self._recover()
             self._write_workspace()
-            if not self._checkpoint().exists():
+            if not self._checkpoint_path().exists():
                 self._call("stack", "init", self.stack, "--no-select")
             self._configure()
             self._settle()
 
     def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Run a `pulumi` command to its end and return its output; with `check`, raises LocalError if it fails."""
+        """Run a `pulumi` command to its end and return its result. With `check`, a failure raises LocalError."""
         self.ensure_stack()
         result = self._call(*arguments, check=check)
-        self._forget_completed_creations()
+        self._drop_completed_creations()
         return result
 
     def popen(self, *arguments: str, output: int | IO[Any] | None = None) -> subprocess.Popen[bytes]:
@@ -153,11 +155,11 @@ class Engine:
         stdout: int | IO[Any] | None = None,
         stderr: int | IO[Any] | None = None,
     ) -> subprocess.Popen[bytes]:
-        run = str(uuid.uuid4())
+        run_id = str(uuid.uuid4())
         child = subprocess.Popen(
             processes.tied_command([str(self.directory / "bin" / "pulumi"), *arguments, *self._flags(arguments)]),
             cwd=self.workspace,
-            env={**self._environment(), self.MARK: f"{self.directory}:{run}"},
+            env={**self._environment(), self.MARK: f"{self.directory}:{run_id}"},
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -166,7 +168,7 @@ class Engine:
         leader = processes.Process.of(child.pid)
         if leader is not None:
             record = {"pid": leader.pid, "started": leader.started, "boot": leader.boot}
-            files.write(self._runs() / f"{run}.json", json.dumps(record))
+            files.write(self._runs_directory() / f"{run_id}.json", json.dumps(record))
         return child
 
     def _flags(self, arguments: tuple[str, ...]) -> list[str]:
@@ -191,34 +193,37 @@ class Engine:
         files.write(self.workspace / "Pulumi.yaml", f"{project.rstrip()}\nmain: {json.dumps(str(self._project))}\n")
 
     def _configure(self) -> None:
-        """Copy the stack file and add the kubeconfig as an encrypted secret, which is passed through a pipe."""
-        tracked = self._read(self._stack_file().name)
-        if re.search(r"^\s+secure: ", tracked, re.MULTILINE):
+        """Copy the stack file, and add the kubeconfig as an encrypted secret.
+
+        The kubeconfig is passed through a pipe, because other users can read the arguments of a process.
+        """
+        original = self._read(self._stack_file_path().name)
+        if re.search(r"^\s+secure: ", original, re.MULTILINE):
             raise LocalError(
-                f"{self._stack_file().name} holds secrets that only its own passphrase opens; "
+                f"{self._stack_file_path().name} holds secrets that only its own passphrase opens; "
                 "deploy it with `pulumi up`, or take the `secure:` entries out"
             )
         kubeconfig = self._kubeconfig.read_text(encoding="utf-8")
-        digest = hashlib.sha256(json.dumps([tracked, kubeconfig, self._name()]).encode()).hexdigest()
+        digest = hashlib.sha256(json.dumps([original, kubeconfig, self._project_name()]).encode()).hexdigest()
         stamp = self.directory / "configured"
         if stamp.exists() and stamp.read_text(encoding="ascii") == digest:
             return
-        copy = self.workspace / self._stack_file().name
+        copy = self.workspace / self._stack_file_path().name
         salt = SALT.search(copy.read_text(encoding="utf-8")) if copy.exists() else None
-        text = ENCRYPTION_KEYS.sub("", tracked).rstrip()
+        text = ENCRYPTION_KEYS.sub("", original).rstrip()
         files.write(copy, "\n".join(part for part in (text, salt[0] if salt else "") if part) + "\n")
-        self._call("config", "set", "--secret", f"{self._name()}:kubeconfig", text=kubeconfig)
+        self._call("config", "set", "--secret", f"{self._project_name()}:kubeconfig", text=kubeconfig)
         files.write(stamp, digest)
 
     def _recover(self) -> None:
-        """End the processes of killed runs, then remove their locks, then restore a damaged checkpoint."""
-        live = self._live_runs()
-        leftovers = {process: run for process, run in self._processes().items() if run not in live}
+        """Clean up after killed runs: end their processes, then remove locks, then restore a damaged checkpoint."""
+        live_runs = self._live_runs()
+        leftovers = {process: run for process, run in self._processes().items() if run not in live_runs}
         if leftovers:
             self._report.say(f"ending {len(leftovers)} processes of a killed run")
             processes.end(leftovers, grace=2)
-        for record in self._runs().glob("*.json"):
-            if record.stem not in live:
+        for record in self._runs_directory().glob("*.json"):
+            if record.stem not in live_runs:
                 record.unlink(missing_ok=True)
         for lock in (self.directory / "backend").glob(".pulumi/locks/**/*.json"):
             self._remove_stale_lock(lock)
@@ -227,22 +232,23 @@ class Engine:
     def _settle(self) -> None:
         """Resolve the pending operations of a killed run.
 
-        A refresh reads from the cluster what became of deletions and changes; complete creations are forgotten.
+        For deletions and changes, a refresh reads from the cluster how they ended. Creations are only dropped from the
+        state once all are complete.
         """
         if any(operation["type"] != "creating" for operation in self._pending()):
             self._report.say("asking the cluster about what the killed run was doing")
             self._call("refresh", "--yes", "--skip-preview", "--skip-pending-creates")
-        self._forget_completed_creations()
+        self._drop_completed_creations()
 
-    def _forget_completed_creations(self) -> None:
-        """Forget pending creations once the state has all of their resources; else the engine warns of them forever.
+    def _drop_completed_creations(self) -> None:
+        """Drop pending creations from the state if it has all of their resources. Otherwise the engine keeps warning.
 
-        An import forgets all of them at once. While one resource is missing, all stay recorded, because its object may
-        exist in the cluster.
+        An import of the state drops all of them at once. If the state lacks one of the resources, all are kept, because
+        its object may exist in the cluster.
         """
-        present = {resource["urn"] for resource in self._latest().get("resources") or ()}
+        urns = {resource["urn"] for resource in self._latest().get("resources") or ()}
         pending = self._pending()
-        if pending and all(operation["resource"]["urn"] in present for operation in pending):
+        if pending and all(operation["resource"]["urn"] in urns for operation in pending):
             self._call("stack", "import", text=json.dumps(self.export()))
 
     def _pending(self) -> list[dict[str, Any]]:
@@ -252,12 +258,12 @@ class Engine:
     def _latest(self) -> dict[str, Any]:
         """Return the newest deployment in the checkpoint; empty if there is none."""
         try:
-            return json.loads(self._checkpoint().read_text(encoding="utf-8"))["checkpoint"].get("latest") or {}
+            return json.loads(self._checkpoint_path().read_text(encoding="utf-8"))["checkpoint"].get("latest") or {}
         except (ValueError, KeyError, FileNotFoundError):
             return {}
 
     def _remove_stale_lock(self, path: Path) -> None:
-        """Remove the lock of a process that has ended. Raises LocalError if its holder may still run."""
+        """Remove the lock of a process that has ended. Raises LocalError if that process may still run."""
         try:
             lock = json.loads(path.read_text(encoding="utf-8"))
             holder, host = int(lock["pid"]), str(lock["hostname"])
@@ -283,11 +289,11 @@ class Engine:
         for attributes in (self.directory / "backend").glob(".pulumi/**/*.attrs"):
             if not _is_json(attributes):
                 attributes.unlink()
-        checkpoint = self._checkpoint()
+        checkpoint = self._checkpoint_path()
         backup = checkpoint.with_name(f"{checkpoint.name}.bak")
-        if not checkpoint.exists() or _readable(checkpoint):
+        if not checkpoint.exists() or _is_checkpoint(checkpoint):
             return
-        if not _readable(backup):
+        if not _is_checkpoint(backup):
             raise LocalError(f"{checkpoint} and its backup are damaged; `make down` removes cluster and state together")
         shutil.copyfile(backup, checkpoint)
         self._report.say(f"{checkpoint.name} was damaged; its backup took its place")
@@ -300,28 +306,29 @@ class Engine:
 
     def _live_runs(self) -> set[str]:
         """Return the ids of the runs whose `pulumi` is alive."""
-        live: set[str] = set()
-        for path in self._runs().glob("*.json"):
+        live_runs: set[str] = set()
+        for path in self._runs_directory().glob("*.json"):
             with contextlib.suppress(ValueError, KeyError, FileNotFoundError):
                 record = json.loads(path.read_text(encoding="utf-8"))
                 if processes.Process(record["pid"], record["started"], record["boot"]).alive():
-                    live.add(path.stem)
-        return live
+                    live_runs.add(path.stem)
+        return live_runs
 
-    def _runs(self) -> Path:
+    def _runs_directory(self) -> Path:
         return self.directory / "runs"
 
-    def _checkpoint(self) -> Path:
-        return self.directory / "backend" / ".pulumi" / "stacks" / self._name() / f"{self.stack}.json"
+    def _checkpoint_path(self) -> Path:
+        return self.directory / "backend" / ".pulumi" / "stacks" / self._project_name() / f"{self.stack}.json"
 
-    def _stack_file(self) -> Path:
+    def _stack_file_path(self) -> Path:
         return self._project / f"Pulumi.{self.stack}.yaml"
 
-    def _name(self) -> str:
-        name = re.search(r"^name: *[\"']?([\w.-]+)", self._read("Pulumi.yaml"), re.MULTILINE)
-        if name is None:
+    def _project_name(self) -> str:
+        """Return the name in Pulumi.yaml, which is part of configuration keys and of the checkpoint's path."""
+        match = re.search(r"^name: *[\"']?([\w.-]+)", self._read("Pulumi.yaml"), re.MULTILINE)
+        if match is None:
             raise LocalError(f"{self._project / 'Pulumi.yaml'} has no name")
-        return name[1]
+        return match[1]
 
     def _read(self, name: str) -> str:
         try:
@@ -341,10 +348,11 @@ def _link(link: Path, target: Path) -> None:
 
 
 def _install(path: Path, tool: Tool) -> None:
-    """Install a tool in a folder of commands, as a hard link or a copy; a tool from PATH as a symbolic link.
+    """Install a tool in a folder of commands.
 
-    Engine, language host and its executor resolve symbolic links and look for each other in the folder that they reach.
-    Tools from PATH are in one folder already.
+    The engine, the language host and its executor resolve symbolic links, and look for each other in the folder where
+    they end. So that they share a folder, they are hard links or copies. Tools from PATH share a folder already, so a
+    symbolic link is enough.
     """
     if tool.origin == "PATH":
         _link(path, tool.path)
@@ -367,7 +375,8 @@ def _is_json(path: Path) -> bool:
     return True
 
 
-def _readable(path: Path) -> bool:
+def _is_checkpoint(path: Path) -> bool:
+    """Return whether a file has a complete checkpoint."""
     try:
         return "checkpoint" in json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, FileNotFoundError):
@@ -375,6 +384,6 @@ def _readable(path: Path) -> bool:
 
 
 def _timestamp(text: str) -> float:
-    """Return an RFC 3339 time in whole seconds since the epoch; Go writes more fractional digits than Python reads."""
+    """Return an RFC 3339 time in whole seconds since the epoch. Python cannot read the fractions that Go writes."""
     without_fraction = re.sub(r"\.\d+", "", text)
     return dt.datetime.fromisoformat(without_fraction).timestamp()

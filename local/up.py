@@ -1,4 +1,4 @@
-"""Commands that set up, deploy, inspect and remove the embedded default."""
+"""Commands on the embedded control plane and its stack: set up and deploy, inspect, use by hand, remove."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TOOLS = (
     "crds",
 )
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
-# The engine warns, under a heading, that it found the provider on PATH, where this program put it on purpose.
+# The engine warns, under a heading, that it found the provider on PATH. This program puts it there on purpose.
 IGNORED = re.compile(r"from \$PATH at|is expected to have version|^Diagnostics:|^  pulumi:pulumi:Stack \S+:$")
 PROGRESS = re.compile(r"^ *\S+ +\S+:\S+ \S+ (creating|updating|deleting|replacing|reading|refreshing) ?\(\d+s\)")
 UP_SECONDS = 15.0
@@ -49,14 +49,14 @@ CANCEL_SECONDS = 60.0
 
 
 def state_directory(project: Path = PROJECT) -> Path:
-    """Return the directory of this checkout's cluster and Pulumi state, which git ignores."""
+    """Return the directory with the cluster and the Pulumi state of this checkout. Git ignores it."""
     return Path(os.environ.get("INFERENCE_STACKS_STATE") or project / ".state").resolve()
 
 
 def up(report: Report, project: Path = PROJECT) -> None:
-    """Set up missing parts, start the control plane and deploy.
+    """Install what is missing, start the control plane, and deploy.
 
-    Raises LocalError. A second call continues from where the first failed.
+    Raises LocalError. A second call continues where the first failed.
     """
     host.check(project)
     state = files.private_directory(state_directory(project))
@@ -73,7 +73,7 @@ def up(report: Report, project: Path = PROJECT) -> None:
 
 
 def down(report: Report, project: Path = PROJECT) -> None:
-    """End all processes of this checkout's control plane and engine, and remove their state. Can be called twice."""
+    """End all processes of this checkout's control plane and engine, and remove their state, if there are any."""
     state = state_directory(project)
     if state.exists():
         with files.lock(state, refusal=BUSY.format(state=state)):
@@ -85,7 +85,7 @@ def down(report: Report, project: Path = PROJECT) -> None:
 
 
 def status(report: Report, project: Path = PROJECT) -> None:
-    """Print the parts that run and the places of their files."""
+    """Print directory and readiness of the control plane, its running processes, and the path of its kubeconfig."""
     state = state_directory(project)
     plane = ControlPlane(state / "cluster", {})
     running = plane.pids()
@@ -93,13 +93,13 @@ def status(report: Report, project: Path = PROJECT) -> None:
         report.say("the control plane does not run; `make up` starts it")
         return
     report.say(f"control plane in {plane.directory}: {'ready' if plane.alive() else 'not ready; `make up` repairs it'}")
-    for part, pid in running.items():
-        report.say(f"  {part:<26} pid {pid}")
+    for name, pid in running.items():
+        report.say(f"  {name:<26} pid {pid}")
     report.say(f"kubeconfig: {plane.kubeconfig}")
 
 
 def environment(report: Report, project: Path = PROJECT) -> None:
-    """Print shell commands that set up pulumi and kubectl for use on the embedded control plane by hand."""
+    """Print shell commands after which a user can run pulumi and kubectl on the embedded control plane."""
     state = state_directory(project)
     plane = ControlPlane(state / "cluster", {})
     engine = _engine(state, {}, plane, project, report)
@@ -108,7 +108,7 @@ def environment(report: Report, project: Path = PROJECT) -> None:
     for name, value in engine.shell_environment.items():
         report.say(f"export {name}={shlex.quote(value)}")
     report.say(f'export PATH={shlex.quote(engine.path)}:"$PATH"')
-    # The engine reads the stack file next to Pulumi.yaml; in the workspace that is the copy, not the tracked file.
+    # The engine reads the stack file beside Pulumi.yaml. In the workspace, that is the copy, not the original.
     report.say(f'pulumi() {{ command pulumi --cwd {shlex.quote(str(engine.workspace))} "$@"; }}')
 
 
@@ -117,7 +117,7 @@ def _engine(state: Path, tools: Mapping[str, Tool], plane: ControlPlane, project
 
 
 def _end_everything(state: Path) -> None:
-    """End all processes that have the mark of a directory under `state`, recorded or not."""
+    """End all processes of the control plane and the engine under `state`, even if no record of them is left."""
     ControlPlane(state / "cluster", {}).stop()
     prefixes = (str(state / "cluster"), f"{state / 'engine'}:")
     marks = {**processes.find_marked(MARK), **processes.find_marked(Engine.MARK)}
@@ -156,7 +156,8 @@ def _deploy(engine: Engine, report: Report, step: Step) -> None:
         step.note = ""
         child.wait()
     except KeyboardInterrupt:
-        # The engine finishes the operations that it began and releases its lock; a second interruption ends it at once.
+        # On this signal, the engine finishes its running operations and releases its lock. A second signal ends it at
+        # once.
         child.send_signal(signal.SIGINT)
         child.wait(CANCEL_SECONDS)
         raise

@@ -17,7 +17,7 @@ from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
 from planning.picker import shapes
 from planning.picker.graph import FLOW_CONTROL, feature_gates
-from planning.picker.lint import Context
+from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reference
 from planning.releases import PickerFacts, Release
 from planning.variant import images
@@ -31,11 +31,11 @@ def holds_requests(spec: Variant) -> bool:
     return picker.flow_control is not None or feature_gates(config).get(FLOW_CONTROL, FLOW_CONTROL in config)
 
 
-def context(spec: Variant, release: Release, cache: KvCache) -> Context:
-    """Return what a configuration of the variant has to agree with."""
+def variant_facts(spec: Variant, release: Release, cache: KvCache) -> VariantFacts:
+    """Return the facts with which a configuration of the variant must agree."""
     roles = [spec] if spec.prefill is None else [spec, spec.prefill]
     custom = any(images.is_custom(spec, role) for role in roles)
-    return Context(release, spec.prefill is not None, cache.block_size, vllm=not custom)
+    return VariantFacts(release, spec.prefill is not None, cache.block_size, vllm=not custom)
 
 
 def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from planning.releases import ConfigFacts, Need, PickerFacts, Plugin, Release, c
 _SCHEDULING = frozenset({"filter", "scorer", "picker"})
 """Groups whose plugins belong into scheduling profiles."""
 _ACTIVE = frozenset({"eviction", "producer", "profile-handler", "request"})
-"""Groups whose plugins work once they are declared. Plugins of other groups have to be referred to by name."""
+"""Groups whose plugins work as soon as they are declared. Plugins of other groups work only if something names them."""
 _GROUP_NOUNS = {
     "detector": "saturation detector",
     "discovery": "discovery plugin",
@@ -29,37 +29,37 @@ _GROUP_NOUNS = {
     "source": "data source",
     "usage-limit": "usage limit policy",
 }
-"""Names of groups in messages, if they differ from the groups' own names."""
+"""Names of groups in messages, where they differ from the keys of the groups."""
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """Facts about a variant and its release that a configuration has to agree with."""
+class VariantFacts:
+    """Facts about a variant and its release with which a picker configuration must agree."""
 
     release: Release
     disaggregated: bool
-    """Whether prefill has pods of its own."""
+    """Whether the variant has separate prefill pods."""
     block_size: int | None
-    """Tokens in one block of the engine's KV cache. None if the engine chooses."""
+    """Tokens in one block of the engine's KV cache; None if the engine chooses."""
     vllm: bool
     """Whether every role runs vLLM, which serves HTTP/1.1 only."""
 
     @property
-    def facts(self) -> PickerFacts:
-        """Return the facts about the release's picker."""
+    def picker(self) -> PickerFacts:
+        """Return the facts of the release about its picker."""
         return self.release.picker
 
 
 def problems(
-    path: Path, config: Mapping[str, Any], context: Context, external: Sequence[Reference] = ()
+    path: Path, config: Mapping[str, Any], variant_facts: VariantFacts, external: Sequence[Reference] = ()
 ) -> list[Problem]:
     """Return every error of a configuration, and every part of it that has no effect.
 
-    External references are those of sections outside the configuration.
+    `external` are references to its plugins from other keys of the stack, such as `endpointPicker.flowControl`.
     """
-    shape = {**context.facts.config.shape, **dict.fromkeys(context.facts.config.deprecated, "any")}
+    shape = {**variant_facts.picker.config.shape, **dict.fromkeys(variant_facts.picker.config.deprecated, "any")}
     found = [*_reserved_keys(path, config), *shapes.problems(Reading(path), _without_reserved_keys(config), shape)]
-    graph = parse(path, config, context.facts, external)
+    graph = parse(path, config, variant_facts.picker, external)
     checks = (
         _types,
         _parameters,
@@ -72,7 +72,7 @@ def problems(
         _gates,
         _parsers,
     )
-    found += chain.from_iterable(check(graph, context) for check in checks)
+    found += chain.from_iterable(check(graph, variant_facts) for check in checks)
     return [*found, *_duplicate_names(graph), *_profile_entries(graph)]
 
 
@@ -92,20 +92,20 @@ def warnings(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> list[
 
 
 def unknown(at: Path, name: str, release: Release) -> Problem:
-    """Return the problem of a plugin type that the release lacks, with a remedy."""
+    """Return the problem of a plugin type that the release does not have."""
     others = [other for other in channels() if name in channel(other).picker.plugins.table]
     likely = shapes.suggestion(name, release.picker.plugins.table)
-    elsewhere = f"remove it, or choose a release that has it: {', '.join(others)}" if others else None
-    return Problem(at, f"is not in {release.name} ({name})", elsewhere or likely or "remove it")
+    change_release = f"remove it, or choose a release that has it: {', '.join(others)}" if others else None
+    return Problem(at, f"is not in {release.name} ({name})", change_release or likely or "remove it")
 
 
 def wrong_group(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin]) -> Problem:
-    """Return the problem of a reference whose plugin belongs to none of the groups that may stand there."""
+    """Return the problem of a reference to a plugin of the wrong group."""
     expected = _with_article(reference.groups[0]) if len(reference.groups) == 1 else "a filter, scorer or picker"
     if set(reference.groups) >= _SCHEDULING:
         remedy = "remove it; it needs no place in a profile"
     else:
-        remedy = f"name {expected}{_such_as(table, reference.groups)}"
+        remedy = f"name {expected}{_example(table, reference.groups)}"
     return Problem(
         reference.path, f"is {_with_article(plugin.groups[0])} and not {expected} ({reference.name})", remedy
     )
@@ -121,10 +121,10 @@ def _without_reserved_keys(config: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in config.items() if key not in {"apiVersion", "kind"}}
 
 
-def _types(graph: Graph, context: Context) -> Iterator[Problem]:
+def _types(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
     for plugin in graph.plugins:
         if plugin.facts is None:
-            yield unknown(plugin.at / "type", plugin.type, context.release)
+            yield unknown(plugin.at / "type", plugin.type, variant_facts.release)
         elif plugin.facts.rejected is not None:
             yield Problem(plugin.at / "type", f"cannot be used ({plugin.type})", f"remove it: {plugin.facts.rejected}")
     if not graph.plugins and not isinstance(graph.config.get("plugins"), list):
@@ -140,7 +140,7 @@ def _duplicate_names(graph: Graph) -> Iterator[Problem]:
         seen.add(plugin.name)
 
 
-def _parameters(graph: Graph, _: Context) -> Iterator[Problem]:
+def _parameters(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
     for plugin in graph.plugins:
         if plugin.facts is not None and plugin.facts.parameters is not None:
             reading = Reading(plugin.at / "parameters", f"parameter of {plugin.type}")
@@ -150,9 +150,9 @@ def _parameters(graph: Graph, _: Context) -> Iterator[Problem]:
                     yield Problem(plugin.place(key), f"cannot be used ({key})", f"remove it: {reason}")
 
 
-def _references(graph: Graph, context: Context) -> Iterator[Problem]:
-    """Check that every reference names a plugin, and that the plugin belongs to a group that may stand there."""
-    table = context.facts.plugins.table
+def _references(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
+    """Check that every reference names a plugin of a group that is allowed there."""
+    table = variant_facts.picker.plugins.table
     for reference in graph.references:
         declared = graph.find(reference.name)
         implied = table.get(reference.name)
@@ -165,7 +165,7 @@ def _references(graph: Graph, context: Context) -> Iterator[Problem]:
         plugin = declared.facts if declared is not None else implied
         if plugin is not None and not set(plugin.groups) & set(reference.groups):
             yield wrong_group(reference, plugin, table)
-        if declared is not None and context.facts.config.ordered:
+        if declared is not None and variant_facts.picker.config.ordered:
             yield from _declaration_order(graph, reference, declared)
 
 
@@ -174,7 +174,7 @@ def _with_article(group: str) -> str:
     return f"{'an' if word[0] in 'aeio' else 'a'} {word}"
 
 
-def _such_as(table: Mapping[str, Plugin], groups: Collection[str]) -> str:
+def _example(table: Mapping[str, Plugin], groups: Collection[str]) -> str:
     for name, plugin in table.items():
         if plugin.groups[0] in groups and plugin.stability == "beta" and plugin.deprecated is None:
             return f", such as {name}"
@@ -182,31 +182,35 @@ def _such_as(table: Mapping[str, Plugin], groups: Collection[str]) -> str:
 
 
 def _declaration_order(graph: Graph, reference: Reference, declared: DeclaredPlugin) -> Iterator[Problem]:
-    """Check that a plugin is declared before the one whose parameters name it: the picker makes them in order."""
-    holders = [index for index, plugin in enumerate(graph.plugins) if reference.path.is_within(plugin.at)]
-    if holders and graph.plugins.index(declared) > holders[0]:
+    """Check that a plugin is declared before a plugin whose parameters name it: the picker creates them in order."""
+    referrers = [index for index, plugin in enumerate(graph.plugins) if reference.path.is_within(plugin.at)]
+    if referrers and graph.plugins.index(declared) > referrers[0]:
         yield Problem(reference.path, f"names a plugin that stands behind it ({declared.name})", "put that one first")
 
 
-def _unused_plugins(graph: Graph, _: Context) -> Iterator[Problem]:
-    defaults = {plugin.facts.handler.decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler}
-    used_names = {reference.name for reference in graph.references} | defaults
-    # The picker gives a profile without a picker plugin one of those that are declared.
-    every_profile_picks = all(any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles)
+def _unused_plugins(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
+    default_deciders = {
+        plugin.facts.handler.decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler
+    }
+    used_names = {reference.name for reference in graph.references} | default_deciders
+    # A profile that names no picker plugin uses a declared one. That one is then used without being named.
+    every_profile_has_picker = all(
+        any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles
+    )
     for plugin in graph.plugins:
         groups = set(plugin.groups)
         in_every_profile = not graph.profiles and bool(groups & _SCHEDULING)
-        added = plugin.facts is not None and plugin.facts.implicit and plugin.name == plugin.type
-        if not groups or groups & _ACTIVE or plugin.name in used_names or in_every_profile or added:
+        is_implicit = plugin.facts is not None and plugin.facts.implicit and plugin.name == plugin.type
+        if not groups or groups & _ACTIVE or plugin.name in used_names or in_every_profile or is_implicit:
             continue
-        if "picker" in groups and not every_profile_picks:
+        if "picker" in groups and not every_profile_has_picker:
             continue
         place = "add it to a profile" if groups & _SCHEDULING else "name it where it is meant"
         yield Problem(plugin.at, f"is used nowhere ({plugin.name})", f"{place}, or remove it")
 
 
 def _profile_entries(graph: Graph) -> Iterator[Problem]:
-    """Check the names of profiles, and the weights, pickers and duplicates among their entries."""
+    """Check the names of profiles, and their entries: weights, picker plugins and duplicates."""
     names = set[str]()
     for profile in graph.profiles:
         if profile.name in names:
@@ -236,10 +240,10 @@ def _weight(entry: Entry, declared: DeclaredPlugin) -> Iterator[Problem]:
         yield Problem(entry.at / "weight", f"is not above 0 ({weight})", "write a number above 0, or remove the scorer")
 
 
-def _handlers(graph: Graph, context: Context) -> Iterator[Problem]:
+def _handlers(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
     count, handlers = len(graph.profiles), graph.handlers
     multi_profile_handler = next(
-        (name for name, plugin in context.facts.plugins.table.items() if _takes_several(plugin)), None
+        (name for name, plugin in variant_facts.picker.plugins.table.items() if _takes_several_profiles(plugin)), None
     )
     if not handlers and count > 1:
         remedy = f"add one, such as {multi_profile_handler}" if multi_profile_handler else "keep one profile"
@@ -260,15 +264,15 @@ def _handlers(graph: Graph, context: Context) -> Iterator[Problem]:
             yield Problem(handler.at / "type", f"takes one profile of {count} ({handler.type})", remedy)
 
 
-def _takes_several(plugin: Plugin) -> bool:
+def _takes_several_profiles(plugin: Plugin) -> bool:
     handler = plugin.handler
     return handler is not None and bool(handler.deciders) and plugin.deprecated is None
 
 
-def _roles(graph: Graph, context: Context) -> Iterator[Problem]:
-    """Check that profiles select prefill pods if the service has any, and only then."""
+def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
+    """Check that profiles select prefill pods if the variant has any, and only then."""
     prefill = [profile for profile in graph.profiles if profile.is_for("prefill")]
-    if not context.disaggregated:
+    if not variant_facts.disaggregated:
         for profile in prefill:
             yield Problem(profile.at, "is for prefill pods, of which there are none", "add prefill, or remove it")
         return
@@ -279,11 +283,11 @@ def _roles(graph: Graph, context: Context) -> Iterator[Problem]:
         what = "sends whole requests to prefill pods, too (no profile uses decode-filter)"
         yield Problem(graph.path, what, "add one, or use a preset")
     elif graph.handlers:
-        yield from _prefill_decider(graph, graph.handlers[0], context.facts)
+        yield from _check_prefill_use(graph, graph.handlers[0], variant_facts.picker)
 
 
-def _prefill_decider(graph: Graph, declared: DeclaredPlugin, facts: PickerFacts) -> Iterator[Problem]:
-    """Check that a profile handler can decide to use prefill pods, and that the profiles it looks for exist."""
+def _check_prefill_use(graph: Graph, declared: DeclaredPlugin, facts: PickerFacts) -> Iterator[Problem]:
+    """Check that a profile handler can make requests use prefill pods, and that the profiles it needs exist."""
     handler = None if declared.facts is None else declared.facts.handler
     if handler is None:
         return
@@ -292,11 +296,11 @@ def _prefill_decider(graph: Graph, declared: DeclaredPlugin, facts: PickerFacts)
             declared.at / "type", f"never asks prefill pods ({declared.type})", "use a preset, or another handler"
         )
         return
-    undecided = any(declared.parameter(key) == value for key, value in handler.undecided.items())
-    if not undecided and not any(declared.parameter(key) for key in handler.deciders):
+    needs_no_decider = any(declared.parameter(key) == value for key, value in handler.undecided.items())
+    if not needs_no_decider and not any(declared.parameter(key) for key in handler.deciders):
         if handler.decider is None:
             what = f"never asks prefill pods (no {handler.deciders[0]})"
-            remedy = f"name a decider{_such_as(facts.plugins.table, ['decider'])}"
+            remedy = f"name a decider{_example(facts.plugins.table, ['decider'])}"
             yield Problem(declared.at / "parameters", what, remedy)
         elif graph.find(handler.decider) is None:
             what = f"names no decider, and its own is not declared ({handler.decider})"
@@ -308,16 +312,16 @@ def _prefill_decider(graph: Graph, declared: DeclaredPlugin, facts: PickerFacts)
             yield Problem(graph.path / "schedulingProfiles", what, "add it, or name another in its parameters")
 
 
-def _requirements(graph: Graph, _: Context) -> Iterator[Problem]:
-    """Check that the plugins and the feature gates that a plugin requires are present."""
-    on = {name for name, value in feature_gates(graph.config).items() if value}
+def _requirements(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
+    """Check that the plugins and feature gates that a plugin requires are present."""
+    enabled_gates = {name for name, value in feature_gates(graph.config).items() if value}
     for plugin in graph.plugins:
         if plugin.facts is None:
             continue
         for kind, need in plugin.facts.requires.items():
             if need.unless is None or not plugin.parameter(need.unless):
                 yield from _required_plugin(graph, plugin, kind, need)
-        for gate in sorted(set(plugin.facts.gates) - on):
+        for gate in sorted(set(plugin.facts.gates) - enabled_gates):
             what = f"has no {gate}, without which {plugin.type} does nothing"
             yield Problem(graph.path / "featureGates", what, "add it")
 
@@ -331,32 +335,32 @@ def _required_plugin(graph: Graph, plugin: DeclaredPlugin, required: str, need: 
             yield Problem(declared[0].place(key), f"is missing, and {plugin.type} needs it", "add it")
 
 
-def _block_sizes(graph: Graph, context: Context) -> Iterator[Problem]:
-    """Check that the picker hashes blocks of the engine's size; hashes of other blocks never match."""
-    if context.block_size is None:
+def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
+    """Check that the picker hashes blocks of the engine's block size. Hashes of other sizes never match."""
+    if variant_facts.block_size is None:
         return
     for plugin in graph.plugins:
         keys = [] if plugin.facts is None else plugin.facts.block_size
         settings = [(key, value) for key in keys if (value := plugin.parameter(key)) is not None]
         if keys and not settings:
-            what = f"is missing, and the engine's is {context.block_size}"
-            yield Problem(plugin.place(keys[0]), what, f"write {context.block_size}")
+            what = f"is missing, and the engine's is {variant_facts.block_size}"
+            yield Problem(plugin.place(keys[0]), what, f"write {variant_facts.block_size}")
         for key, value in settings:
-            if value != context.block_size and shapes.fits(value, "integer"):
-                what = f"differs from the engine's ({value}, {context.block_size})"
-                remedy = f"write {context.block_size}, or set kvCache.blockSize: {value}"
+            if value != variant_facts.block_size and shapes.fits(value, "integer"):
+                what = f"differs from the engine's ({value}, {variant_facts.block_size})"
+                remedy = f"write {variant_facts.block_size}, or set kvCache.blockSize: {value}"
                 yield Problem(plugin.place(key), what, remedy)
 
 
-def _gates(graph: Graph, context: Context) -> Iterator[Problem]:
-    facts: ConfigFacts = context.facts.config
+def _gates(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
+    facts: ConfigFacts = variant_facts.picker.config
     gates = graph.config.get("featureGates")
     for index, gate in enumerate(cast("list[object]", gates) if isinstance(gates, list) else []):
         name, separator, value = str(gate).partition("=") if facts.gate_values else (str(gate), "", "")
         at = graph.path / "featureGates" / index
         if isinstance(gate, str) and name not in facts.gates:
             remedy = shapes.suggestion(name, facts.gates) or f"known: {', '.join(facts.gates)}"
-            yield Problem(at, f"is no feature gate of {context.release.name} ({name})", remedy)
+            yield Problem(at, f"is no feature gate of {variant_facts.release.name} ({name})", remedy)
         elif separator and value.strip().lower() not in {"true", "false"}:
             yield Problem(at, f"is neither on nor off ({name})", f"write {name} or {name}=false")
     for section, gate in facts.gated.items():
@@ -367,10 +371,10 @@ def _gates(graph: Graph, context: Context) -> Iterator[Problem]:
         yield Problem(graph.path / FLOW_CONTROL, what, "remove one of them; the gate follows from the section")
 
 
-def _parsers(graph: Graph, context: Context) -> Iterator[Problem]:
-    """Reject a parser whose protocol the engine does not serve: the picker would never become healthy."""
-    for reference, plugin in used_parsers(graph, context.facts):
-        if plugin.protocols == [H2C] and context.vllm:
+def _parsers(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
+    """Reject a parser for a protocol that the engine does not serve. The picker would never become healthy."""
+    for reference, plugin in used_parsers(graph, variant_facts.picker):
+        if plugin.protocols == [H2C] and variant_facts.vllm:
             what = f"takes {H2C} only, which vllm does not serve ({reference.name})"
             yield Problem(
                 reference.path, what, "use another parser, or engine.type: custom with an image that serves it"

@@ -8,7 +8,7 @@ from models.problems import Problem
 from models.service import Variant
 from planning.picker import config, lint, shapes
 from planning.picker.graph import FLOW_CONTROL, predicts_latency
-from planning.picker.lint import Context
+from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reading
 from planning.releases import PickerFacts, Release, other_line
 from planning.variant.context import VariantContext
@@ -40,14 +40,14 @@ def problems(variant: VariantContext) -> list[Problem]:
     """Return every problem of a variant's picker that the release facts reveal."""
     path, spec, release = variant.path, variant.spec, variant.release
     picker, at = spec.endpoint_picker, path / "endpointPicker"
-    context = config.context(spec, release, variant.kv_cache)
+    variant_facts = config.variant_facts(spec, release, variant.kv_cache)
     found = [*_images(path, spec, release), *_flags(at / "flags", picker.flags, release)]
-    found += [*_preset(at, spec, context), *_failure_mode(at, picker), *_authority(at, variant)]
+    found += [*_preset(at, spec, variant_facts), *_failure_mode(at, picker), *_authority(at, variant)]
     if picker.preset == "custom" and picker.config is not None:
         section = picker.flow_control
-        references = [] if section is None else list(_flow_references(at, spec, context.facts))
-        found += lint.problems(at / "config", picker.config, context, references)
-    return [*found, *_flow_control(at, spec, context), *_latency(at, spec, context)]
+        references = [] if section is None else list(_flow_references(at, spec, variant_facts.picker))
+        found += lint.problems(at / "config", picker.config, variant_facts, references)
+    return [*found, *_flow_control(at, spec, variant_facts), *_latency(at, spec, variant_facts)]
 
 
 def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
@@ -106,8 +106,8 @@ def _typed_value(value: str, shape: str) -> object:
     return int(value) if shapes.kind(shape) == "integer" and value.lstrip("-").isdecimal() else value
 
 
-def _preset(at: Path, spec: Variant, context: Context) -> Iterator[Problem]:
-    picker, release = spec.endpoint_picker, context.release
+def _preset(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
+    picker, release = spec.endpoint_picker, variant_facts.release
     if picker.preset == "custom":
         if picker.config is None:
             yield Problem(at / "config", "is missing (preset custom)", "add it, or choose another preset")
@@ -117,11 +117,11 @@ def _preset(at: Path, spec: Variant, context: Context) -> Iterator[Problem]:
     if picker.config is not None:
         what = f"has no effect with preset {picker.preset}"
         yield Problem(at / "config", what, "set preset: custom, or remove it")
-    if picker.preset not in context.facts.presets:
-        known = " or ".join(sorted(context.facts.presets))
+    if picker.preset not in variant_facts.picker.presets:
+        known = " or ".join(sorted(variant_facts.picker.presets))
         yield Problem(at / "preset", f"is not in {release.name} ({picker.preset})", f"use {known}")
         return
-    if "kv-events" in context.facts.presets[picker.preset].needs and not context.vllm:
+    if "kv-events" in variant_facts.picker.presets[picker.preset].needs and not variant_facts.vllm:
         what = f"needs vllm in every role, which says what it holds ({picker.preset})"
         yield Problem(at / "preset", what, "use another preset, or engine.type: vllm")
     yield from _weights(at / "scorerWeights", picker.scorer_weights, release)
@@ -152,34 +152,34 @@ def _flow_references(at: Path, spec: Variant, facts: PickerFacts) -> Iterator[sh
         yield from config.flow_references(at / FLOW_CONTROL, spec.endpoint_picker.flow_control, facts)
 
 
-def _flow_control(at: Path, spec: Variant, context: Context) -> Iterator[Problem]:
+def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
     """Check the keys of the section and, with a preset, that the plugins it names are usable without parameters."""
-    picker, facts = spec.endpoint_picker, context.facts
+    picker, facts = spec.endpoint_picker, variant_facts.picker
     if picker.flow_control is None:
         return
     if FLOW_CONTROL in (picker.config or {}) and picker.preset == "custom":
         yield Problem(at / FLOW_CONTROL, "is written in config, too", "keep one of them")
         return
     shape = facts.config.shape.get(FLOW_CONTROL, {})
-    noun = f"key in {context.release.name}"
+    noun = f"key in {variant_facts.release.name}"
     section = config.flow_control(picker.flow_control, facts)
     yield from shapes.problems(Reading(at / FLOW_CONTROL, noun), section, shape)
     for reference in _flow_references(at, spec, facts) if picker.preset != "custom" else ():
         plugin = facts.plugins.table.get(reference.name)
         if plugin is None:
-            yield lint.unknown(reference.path, reference.name, context.release)
+            yield lint.unknown(reference.path, reference.name, variant_facts.release)
         elif not set(plugin.groups) & set(reference.groups):
             yield lint.wrong_group(reference, plugin, facts.plugins.table)
         else:
             yield from _required_settings(reference.path, reference.name, facts)
 
 
-def _latency(at: Path, spec: Variant, context: Context) -> Iterator[Problem]:
+def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
     """Require addresses of the latency predictor, which is not deployed here, if the picker uses one.
 
     Without them the picker asks its own pod.
     """
-    picker, facts = spec.endpoint_picker, context.facts
+    picker, facts = spec.endpoint_picker, variant_facts.picker
     if picker.preset == "custom":
         is_predicted = predicts_latency(picker.config or {}, facts)
     else:

@@ -62,7 +62,7 @@ class _Index:
                 claims.setdefault(index_key, claim)
 
     def collision(self, claim: RequestClaim) -> tuple[RequestClaim, ParentRef, str] | None:
-        """Return a claim of the index that collides with `claim`, with parent and host of the collision; None if none."""
+        """Return a claim of the index that collides with `claim`, with its parent and host; None if none does."""
         for parent, host in _parents_and_hosts(claim):
             claims = self._claims.get(_group(parent, claim.match))
             if claims is None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from models.paths import Path
 from planning.picker import lint as picker_lint
 from planning.picker import shapes
-from planning.picker.lint import Context
+from planning.picker.lint import VariantFacts
 from planning.releases import channel, channels
 from tests.support.stacks import lines
 from tests.support.stacks.picker_configs import SINGLE, custom, planned, said, single
@@ -286,7 +286,7 @@ JSON = st.recursive(
     is_apart=st.booleans(),
 )
 def test_whatever_is_written_is_judged_without_a_crash(written, release, is_apart):
-    context = Context(channel(release), is_apart, 64, vllm=True)
+    context = VariantFacts(channel(release), is_apart, 64, vllm=True)
     found = picker_lint.problems(Path("config"), written, context)
     assert all(one.path.is_within(Path("config")) and one.what and one.remedy for one in found)
     warned = picker_lint.warnings(Path("config"), written, channel(release).picker)

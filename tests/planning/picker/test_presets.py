@@ -73,7 +73,7 @@ def test_every_preset_of_every_channel_passes_the_check_of_own_configurations(
     one = service(**keys)
     cache = kv_cache.plan(one, channel(release))
     made = picker_config.build(one, names("models", "qwen"), channel(release), cache)
-    assert picker_lint.problems(Path("config"), made, picker_config.context(one, channel(release), cache)) == []
+    assert picker_lint.problems(Path("config"), made, picker_config.variant_facts(one, channel(release), cache)) == []
     assert said(release, **keys) == []
     assert ("flowControl" in made.get("featureGates", [])) == (flow is not None)
 
