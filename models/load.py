@@ -33,7 +33,7 @@ _NOUNS = {
     "model_type": ("a mapping", "write keys with values below it"),
     "model_attributes_type": ("a mapping", "write keys with values below it"),
 }
-"""What a value of the wrong type is not, and the remedy, by pydantic's error type."""
+"""Noun of the expected value, and remedy, by pydantic's error type."""
 
 
 @dataclass(frozen=True, slots=True)
