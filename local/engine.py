@@ -53,7 +53,7 @@ class Engine:
     """
 
     MARK = "INFERENCE_STACKS_RUN"
-    """Environment variable that marks all processes of a run. Its value is `<directory of the engine>:<id of the run>`."""
+    """Environment variable that marks all processes of a run: `<directory of the engine>:<id of the run>`."""
 
     def __init__(  # noqa: PLR0913 - an engine consists of these arguments
         self,
