@@ -154,7 +154,7 @@ def test_a_group_is_scaled_by_its_own_kind():
 def test_every_channel_knows_the_engines_metrics_and_their_names_as_metrics_of_pods(name, metric, series):
     known = channel(name).engine.metrics[metric]
     assert (known.series, known.pod_metric) == (series, series.replace(":", "_"))
-    assert known.engines == ("avg" if metric == "kv-cache-utilization" else "sum")
+    assert known.aggregation == ("avg" if metric == "kv-cache-utilization" else "sum")
 
 
 @pytest.mark.parametrize(
