@@ -27,7 +27,7 @@ class ModelServiceStack(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ModelServiceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Register the service's objects in their planned order."""
-        super().__init__("inference-stacks:index:ModelServiceStack", name, args.plan.intent(), opts)
+        super().__init__("inference-stacks:index:ModelServiceStack", name, args.plan.preview_inputs(), opts)
         register(name, args.objects, args.registered, pulumi.ResourceOptions(parent=self))
         primary = args.plan.primary
         self.host = pulumi.Output.from_input(f"{primary.host(primary.names.base)}:{ROUTED_PORT}")

@@ -151,7 +151,7 @@ def _gateway_end(graph: _Graph, service: Service) -> End | None:
 
 def _mirroring_gateways(graph: _Graph) -> Iterator[End]:
     """Yield the gateways that mirror requests of other services to the variant."""
-    for key, service in graph.of.stack.services.items() if graph.of.variant == PRIMARY else ():
+    for key, service in graph.of.stack.services.items() if graph.of.variant_name == PRIMARY else ():
         mirror, source = service.route.mirror, _gateway_end(graph, service)
         if mirror is not None and mirror.service == graph.of.key != key and source is not None:
             yield source
@@ -237,7 +237,7 @@ def _role_egress(graph: _Graph, role: _Role, pods: Pods) -> Iterator[Edge]:
         yield api_server(pods, stack)
     if tracing is not None and workload.engine.name == "vllm":
         yield from url_edges(pods, [tracing.endpoint], stack)
-    yield from fetch_edges(pods, [url for fetch in workload.weights.fetches for url in fetch.asks], stack)
+    yield from fetch_edges(pods, [url for fetch in workload.weights.fetches for url in fetch.urls], stack)
 
 
 def _picker_egress(graph: _Graph) -> Iterator[Edge]:

@@ -102,7 +102,7 @@ class Workload:
 
 def plan(context: RoleContext) -> Workload:
     """Return the workload of a role whose class, image and layout are valid, as `planning.rules` checks."""
-    variant, role, stack = context.of, context.role, context.of.stack
+    variant, role, stack = context.variant, context.role, context.variant.stack
     deadline = lifecycle.fetch(variant.spec.model.size) + lifecycle.startup(role.health, variant.spec.model.size)
     autoscaler = autoscaling.plan(context.path, role, variant)
     replicas = max_replicas(role)

@@ -113,7 +113,7 @@ def test_the_wait_covers_one_step_for_each_possible_replica():
 @pytest.mark.parametrize("kind", ["hpa", "keda"])
 def test_the_outputs_say_who_scales_and_how_many_devices_that_may_take(kind):
     told_to = {"type": kind, "minReplicas": 2, "maxReplicas": 4, "metrics": QUEUE}
-    roles = outputs.stack(plan(stack(autoscaling=told_to, parallelism={"tensor": 2})), None)
+    roles = outputs.of_stack(plan(stack(autoscaling=told_to, parallelism={"tensor": 2})), None)
     role = roles["services"]["qwen"]["primary"]["roles"]["decode"]
     assert role["scaling"] == {"type": kind, "minReplicas": 2, "maxReplicas": 4}
     assert (role["gpus"]["perReplica"], role["gpus"]["max"]) == (2, 8)
