@@ -223,7 +223,7 @@ class Preset(Sourced):
     disaggregated: dict[str, Any] | None = None
     """Configuration for services with prefill; None if the preset does not support prefill."""
     needs: list[Literal["kv-events", "latency-predictor"]] = Field(default=[])
-    """What the preset requires besides the picker: events from the engines, or the latency predictor."""
+    """Requirements of the preset besides the picker: events from the engines, or the latency predictor."""
 
 
 class PredictorFacts(Sourced):
