@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import EPPArgs, EPPStack, ModelServiceArgs, ModelServiceStack, RoutingArgs, RoutingStack
-from components.registration import Registry, register
+from components.registration import Registered, register
 from composition import Composition, Live, Refusal, compose
 from facts import cluster
 from manifests.assembly import ComponentType
@@ -73,28 +73,28 @@ def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:
     )
 
 
-def _register(composition: Composition, provider: k8s.Provider) -> Registry:
+def _register(composition: Composition, provider: k8s.Provider) -> Registered:
     """Register all components and return the resources by id."""
-    registry, opts = Registry(), pulumi.ResourceOptions(providers=[provider])
+    registered, opts = Registered(), pulumi.ResourceOptions(providers=[provider])
     for component in composition.components:
         name, objects = component.name, component.objects
         match component.of:
             case ServicePlan() as service:
-                ModelServiceStack(name, ModelServiceArgs(service, objects, registry), opts)
+                ModelServiceStack(name, ModelServiceArgs(service, objects, registered), opts)
             case VariantPlan() as variant:
-                EPPStack(name, EPPArgs(variant, objects, registry), opts)
+                EPPStack(name, EPPArgs(variant, objects, registered), opts)
             case None if component.type is ComponentType.ROUTING:
-                RoutingStack(name, RoutingArgs(composition.plan, objects, registry), opts)
+                RoutingStack(name, RoutingArgs(composition.plan, objects, registered), opts)
             case None:
-                register(name, objects, registry, pulumi.ResourceOptions(provider=provider))
-    return registry
+                register(name, objects, registered, pulumi.ResourceOptions(provider=provider))
+    return registered
 
 
-def _export(composition: Composition, registry: Registry) -> None:
+def _export(composition: Composition, registered: Registered) -> None:
     """Export the outputs; `ready` of a service resolves once all objects that it awaits are up."""
     contract = composition.contract
     for service in composition.plan.services:
-        urns = [registry[object_id].urn for object_id in composition.awaited_objects(service)]
+        urns = [registered[object_id].urn for object_id in composition.awaited_objects(service)]
         contract["services"][service.key]["ready"] = pulumi.Output.all(*urns).apply(bool)
     for name, value in contract.items():
         pulumi.export(name, value)

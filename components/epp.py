@@ -4,18 +4,18 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.registration import Registry, register
+from components.registration import Registered, register
 from manifests.objects import Rendered
 from planning.plans import VariantPlan
 
 
 @dataclass(frozen=True, slots=True)
 class EPPArgs:
-    """A variant's plan, its picker's rendered objects, and the registry of the stack."""
+    """A variant's plan, its picker's rendered objects, and the registered resources of the stack."""
 
     plan: VariantPlan
     objects: tuple[Rendered, ...]
-    registry: Registry
+    registered: Registered
 
 
 class EPPStack(pulumi.ComponentResource):
@@ -27,6 +27,6 @@ class EPPStack(pulumi.ComponentResource):
     def __init__(self, name: str, args: EPPArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Register the picker's objects in their planned order."""
         super().__init__("inference-stacks:index:EPPStack", name, {"image": args.plan.picker.image}, opts)
-        register(name, args.objects, args.registry, pulumi.ResourceOptions(parent=self))
+        register(name, args.objects, args.registered, pulumi.ResourceOptions(parent=self))
         self.host = pulumi.Output.from_input(f"{args.plan.host(args.plan.names.picker)}:{args.plan.picker.port}")
         self.register_outputs({"host": self.host})

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.registration import Registry, register
+from components.registration import Registered, register
 from manifests.objects import Rendered
 from planning.ground.ports import ROUTED_PORT
 from planning.plans import ServicePlan
@@ -12,11 +12,11 @@ from planning.plans import ServicePlan
 
 @dataclass(frozen=True, slots=True)
 class ModelServiceArgs:
-    """A service's plan, its rendered objects, and the registry of the stack."""
+    """A service's plan, its rendered objects, and the registered resources of the stack."""
 
     plan: ServicePlan
     objects: tuple[Rendered, ...]
-    registry: Registry
+    registered: Registered
 
 
 class ModelServiceStack(pulumi.ComponentResource):
@@ -27,8 +27,8 @@ class ModelServiceStack(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ModelServiceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Register the service's objects in their planned order."""
-        super().__init__("inference-stacks:index:ModelServiceStack", name, args.plan.intent(), opts)
-        register(name, args.objects, args.registry, pulumi.ResourceOptions(parent=self))
+        super().__init__("inference-stacks:index:ModelServiceStack", name, args.plan.preview_inputs(), opts)
+        register(name, args.objects, args.registered, pulumi.ResourceOptions(parent=self))
         primary = args.plan.primary
         self.host = pulumi.Output.from_input(f"{primary.host(primary.names.base)}:{ROUTED_PORT}")
         self.register_outputs({"host": self.host})

@@ -31,22 +31,23 @@ _CLASSES: Mapping[str, str] = {
     "v1/Service": "core.v1.Service",
     "v1/ServiceAccount": "core.v1.ServiceAccount",
 }
-"""SDK class of each built-in kind, by name: the SDK imports a module when it is first used."""
+"""Name of the SDK's class for each built-in kind. Names, because the SDK imports a module when it is first used."""
 _ARGUMENTS = {"automountServiceAccountToken": "automount_service_account_token", "roleRef": "role_ref"}
-"""Python arguments of top-level fields with another name; the values of all fields are passed unchanged."""
+"""Python names of top-level fields that the SDK's classes spell otherwise. Keys inside of the fields stay as they
+are."""
 
-Registry = dict[Id, pulumi.Resource]
-"""Registered resources by id. The components of a stack share it, because objects depend on those of others."""
+Registered = dict[Id, pulumi.Resource]
+"""Registered resources by id. All components of a stack share it: an object may depend on one of another component."""
 
 
-def register(name: str, objects: Iterable[Rendered], registry: Registry, opts: pulumi.ResourceOptions) -> None:
-    """Register objects of the component `name` and add them to the registry.
+def register(name: str, objects: Iterable[Rendered], registered: Registered, opts: pulumi.ResourceOptions) -> None:
+    """Register the objects of the component `name`, and add them to `registered`.
 
-    Objects that they depend on come earlier in `objects` or are in the registry already.
+    Objects that they depend on come earlier in `objects`, or are in `registered` already.
     """
     for rendered in objects:
         options = pulumi.ResourceOptions(
-            depends_on=[registry[earlier] for earlier in rendered.after],
+            depends_on=[registered[predecessor] for predecessor in rendered.after],
             custom_timeouts=_timeouts(rendered.wait.seconds),
             replace_on_changes=["spec"] if rendered.replace else None,
             delete_before_replace=rendered.replace or None,
@@ -55,7 +56,7 @@ def register(name: str, objects: Iterable[Rendered], registry: Registry, opts: p
             protect=rendered.protect or None,
         )
         merged = pulumi.ResourceOptions.merge(opts, options)
-        registry[rendered.id] = _make(f"{name}-{rendered.suffix}", rendered, merged)
+        registered[rendered.id] = _make(f"{name}-{rendered.suffix}", rendered, merged)
 
 
 def _timeouts(seconds: int | None) -> pulumi.CustomTimeouts | None:

@@ -4,18 +4,18 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.registration import Registry, register
+from components.registration import Registered, register
 from manifests.objects import Rendered
 from planning.plans import StackPlan
 
 
 @dataclass(frozen=True, slots=True)
 class RoutingArgs:
-    """The stack's plan, the rendered objects, and the registry of the stack."""
+    """The stack's plan, the rendered objects, and the registered resources of the stack."""
 
     plan: StackPlan
     objects: tuple[Rendered, ...]
-    registry: Registry
+    registered: Registered
 
 
 class RoutingStack(pulumi.ComponentResource):
@@ -29,6 +29,6 @@ class RoutingStack(pulumi.ComponentResource):
         routed = ((service.key, service.route) for service in args.plan.services)
         paths = {key: list(route.paths) for key, route in routed if route is not None}
         super().__init__("inference-stacks:index:RoutingStack", name, {"paths": paths}, opts)
-        register(name, args.objects, args.registry, pulumi.ResourceOptions(parent=self))
+        register(name, args.objects, args.registered, pulumi.ResourceOptions(parent=self))
         self.paths = pulumi.Output.from_input(paths)
         self.register_outputs({"paths": self.paths})

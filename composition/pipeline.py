@@ -77,7 +77,7 @@ class Composition:
     @property
     def contract(self) -> dict[str, Any]:
         """Outputs of the stack, without `ready` of each service."""
-        return outputs.stack(self.plan, self.facts_digest, self.waits.routes)
+        return outputs.of_stack(self.plan, self.facts_digest, self.waits.routes)
 
     def awaited_objects(self, service: ServicePlan) -> tuple[Id, ...]:
         """Return the objects that a run waits for before it reports a service ready, in the order of registration."""

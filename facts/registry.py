@@ -1,4 +1,7 @@
-"""Reader of the size of a ModelKit from its registry, anonymously or with credentials of Docker's configuration."""
+"""Reader of the size of a ModelKit from its registry.
+
+It asks anonymously, or with the credentials for the registry in Docker's configuration.
+"""
 
 import base64
 import hashlib
@@ -20,9 +23,9 @@ from planning.weights.sizes import Answer, Size, Unusable, Wanted
 
 _ATTEMPTS = 2
 _LARGEST = 8 * 2**20
-"""Largest manifest or Kitfile in bytes; registries accept manifests of up to 4 MiB."""
+"""Maximum size of a manifest or Kitfile in bytes. Registries accept manifests of up to 4 MiB."""
 _LONGEST_CHAIN = 10
-"""Largest number of ModelKits that refer to one another (kit's own limit)."""
+"""Maximum number of references from one ModelKit to the next. It is kit's own limit."""
 _INDEXES = frozenset(
     {"application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"}
 )
@@ -37,31 +40,34 @@ _TYPES = {
     "code": frozenset({"code"}),
     "docs": frozenset({"docs", "doc"}),
 }
-"""Layer types in the media types of ModelKits and ModelPacks, by the filter that unpacks them."""
+"""Layer types that each filter of `model.filter` unpacks, as media types of ModelKits and ModelPacks spell them."""
 _KITFILE = "ml.kitops.modelkit.kitfile"
 """Annotation that holds the Kitfile of a ModelPack made by kit."""
 _ADDRESSES = {"docker.io": "registry-1.docker.io"}
-"""Addresses of registries that have another address than their name."""
+"""Address of each registry whose address differs from its name."""
 _DOCKER_HUB = "index.docker.io"
 """Name of docker.io in Docker's configuration."""
 _FINAL = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN, http.HTTPStatus.NOT_FOUND})
-"""Statuses that a second request would not change."""
+"""HTTP statuses after which a request is not repeated, because the answer would be the same."""
 
 
 class _UnusableError(Exception):
-    """The source holds nothing that a pod could unpack."""
+    """The source has a mistake, so that no pod could unpack it."""
 
     def __init__(self, answer: Unusable) -> None:
         super().__init__(answer.what)
         self.answer = answer
 
 
-class _RefusedError(Exception):
-    """The registry refused a request; the pods may have other rights."""
+class _UnknownSizeError(Exception):
+    """The size could not be found out, which does not mean that the source is wrong.
+
+    For example, the registry denied access, while the pods may have other rights.
+    """
 
 
 def ask(question: Wanted, seconds: float) -> Answer:
-    """Return the bytes of the layers that kit would unpack.
+    """Answer how many bytes of layers kit would unpack: a `Size`, or `Unusable` or `Unknown`.
 
     `seconds` is the timeout of each request. Raises OSError or ValueError if the registry or Docker's configuration
     cannot be read.
@@ -70,71 +76,81 @@ def ask(question: Wanted, seconds: float) -> Answer:
         return _size(question, seconds)
     except _UnusableError as error:
         return error.answer
-    except _RefusedError as error:
+    except _UnknownSizeError as error:
         return question.unknown(str(error))
 
 
 def _size(question: Wanted, seconds: float) -> Size:
-    """Add up the layers of a ModelKit and of the ModelKits whose model it refers to; the digest is the first one's."""
-    reference, layers, kits = place(question.source), question.layers, dict[str, _Kit]()
-    sizes = list[tuple[int, bool]]()
+    """Return the size of all layers to unpack, and the digest of the ModelKit itself.
+
+    A ModelKit may contain no model but refer to another ModelKit for it. The model layers of that one count, too.
+    """
+    reference, filters, kits = place(question.source), question.layers, dict[str, _Kit]()
+    layers = list[tuple[int, bool]]()
     while reference is not None:
         if reference in kits or len(kits) > _LONGEST_CHAIN:
             what = f"refers to ModelKits without end ({' -> '.join([*kits, reference])})"
             raise _UnusableError(Unusable("source", what, "pack it with a model.path that holds a model"))
         kits[reference] = kit = _Kit.read(_Repository(reference, question, seconds))
-        sizes += kit.layer_sizes(layers)
-        reference = kit.parent() if "model" in layers else None
-        layers = ("model",)
-    total = sum(size for size, _ in sizes)
+        layers += kit.layer_sizes(filters)
+        reference = kit.parent() if "model" in filters else None
+        filters = ("model",)
+    total = sum(size for size, _ in layers)
     if not total:
         what = f"takes nothing out of {question.source} ({', '.join(question.layers)})"
         raise _UnusableError(Unusable("filter", what, "name layers that the ModelKit has, or another ModelKit"))
-    return Size(total, digest=next(iter(kits.values())).digest, packed=any(packed for _, packed in sizes))
+    return Size(total, digest=next(iter(kits.values())).digest, packed=any(compressed for _, compressed in layers))
 
 
 class _Repository:
-    """One repository of a registry; reuses the authorization of its first request."""
+    """A client for one repository of a registry.
+
+    After the first denied request it asks for an authorization, which all later requests reuse.
+    """
 
     def __init__(self, reference: str, question: Wanted, seconds: float) -> None:
         self.reference = reference
         self._host, _, path = reference.partition("/")
-        self._pinned = "@" in path
-        self._name, _, self._version = path.partition("@" if self._pinned else ":")
+        self._has_digest = "@" in path
+        self._name, _, self._tag_or_digest = path.partition("@" if self._has_digest else ":")
         self._question, self._seconds = question, seconds
         self._authorization: str | None = None
-        self._login = _login(self._host)
+        self._credentials = _docker_credentials(self._host)
 
     def manifest(self) -> tuple[bytes, str]:
         """Return the manifest's text and digest.
 
-        The digest is checked against that of the reference, or else against the one that the registry claims.
+        A digest in the reference must be the manifest's. Otherwise a digest in the registry's answer must be.
         """
         try:
-            body, claimed = self._get(f"manifests/{self._version}", _ACCEPT)
+            body, claimed = self._get(f"manifests/{self._tag_or_digest}", _ACCEPT)
         except urllib.error.HTTPError as error:
             if error.code != http.HTTPStatus.NOT_FOUND:
                 raise
-            raise self._absent() from None
+            raise self._absence_error() from None
         digest = f"sha256:{hashlib.sha256(body).hexdigest()}"
-        expected = self._version if self._pinned else claimed if (claimed or "").startswith("sha256:") else digest
+        announced = claimed if (claimed or "").startswith("sha256:") else digest
+        expected = self._tag_or_digest if self._has_digest else announced
         if digest != expected:
             what = f"has a manifest of another digest than its registry says ({digest})"
             raise _UnusableError(Unusable("source", what, f"push it again, so that it is {expected}"))
         return body, digest
 
     def blob(self, digest: str) -> bytes:
-        """Return the blob of a digest, checked against the digest."""
+        """Return the blob with a digest. Raises `_UnusableError` if its content has another digest."""
         body, _ = self._get(f"blobs/{digest}", "*/*")
         if digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
             what = f"has a Kitfile of another digest than its manifest says ({self.reference})"
             raise _UnusableError(Unusable("source", what, f"push it again, so that it is {digest}"))
         return body
 
-    def _absent(self) -> Exception:
-        """Return the error for a manifest that the registry does not find."""
-        if self._question.private and self._login is None:
-            return _RefusedError("an anonymous request does not find it; the pods ask with credentials")
+    def _absence_error(self) -> Exception:
+        """Return the error for a manifest that the registry does not find.
+
+        A registry may answer so, too, if the manifest is private and the request is anonymous.
+        """
+        if self._question.private and self._credentials is None:
+            return _UnknownSizeError("an anonymous request does not find it; the pods ask with credentials")
         remedy = "push it, or correct the reference"
         return _UnusableError(Unusable("source", f"is not in its registry ({self.reference})", remedy))
 
@@ -150,34 +166,34 @@ class _Repository:
         if self._authorization is None:
             self._authorization = self._authorize(challenge)
             return self._get(path, accept)
-        raise _RefusedError("access was denied to whoever runs this; the pods may have other rights")
+        raise _UnknownSizeError("access was denied to whoever runs this; the pods may have other rights")
 
     def _authorize(self, challenge: str) -> str:
-        """Return the value of the Authorization header that answers a challenge."""
+        """Return the value of the Authorization header for a `WWW-Authenticate` challenge."""
         kind, _, rest = challenge.partition(" ")
-        if kind.lower() == "basic" and self._login is not None:
-            return f"Basic {self._login}"
+        if kind.lower() == "basic" and self._credentials is not None:
+            return f"Basic {self._credentials}"
         fields = dict(re.findall(r'(\w+)="([^"]*)"', rest))
         realm = str(fields.get("realm", ""))
         protocols = ("http://", "https://") if self._question.insecure else ("https://",)
         if kind.lower() != "bearer" or not realm.startswith(protocols):
-            raise _RefusedError("access was denied to an anonymous request; the pods may have other rights")
+            raise _UnknownSizeError("access was denied to an anonymous request; the pods may have other rights")
         query = {"service": fields.get("service", ""), "scope": fields.get("scope") or f"repository:{self._name}:pull"}
-        login = None if self._login is None else f"Basic {self._login}"
+        basic = None if self._credentials is None else f"Basic {self._credentials}"
         url = f"{realm}{'&' if '?' in realm else '?'}{urllib.parse.urlencode(query)}"
-        return f"Bearer {self._token(url, login)}"
+        return f"Bearer {self._token(url, basic)}"
 
-    def _token(self, url: str, login: str | None) -> str:
+    def _token(self, url: str, authorization: str | None) -> str:
         try:
-            answer = json.loads(self._open(url, "application/json", login)[0])
+            answer = json.loads(self._open(url, "application/json", authorization)[0])
         except urllib.error.HTTPError as error:
             if error.code not in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
                 raise
-            raise _RefusedError("no token was given to whoever runs this; the pods may have other rights") from None
+            raise _UnknownSizeError("no token was given to whoever runs this; the pods may have other rights") from None
         return str(answer.get("token") or answer["access_token"])
 
     def _open(self, url: str, accept: str, authorization: str | None) -> tuple[bytes, str | None]:
-        """Return the body and the digest header of an answer. Redirects to other hosts get no authorization."""
+        """Return the body and the digest header of an answer. Redirected requests carry no authorization."""
         request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310, the callers set the protocol
         if authorization is not None:
             request.add_unredirected_header("Authorization", authorization)
@@ -191,7 +207,7 @@ class _Repository:
                 if error.code in _FINAL:
                     raise
                 if is_last:
-                    raise _RefusedError(f"the registry answered {error.code}") from None
+                    raise _UnknownSizeError(f"the registry answered {error.code}") from None
             except OSError:
                 if is_last:
                     raise
@@ -208,7 +224,7 @@ class _Kit:
 
     @classmethod
     def read(cls, repository: _Repository) -> Self:
-        """Read manifest and Kitfile; raises `_UnusableError` for anything but a ModelKit or ModelPack."""
+        """Read manifest and Kitfile. Raises `_UnusableError` unless it is a ModelKit or ModelPack."""
         body, digest = repository.manifest()
         manifest = json.loads(body)
         config = manifest.get("config", {})
@@ -224,7 +240,7 @@ class _Kit:
         raise _UnusableError(Unusable("source", f"is no ModelKit ({repository.reference})", remedy))
 
     def layer_sizes(self, filters: Sequence[str]) -> Iterator[tuple[int, bool]]:
-        """Yield the bytes of each layer that the filters unpack, and whether it is compressed."""
+        """Yield, for each layer that the filters unpack, its bytes and whether it is compressed."""
         if "kitfile" in filters and self.kitfile:
             yield len(json.dumps(self.kitfile)), False
         for layer in self.manifest.get("layers", ()):
@@ -233,31 +249,35 @@ class _Kit:
                 yield int(layer["size"]), media_type[2] is not None
 
     def parent(self) -> str | None:
-        """Return the reference of the ModelKit that holds this one's model; None if this one holds it."""
+        """Return the reference of the ModelKit that contains the model; None if this ModelKit contains it itself."""
         model = cast("dict[str, Any]", self.kitfile.get("model") or {})
         path = str(model.get("path") or "")
         if ":" not in path and "@" not in path:
             return None
         if re.fullmatch(SCHEMES["kit"].pattern, path) is None:
-            raise _RefusedError("it refers to a ModelKit that cannot be asked for by name")
+            raise _UnknownSizeError("it refers to a ModelKit that cannot be asked for by name")
         return path
 
 
 def _body(response: HTTPResponse) -> bytes:
-    """Read the body of an answer; raises if it is cut short, because its digest would be wrong."""
+    """Return the body of an answer.
+
+    Raises `_UnknownSizeError` if it is too long, and ConnectionResetError if it was cut short: its digest would be
+    wrong.
+    """
     body = response.read(_LARGEST + 1)
     if len(body) > _LARGEST:
-        raise _RefusedError(f"the registry's answer is longer than {_LARGEST} bytes")
+        raise _UnknownSizeError(f"the registry's answer is longer than {_LARGEST} bytes")
     if len(body) < int(response.headers.get("Content-Length") or 0):
         raise ConnectionResetError
     return body
 
 
-def _login(host: str) -> str | None:
-    """Return user and password for a registry, in base64, from `auths` of Docker's configuration; None if absent.
+def _docker_credentials(host: str) -> str | None:
+    """Return user and password for a registry, as base64 text, from `auths` of Docker's configuration.
 
-    Credential helpers are not run. Raises OSError or ValueError if the file exists and cannot be read, which is not the
-    same as having no credentials.
+    None if there are none; credential helpers are not run. Raises OSError or ValueError if the file exists but cannot
+    be read, because it may contain credentials.
     """
     path = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
     try:
@@ -272,5 +292,5 @@ def _login(host: str) -> str | None:
 
 
 def _host(key: str) -> str:
-    """Return the host in a key of `auths`, which may be a URL with a path."""
+    """Return the host of a key of `auths`. The key is a host, or a URL, and may have a path."""
     return key.partition("://")[2].partition("/")[0] if "://" in key else key.partition("/")[0]

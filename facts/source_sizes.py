@@ -1,8 +1,8 @@
-"""Reader of the sizes of s3:// and kit:// sources, all at once and within a deadline.
+"""Reader of the sizes of s3:// and kit:// sources. It asks all sources at the same time, within one deadline.
 
-Hugging Face is not asked: users write the size of an hf:// source where it is needed. Weights behind pvc:// and
-image:// are not fetched. Pods open sources with Secrets that this program does not read, so a source that is denied to
-the user who runs the program has an unknown size, and is no mistake.
+Other sources are not asked. Users write the size of an hf:// source if it is needed; the weights of pvc:// and image://
+are not fetched. Pods read sources with Secrets that this program does not see. If a source denies access to the user
+who runs the program, its size is therefore unknown, which is no mistake in the configuration.
 """
 
 import queue
@@ -21,17 +21,19 @@ DEADLINE_SECONDS = 15.0
 
 
 def add_sizes(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, list[Problem]]:
-    """Ask sources for the sizes that are needed and not explicit; return the configuration with them, and warnings.
+    """Ask sources for the sizes that are needed and that the user did not write.
 
-    Never raises for a failed read. A source that no pod can fetch from becomes a problem of the configuration.
+    Returns the configuration with those sizes, and warnings. A failed read is a warning and never raises. A source that
+    no pod can fetch from becomes a problem of the configuration.
     """
     return with_answers(loaded, sizes(questions(loaded.stack).values(), deadline))
 
 
 def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
-    """Ask each source once, within `deadline` seconds in all. Never raises for a failed read.
+    """Answer each question once, within `deadline` seconds for all. A failed read is an answer and never raises.
 
-    The threads are daemons, so that a credential plugin or a server that hangs does not keep the program from ending.
+    Each source is asked in a daemon thread, because a credential plugin or a server that hangs must not keep the
+    program from ending.
     """
     distinct = dict.fromkeys(questions)
     results = queue.SimpleQueue[tuple[Wanted, Answer]]()
@@ -49,8 +51,8 @@ def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> di
         except queue.Empty:
             break
         answers[question] = answer
-    late = f"there was no answer within {deadline:g} seconds"
-    return {question: answers.get(question) or question.unknown(late) for question in distinct}
+    reason = f"there was no answer within {deadline:g} seconds"
+    return {question: answers.get(question) or question.unknown(reason) for question in distinct}
 
 
 def _ask(question: Wanted, clients: s3.Clients, seconds: float) -> Answer:
@@ -58,15 +60,15 @@ def _ask(question: Wanted, clients: s3.Clients, seconds: float) -> Answer:
         if scheme(question.source) == "s3":
             return s3.ask(question, clients)
         if scheme(question.source) == "kit":
-            from facts import registry  # noqa: PLC0415, most stacks need no urllib, which is slow to import
+            from facts import registry  # noqa: PLC0415, it imports urllib, which is slow, and most stacks do not need it
 
             return registry.ask(question, seconds)
-    except Exception as error:  # noqa: BLE001, every failure is the same fact: unknown, with a reason
+    except Exception as error:  # noqa: BLE001, after any failure the size is unknown
         return question.unknown(f"it could not be reached or read ({_reason(error)})")
     return question.unknown("only s3:// and kit:// are asked")
 
 
 def _reason(error: Exception) -> str:
-    """Return the name of an error, or of its cause, without its text, which may contain a credential."""
+    """Return the class name of an error or of its cause. Its text is left out, because it may contain a credential."""
     cause = getattr(error, "reason", None)
     return type(cause if isinstance(cause, Exception) else error).__name__

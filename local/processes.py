@@ -1,4 +1,4 @@
-"""Processes that this program started, identified by pid and start time, or by a mark in their environment."""
+"""Processes that this program started. Pid and start time identify one, or an environment variable that marks it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ GRACE = 5.0
 
 
 def _fields(pid: int) -> list[str] | None:
-    """Return the fields of /proc/PID/stat after the name, which may contain spaces and brackets; None if it ended."""
+    """Return the fields of /proc/PID/stat after the process's name; None if there is no such process.
+
+    The name may itself contain spaces and brackets.
+    """
     try:
         return (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
 
 
-def _boot() -> str:
+def _boot_id() -> str:
     return (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
@@ -39,7 +42,7 @@ class Process:
     started: int
     """Start time in clock ticks since the boot."""
     boot: str
-    """Id of the boot."""
+    """Id of the boot of the system in which the process started."""
 
     @staticmethod
     def of(pid: int) -> Process | None:
@@ -48,7 +51,7 @@ class Process:
         # The first thread can be a zombie while other threads still hold the process's sockets.
         if fields is None or (fields[0] in "ZX" and int(fields[17]) <= 1):
             return None
-        return Process(pid, int(fields[19]), _boot())
+        return Process(pid, int(fields[19]), _boot_id())
 
     def alive(self) -> bool:
         """Return whether the process is still alive."""
@@ -68,23 +71,24 @@ class Process:
 
 
 def heed_interrupts() -> None:
-    """Let SIGINT interrupt this process and its children, even if it was started to ignore it, as background jobs are.
+    """Make SIGINT interrupt this process and its children, even if the shell started it to ignore SIGINT.
 
-    At its end the engine interrupts its plugins, and waits five seconds for each that ignores the signal.
+    Shells start background jobs so. When the Pulumi engine ends, it interrupts its plugins, and it waits five seconds
+    for each plugin that ignores the signal.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def tied_command(command: Sequence[str]) -> list[str]:
-    """Return the command that runs `command` and is killed when the calling thread ends for any reason."""
+    """Return a command that runs `command`, and kills it when the calling thread ends for any reason."""
     return [sys.executable, "-I", "-S", str(TIED), str(os.getpid()), *command]
 
 
 def find_marked(name: str, value: str | None = None) -> dict[Process, str]:
-    """Return this user's processes whose environment sets the variable `name`, with its value.
+    """Return the processes of this user whose environment sets the variable `name`, each with the variable's value.
 
-    With `value`, only processes that set the variable to it.
+    If `value` is given, return only the processes with that value.
     """
     found: dict[Process, str] = {}
     prefix = f"{name}=".encode()
@@ -105,7 +109,7 @@ def find_marked(name: str, value: str | None = None) -> dict[Process, str]:
 
 
 def end(processes: Iterable[Process], grace: float = GRACE) -> None:
-    """Ask processes to end, kill those that are alive after `grace` seconds, and wait until all have ended."""
+    """Ask processes to end, kill those that are still alive after `grace` seconds, and wait until all have ended."""
     remaining = list(processes)
     for process in remaining:
         process.signal(signal.SIGTERM)

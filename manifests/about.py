@@ -28,7 +28,7 @@ def metadata(
     annotations: Mapping[str, str] = _EMPTY,
 ) -> dict[str, Any]:
     """Return the metadata of an object in the variant's namespace, with further labels and annotations."""
-    merged = {**variant.own_annotations, **annotations}
+    merged = {**variant.user_annotations, **annotations}
     return objects.metadata(
         name, variant.names.namespace, object_labels(variant, component, override=more_labels), merged
     )
@@ -36,7 +36,7 @@ def metadata(
 
 def cluster_metadata(variant: VariantPlan, component: str, name: str) -> dict[str, Any]:
     """Return the metadata of a cluster-scoped object."""
-    return objects.metadata(name, None, object_labels(variant, component), variant.own_annotations)
+    return objects.metadata(name, None, object_labels(variant, component), variant.user_annotations)
 
 
 def object_labels(
@@ -46,4 +46,4 @@ def object_labels(
 
     Later ones take precedence: the users' labels, `base`, the recommended labels, `override`.
     """
-    return {**labels.standard(variant.names.base, component, {**variant.own_labels, **base}), **override}
+    return {**labels.standard(variant.names.base, component, {**variant.user_labels, **base}), **override}

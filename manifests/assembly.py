@@ -66,7 +66,7 @@ def _components(plan: StackPlan, awaited: Collection[str]) -> Iterator[Component
 
 def _serving(variant: VariantPlan) -> Iterator[Rendered]:
     if variant.storage is not None:
-        yield from storage.objects(variant.storage, variant.own_labels, variant.own_annotations)
+        yield from storage.objects(variant.storage, variant.user_labels, variant.user_annotations)
     pods = (*network.of_pods(variant), *serving.objects(variant), *monitoring.of_pods(variant))
     yield from _with_prefix(pods, f"{variant.variant_prefix}{variant.generation_prefix}")
     yield from _with_prefix([routing.routed_service(variant)], variant.variant_prefix)

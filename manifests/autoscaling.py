@@ -104,7 +104,7 @@ def _trigger(metric: EngineLoad | Cpu | Passed, keda: Keda, pods: str) -> Mappin
     if isinstance(metric, Cpu):
         return {"type": "cpu", "metricType": "Utilization", "metadata": {"value": str(metric.percent)}}
     series = f"{metric.metric.series}{{{pods}}}"
-    per_pod = series if metric.metric.engines == "sum" else f"{metric.metric.engines} by (pod) ({series})"
+    per_pod = series if metric.metric.aggregation == "sum" else f"{metric.metric.aggregation} by (pod) ({series})"
     return {
         "type": "prometheus",
         "metricType": "AverageValue",

@@ -19,7 +19,7 @@ def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
     monitoring = variant.monitoring
     if monitoring is None:
         return
-    for workload in variant.roles:
+    for workload in variant.workloads:
         scrape = monitoring.roles.get(workload.role)
         if scrape is None:
             continue
@@ -48,7 +48,7 @@ def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
 def _monitor_metadata(variant: VariantPlan, monitoring: Monitoring, component: str, name: str) -> dict[str, Any]:
     """Return the metadata of a monitor, including the labels by which the scraper selects it."""
     monitor_labels = about.object_labels(variant, component, base=monitoring.labels)
-    return objects.metadata(name, variant.names.namespace, monitor_labels, variant.own_annotations)
+    return objects.metadata(name, variant.names.namespace, monitor_labels, variant.user_annotations)
 
 
 def _metrics_reader(variant: VariantPlan) -> Iterator[Rendered]:
@@ -70,7 +70,7 @@ def _metrics_reader(variant: VariantPlan) -> Iterator[Rendered]:
 
 
 def _token(variant: VariantPlan, metadata: Mapping[str, Any]) -> Manifest:
-    annotations = {**variant.own_annotations, "kubernetes.io/service-account.name": variant.names.metrics_reader}
+    annotations = {**variant.user_annotations, "kubernetes.io/service-account.name": variant.names.metrics_reader}
     return {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -18,21 +18,22 @@ class Rendered:
     id: Id
     manifest: Manifest
     suffix: str
-    """Tail of the logical name after the component's. It identifies the object, so it must never change."""
+    """Last part of the logical name, after the component's name. It must never change, because it identifies the object
+    to Pulumi."""
     wait: Wait = PROVIDER_DEFAULT
-    """Wait of a run for this object; the manifest has the same as annotations."""
+    """How long and for which conditions a run waits for the object. The manifest says the same in annotations."""
     after: tuple[Id, ...] = ()
-    """Objects that exist before this one."""
+    """Ids of the objects that must exist before this one."""
     replace: bool = False
-    """Whether a change of the spec replaces the object, because the spec is immutable."""
+    """Whether a change of the spec replaces the object, because the API server refuses to change the spec."""
     ignore: tuple[str, ...] = ()
-    """Fields that controllers in the cluster own, and that a run leaves alone."""
+    """Fields that controllers in the cluster write, so that a run does not change them."""
     retain: bool = False
-    """Whether it stays in the cluster after it is removed from the stack."""
+    """Whether the object stays in the cluster after it is removed from the stack."""
     protect: bool = False
-    """Whether runs that would delete it fail."""
+    """Whether a run that would delete the object fails."""
     origins: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
-    """Paths in the manifest whose whole content a user wrote, each with its path in the configuration."""
+    """Paths of parts of the manifest that a user wrote, each with its path in the configuration."""
 
     @property
     def api(self) -> str:
@@ -41,7 +42,7 @@ class Rendered:
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Return API group, kind, namespace and name, which identify the object in a cluster."""
+        """Return API group, kind, namespace and name, by which a cluster identifies the object."""
         group = self.manifest["apiVersion"].rpartition("/")[0]
         metadata = self.manifest["metadata"]
         return group, self.manifest["kind"], metadata.get("namespace", ""), metadata["name"]
@@ -58,14 +59,17 @@ def metadata(
 
 
 def compact(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop absent and empty fields. The provider compares custom resources literally, so an empty map is a change."""
+    """Return the fields that are neither absent nor empty.
+
+    The provider compares custom resources literally: an empty map in a manifest would be a change in every run.
+    """
     return {key: value for key, value in fields.items() if value not in (None, {}, [])}
 
 
 def field_ref(path: str) -> dict[str, str]:
-    """Return a reference to a field of the pod, with the version that the API server would add.
+    """Return a reference to a field of the pod, with the `apiVersion` that the API server would add.
 
-    To server-side apply the reference is atomic. Without the version, a second apply of the same object by another run
-    (after a crash) would be a conflict.
+    For server-side apply the reference is atomic. Without the version, another run that applies the same object again
+    (after a crash) would get a conflict.
     """
     return {"apiVersion": "v1", "fieldPath": path}

@@ -128,10 +128,12 @@ def mirror_grant(service: ServicePlan) -> Rendered:
 
 def interceptor(grant: InterceptorGrant, stack_labels: Mapping[str, str]) -> tuple[Rendered, ...]:
     """Render the interceptor's Role and RoleBinding in a namespace of services."""
-    role_metadata = metadata(grant.role, grant.namespace, labels.standard(grant.name, "interceptor", stack_labels))
+    role_metadata = metadata(
+        grant.role_name, grant.namespace, labels.standard(grant.app_label, "interceptor", stack_labels)
+    )
     role = rbac.role(role_metadata, grant.rules)
     binding = rbac.role_binding(
-        role_metadata, grant.role, [rbac.subject(grant.service_account, grant.subject_namespace)]
+        role_metadata, grant.role_name, [rbac.subject(grant.service_account, grant.subject_namespace)]
     )
     return tuple(
         Rendered(Id(grant.owner, part), manifest, f"{grant.namespace}-{part.suffix}")

@@ -21,7 +21,7 @@ def objects(variant: VariantPlan) -> Iterator[Rendered]:
     """Render the serving objects of a variant, role by role."""
     if variant.decode.sidecar is not None:
         yield from _pool_reader(variant, variant.decode.sidecar)
-    for workload in variant.roles:
+    for workload in variant.workloads:
         role_parts = parts.ROLES[workload.role]
         if workload.device_claim is not None:
             claim = about.part_object(variant, role_parts.claim, _claim(variant, workload))
@@ -109,7 +109,7 @@ def _template(
                 "labels": about.object_labels(
                     variant, about.MODEL_SERVER, base=workload.pod_settings.labels, override=override
                 ),
-                "annotations": {**variant.own_annotations, **workload.pod_settings.annotations, **_checksum(workload)},
+                "annotations": {**variant.user_annotations, **workload.pod_settings.annotations, **_checksum(workload)},
             }
         ),
         "spec": pod,

@@ -18,9 +18,9 @@ A Job that is replaced because it failed takes the spec of the current run.
 """
 
 
-def objects(storage: StoragePlan, own_labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Rendered]:
+def objects(storage: StoragePlan, user_labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Rendered]:
     """Render the claim, the network policy and the Job of weights, which precede the first pod with the weights."""
-    storage_labels = labels.standard(storage.name, _COMPONENT, own_labels)
+    storage_labels = labels.standard(storage.name, _COMPONENT, user_labels)
     claim, fill = storage.claim, storage.fill
 
     def object_metadata(name: str) -> dict[str, Any]:

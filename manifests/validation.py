@@ -1,14 +1,13 @@
-"""Strict validation of rendered objects.
+"""Strict validation of rendered objects against the schemas of their kinds.
 
-The provider silently drops a misspelt field of a built-in kind, and the API server prunes one of a custom kind. So
-every object is checked before it is registered: built-in kinds against the schemas of kubernetes-validate, custom
-kinds against the schemas in `schemas/`. The schema of a kind is compiled once.
+A misspelt field would get lost silently: the provider drops it from a built-in kind, and the API server from a custom
+kind. Every object is therefore checked before it is registered. The schemas of built-in kinds are those of the package
+kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
 
-A mistake in fields that a user passed through is reported with its path in the configuration. Any other mistake is an
-internal error. Messages never contain values of environment variables or arguments.
+A mistake in a part that a user wrote, such as a patch, is reported with its path in the configuration. Any other
+mistake is an internal error. Messages never contain values of environment variables or arguments.
 
-Exception
-└── SchemaError    rendered objects that do not fit their schemas
+Exception └── SchemaError rendered objects that do not fit their schemas
 """
 
 import difflib
@@ -46,8 +45,8 @@ class SchemaError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
-    """Compiled schema of a kind, and the document that it was compiled from."""
+class _CompiledSchema:
+    """The schema of a kind, compiled to a validator, and the document that it was compiled from."""
 
     validator: jsonschema_rs.Validator
     document: Mapping[str, Any]
@@ -55,40 +54,44 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Misfit:
-    """Part of an object that does not fit the schema: its path, the reason and a remedy."""
+    """A part of an object that does not fit the schema: its path in the object, the reason and a remedy."""
 
     at: Path
     what: str
     remedy: str
 
 
-def check(rendered: Iterable[Rendered]) -> None:
+def check(objects: Iterable[Rendered]) -> None:
     """Check every object against the schema of its kind.
 
-    Raises `ConfigError` with every misfit in fields that users passed through (`Rendered.origins`). If there is none,
-    raises `SchemaError` with every other misfit.
+    Raises `ConfigError` with all misfits in parts that users wrote (`Rendered.origins`). If there are none, raises
+    `SchemaError` with all other misfits.
     """
-    problems, internal = list[Problem](), list[str]()
-    for item in rendered:
-        name = f"{item.manifest.get('kind', '')} {item.manifest.get('metadata', {}).get('name', '')}"
-        kind = _kind(str(item.manifest.get("apiVersion", "")), str(item.manifest.get("kind", "")))
-        if kind is None:
-            internal.append(f"{name}: no schema is known for {item.manifest.get('apiVersion')}")
+    problems, internal_errors = list[Problem](), list[str]()
+    for rendered in objects:
+        manifest = rendered.manifest
+        name = f"{manifest.get('kind', '')} {manifest.get('metadata', {}).get('name', '')}"
+        schema = _compiled_schema(str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")))
+        if schema is None:
+            internal_errors.append(f"{name}: no schema is known for {manifest.get('apiVersion')}")
             continue
-        for misfit in _misfits(kind, item):
-            config_path = _configuration_path(item.origins, misfit.at)
+        for misfit in _misfits(schema, rendered):
+            config_path = _configuration_path(rendered.origins, misfit.at)
             if config_path is None:
-                internal.append(f"{name}: {misfit.at or 'the object'}: {misfit.what}")
+                internal_errors.append(f"{name}: {misfit.at or 'the object'}: {misfit.what}")
             else:
                 problems.append(Problem(config_path, f"does not fit Kubernetes' schema ({misfit.what})", misfit.remedy))
     if problems:
         raise ConfigError(problems)
-    if internal:
-        raise SchemaError("\n".join(internal))
+    if internal_errors:
+        raise SchemaError("\n".join(internal_errors))
 
 
 def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
-    """Return the path in the configuration of a path in a manifest. None if no user wrote what is there."""
+    """Return the path in the configuration of the part at `at` of an object; None if no user wrote that part.
+
+    It follows from the longest path in `origins` that contains the part.
+    """
     for length in range(len(at), -1, -1):
         prefix = Path(*at[:length])
         if prefix in origins:
@@ -96,19 +99,22 @@ def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
     return None
 
 
-def _misfits(kind: _Kind, rendered: Rendered) -> Iterator[_Misfit]:
-    for error in kind.validator.iter_errors(rendered.manifest):
-        yield from _error_misfits(kind, error)
+def _misfits(schema: _CompiledSchema, rendered: Rendered) -> Iterator[_Misfit]:
+    for error in schema.validator.iter_errors(rendered.manifest):
+        yield from _error_misfits(schema, error)
 
 
-def _error_misfits(kind: _Kind, error: jsonschema_rs.ValidationError) -> Iterator[_Misfit]:
-    """Yield the misfits of a validation error, at the unknown or missing key and not at the mapping around it."""
+def _error_misfits(schema: _CompiledSchema, error: jsonschema_rs.ValidationError) -> Iterator[_Misfit]:
+    """Yield the misfits of a validation error.
+
+    The path of an unknown or missing key ends at that key, while the path in jsonschema's error ends at the mapping.
+    """
     at, details = Path(*error.instance_path), error.kind.as_dict()
     shown = echo(at, error.instance)
     match error.kind.name:
         case "additionalProperties":
             for key in details["unexpected"]:
-                yield _Misfit(at / key, f"unknown key {key}", _suggestion(key, _known_keys(kind, error)))
+                yield _Misfit(at / key, f"unknown key {key}", _suggestion(key, _known_keys(schema, error)))
         case "required":
             yield _Misfit(at / details["property"], "is missing", "add it")
         case "enum":
@@ -125,7 +131,10 @@ def _error_misfits(kind: _Kind, error: jsonschema_rs.ValidationError) -> Iterato
 
 
 def _value_tail(shown: str) -> str:
-    """Return a shown value as the tail of a text that will stand in parentheses."""
+    """Return the end of a text about a value: `: value`, or "" if the value must not be shown.
+
+    `shown` comes from `echo`. Its parentheses are removed, because the text itself will stand in parentheses.
+    """
     return f": {shown[2:-1]}" if shown else ""
 
 
@@ -138,7 +147,7 @@ def _wrong_type(at: Path, value: object, types: Sequence[str]) -> _Misfit:
 
 
 def _types(alternatives: Sequence[Sequence[jsonschema_rs.ValidationError]]) -> list[str]:
-    """Return the types that alternatives require. Empty if they require anything but types."""
+    """Return the types that the alternatives of a `oneOf` require. Empty if an alternative requires anything else."""
     errors = [error for alternative in alternatives for error in alternative]
     if any(error.kind.name != "type" for error in errors):
         return []
@@ -152,21 +161,25 @@ def _suggestion(key: str, known: Sequence[str]) -> str:
     return f"known here: {', '.join(known)}" if known else "remove it"
 
 
-def _known_keys(kind: _Kind, error: jsonschema_rs.ValidationError) -> list[str]:
-    """Return the keys that the schema allows next to an unknown key."""
+def _known_keys(schema: _CompiledSchema, error: jsonschema_rs.ValidationError) -> list[str]:
+    """Return the keys that the schema allows in the mapping with an unknown key.
+
+    The part of the schema about that mapping is in the schema's own document, or in the shared definitions.
+    """
     is_shared = (error.absolute_keyword_location or "").startswith(_DEFINITIONS_URI)
-    at: Any = _definitions() if is_shared else kind.document
+    mapping_schema: Any = _definitions() if is_shared else schema.document
     for part in error.schema_path[:-1]:
-        at = at[part]
-    return sorted(at.get("properties", ()))
+        mapping_schema = mapping_schema[part]
+    return sorted(mapping_schema.get("properties", ()))
 
 
 @cache
-def _kind(api: str, kind: str) -> _Kind | None:
+def _compiled_schema(api: str, kind: str) -> _CompiledSchema | None:
+    """Return the schema of a kind; None if there is none. Each schema is compiled once."""
     custom = files("manifests").joinpath("schemas", f"{kind}-{api.replace('/', '-')}.yaml")
     if custom.is_file():
         document = yaml.safe_load(custom.read_text(encoding="utf-8"))
-        return _Kind(jsonschema_rs.validator_for(document, registry=_registry(), mask="the value"), document)
+        return _CompiledSchema(jsonschema_rs.validator_for(document, registry=_registry(), mask="the value"), document)
     group, _, version = api.rpartition("/")
     prefix = f"{group.split('.')[0]}-" if group else ""
     builtin = _builtin_schemas() / f"{kind.lower()}-{prefix}{version}.json"
@@ -176,12 +189,17 @@ def _kind(api: str, kind: str) -> _Kind | None:
     document = json.loads(builtin.read_text(encoding="utf-8"))
     uri = f"json-schema:///{builtin.name}"
     registry = _registry()
-    return _Kind(jsonschema_rs.validator_for(document, registry=registry, base_uri=uri, mask="the value"), document)
+    return _CompiledSchema(
+        jsonschema_rs.validator_for(document, registry=registry, base_uri=uri, mask="the value"), document
+    )
 
 
 @cache
 def _builtin_schemas() -> pathlib.Path:
-    """Return the folder of the schemas, without importing the package: its validator takes longer than this program."""
+    """Return the folder of the schemas of built-in kinds.
+
+    The package that contains them is not imported, because its import takes longer than all of this program's work.
+    """
     spec = find_spec("kubernetes_validate")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("kubernetes-validate is not installed")

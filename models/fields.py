@@ -34,9 +34,9 @@ def field_at(path: Path) -> FieldInfo | None:
 
 
 def remedy_for_null(path: Path, inherited: Collection[str]) -> str:
-    """Return the advice for a null that removes nothing: what to write at the path instead.
+    """Return the advice for a null at a path where no layer below has a value that it could remove.
 
-    `inherited` are the keys that the value would inherit. `defaults` has the keys of a service.
+    `inherited` are the keys that the value would inherit. Paths in `defaults` have the fields of a service.
     """
     at = Path("services", "", *path[1:]) if path[:1] == ("defaults",) and path[1:] else path
     field, specs = field_at(at), specs_at(at)

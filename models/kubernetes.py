@@ -9,25 +9,25 @@ from models.vocabulary import CountOrNone, DnsSubdomain, LabelKey, LabelValue, r
 
 
 class LocalObjectReference(Spec):
-    """An object in the pod's own namespace."""
+    """An object in the namespace of the pod."""
 
     name: DnsSubdomain = Field(examples=["registry"])
     """Name of the object."""
 
 
 class Toleration(Spec):
-    """A taint that a pod puts up with."""
+    """A toleration: which taints of a node a pod tolerates."""
 
     key: LabelKey | None = Field(default=None, examples=["nvidia.com/gpu"])
-    """Key of the taint; absent: every taint, which needs operator Exists."""
+    """Key of the taint; absent: every key, with operator Exists only."""
     operator: Literal["Equal", "Exists"] = "Equal"
-    """Equal: the taint has this value; Exists: any value."""
+    """Equal: tolerate taints with this value; Exists: with any value."""
     value: LabelValue | None = Field(default=None, examples=["present"])
-    """Value of the taint, for operator Equal; absent: the empty one."""
+    """Value of the taint, with operator Equal only; absent: the empty value."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(default=None, examples=["NoSchedule"])
     """Effect of the taint; absent: every effect."""
     toleration_seconds: CountOrNone | None = Field(default=None, examples=[300])
-    """Seconds that a running pod stays after a NoExecute taint has come; absent: for ever."""
+    """Seconds that a running pod stays on a node after the node gets a NoExecute taint; absent: without limit."""
 
     @model_validator(mode="after")
     def _is_valid_in_kubernetes(self) -> "Toleration":

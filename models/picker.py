@@ -36,116 +36,127 @@ FlagName = Annotated[
 
 
 class BandDefaults(Spec):
-    """Settings of priority bands that do not set their own."""
+    """Settings of a priority band, which holds the waiting requests of one priority."""
 
     max_bytes: Quantity | None = Field(default=None, examples=["1Gi"])
-    """Bytes of the requests in one band; absent: the picker's own."""
+    """Maximum size of the waiting requests of a band; absent: the picker's default."""
     max_requests: Quantity | None = Field(default=None, examples=["500"])
-    """Requests in one band; absent: the picker's own."""
+    """Maximum number of waiting requests in a band; absent: the picker's default."""
     fairness_policy_ref: Text | None = Field(default=None, examples=["round-robin-fairness-policy"])
-    """The plugin that chooses among the flows of a band."""
+    """Plugin that chooses the flow of a band whose request is next; absent: the picker's default."""
     ordering_policy_ref: Text | None = Field(default=None, examples=["fcfs-ordering-policy"])
-    """The plugin that chooses among the requests of a flow."""
+    """Plugin that orders the requests of a flow; absent: the picker's default."""
 
 
 class PriorityBand(BandDefaults):
-    """The requests of one priority."""
+    """The settings of one priority band."""
 
     priority: int = Field(examples=[0])
-    """The priority, as objectives have it; negative may be shed."""
+    """Priority of the band, as in objectives. Requests of a negative priority may be dropped."""
 
 
 class SaturationDetector(Spec):
-    """The plugin that detects a saturated pool."""
+    """The detector of a saturated pool: one that can take no further requests."""
 
     plugin_ref: Text = Field(examples=["concurrency-detector"])
-    """The plugin that says so."""
+    """Plugin that decides whether the pool is saturated."""
 
 
 class FlowControl(Spec):
-    """Queues in the picker, by priority, in front of a full pool; upstream's keys. Not every release knows each."""
+    """Flow control: while the pool is saturated, requests wait in queues of the picker, by priority.
+
+    The keys are those of the EndpointPickerConfig. A release may lack some of them.
+    """
 
     max_bytes: Quantity | None = Field(default=None, examples=["10Gi"])
-    """Bytes of all requests that wait; absent: no limit."""
+    """Maximum size of all waiting requests together; absent: no limit."""
     max_requests: Quantity | None = Field(default=None, examples=["1k"])
-    """Requests that wait; absent: no limit."""
+    """Maximum number of all waiting requests together; absent: no limit."""
     default_request_ttl: Duration | None = Field(default=None, alias="defaultRequestTTL", examples=["2m"])
-    """Longest time that a request waits, 0s for no limit; absent: the picker's own. A cold start has to fit in."""
+    """Maximum time that a request waits; 0s for no limit; absent: the picker's default. If the pool can scale to zero,
+    choose a time in which a pod can start and load the model."""
     default_priority_band: BandDefaults | None = Field(default=None, examples=[{"maxRequests": "500"}])
-    """Bands of priorities that priorityBands does not name."""
+    """Settings of the bands that priorityBands does not list."""
     default_negative_priority_band: BandDefaults | None = Field(default=None, examples=[{"maxRequests": "50"}])
-    """The same for priorities below zero; absent: as defaultPriorityBand."""
+    """Settings of the bands with a negative priority that priorityBands does not list; absent: those of
+    defaultPriorityBand."""
     priority_bands: Items[PriorityBand] = Field(default=(), examples=[[{"priority": 100, "maxRequests": "500"}]])
-    """Bands of their own."""
+    """Settings of single bands, by their priority."""
     usage_limit_policy_plugin_ref: Text | None = Field(default=None, examples=["static-usage-limit-policy"])
-    """The plugin that says how much of the pool a priority may use; absent: all of it."""
+    """Plugin that limits the share of the pool that requests of a priority may use; absent: no limit."""
     saturation_detector: SaturationDetector | None = Field(
         default=None, examples=[{"pluginRef": "concurrency-detector"}]
     )
-    """The plugin that detects a saturated pool; absent: utilization-detector."""
+    """Detector of a saturated pool; absent: the plugin utilization-detector."""
     enable_eviction: bool = False
-    """End running requests of negative priority where higher ones wait."""
+    """End running requests of a negative priority while requests of a higher priority wait."""
 
 
 class LatencyPredictor(Spec):
-    """The servers that learn and predict latency for this service's pool. They are deployed elsewhere."""
+    """Addresses of the latency predictor for the pool of this service. The predictor is not part of the stack."""
 
     training_server: Annotated[Url, Field(examples=["http://predictor-training:8000"])]
-    """Address that measured requests are reported to."""
+    """URL of the server that learns: the picker reports the latency of finished requests to it."""
     prediction_servers: Annotated[
         Items[Url],
         Entries(1, None, "write at least one"),
         Field(examples=[["http://predictor-prediction:8001"]]),
     ]
-    """Addresses that serve predictions; several share the load."""
+    """URLs of the servers that predict; the picker distributes its queries over them."""
 
 
 class SelfSigned(Spec):
-    """The picker makes a certificate at start: encrypted, and verified by nobody."""
+    """TLS with a certificate that the picker makes when it starts. The gateway cannot verify it."""
 
     type: Literal["self-signed"]
-    """The picker makes a certificate at start: encrypted, and verified by nobody."""
+    """TLS with a certificate that the picker makes when it starts. The gateway cannot verify it."""
 
 
 class Certificate(Spec):
-    """The picker serves a certificate of yours, and reads it again when it is renewed."""
+    """TLS with a certificate of yours. The picker reloads it after a renewal."""
 
     type: Literal["certificate"]
-    """The picker serves a certificate of yours, and reads it again when it is renewed."""
+    """TLS with a certificate of yours. The picker reloads it after a renewal."""
     secret: Annotated[DnsSubdomain, Field(examples=["picker-certificate"])]
-    """The existing Secret of type kubernetes.io/tls in the service's namespace, for the picker's Service."""
+    """Existing Secret of type kubernetes.io/tls, in the namespace of the service. Its certificate is for the DNS name
+    of the picker's Service."""
     ca_secret: DnsSubdomain | None = Field(default=None, examples=["picker-ca"])
-    """The existing Secret with the key ca.crt, in the gateway's namespace, by which istio verifies the picker; absent:
-    it does not."""
+    """Existing Secret with the CA certificate (key ca.crt), in the namespace of the gateway. Istio verifies the picker
+    by it; absent: Istio does not verify the picker. For provider istio only."""
 
 
 class NoTls(Spec):
-    """The picker serves plain gRPC."""
+    """gRPC without TLS."""
 
     type: Literal["none"]
-    """The picker serves plain gRPC."""
+    """gRPC without TLS."""
 
 
 PickerTls = Annotated[SelfSigned | Certificate | NoTls, Field(discriminator="type")]
 
 
 class EndpointPicker(Spec):
-    """The endpoint picker of the service's InferencePool."""
+    """The endpoint picker of the service's InferencePool: it chooses the pod for each request."""
 
     preset: Literal["approximate-prefix-cache", "precise-prefix-cache", "predicted-latency", "custom"] = (
         "approximate-prefix-cache"
     )
-    """How pods are scored: by the prefixes that they were sent (approximate-prefix-cache), by the blocks that they say
-    they hold (precise-prefix-cache), by predicted latency, or by config. Profiles for the roles follow from prefill."""
+    """Plugins and profiles that score the pods. approximate-prefix-cache: by the prompt prefixes that the picker sent
+    to each pod; precise-prefix-cache: by the KV cache blocks that each pod reports to hold; predicted-latency: by the
+    latency that latencyPredictor predicts; custom: by config. With prefill, a preset also has profiles for both roles.
+    Not every release has every preset."""
     scorer_weights: dict[Text, Weight] = Field(default={}, examples=[{"prefix-cache-scorer": 3}])
-    """Weights of scorers, over the preset's; a scorer that the preset has not is added."""
+    """Weights by type of scorer. They replace those of the preset; a scorer that the preset lacks is added. Refused
+    with preset custom."""
     config: KubernetesObject | None = Field(
         default=None,
         examples=[{"plugins": [{"type": "queue-scorer"}], "schedulingProfiles": []}],
     )
-    """The EndpointPickerConfig without apiVersion and kind; only with preset: custom, which requires it."""
+    """The whole EndpointPickerConfig, without apiVersion and kind. Required with preset custom, refused with any
+    other."""
     flow_control: FlowControl | None = Field(default=None, examples=[{"defaultRequestTTL": "2m"}])
-    """Let requests wait in the picker, by priority, while the pool is full; {} for the picker's own limits."""
+    """Flow control: requests wait in the picker, by priority, while the pool is saturated. {} for the picker's default
+    limits; absent: none, unless config has it."""
     latency_predictor: LatencyPredictor | None = Field(
         default=None,
         examples=[
@@ -155,26 +166,29 @@ class EndpointPicker(Spec):
             }
         ],
     )
-    """The servers that preset predicted-latency asks."""
+    """Addresses of the latency predictor. Required if the preset is predicted-latency or config predicts latency,
+    refused otherwise."""
     flags: dict[FlagName, str] = Field(default={}, examples=[{"drain-timeout": "60s"}])
-    """Further flags of the picker, without the dashes before them; none that a field decides."""
+    """Further flags of the picker, by their names without leading dashes. Flags that other keys set are refused."""
     image: ImageRef | None = Field(default=None, examples=["registry.example/endpoint-picker:v0.10.0"])
-    """The picker's image; absent: the release channel's."""
+    """Image of the picker; absent: that of the release channel."""
     port: Port = 9002
-    """Port of the ext-proc server."""
+    """Port on which the gateway asks the picker (ext-proc, gRPC)."""
     log_level: Annotated[int, Within(0, 10, "write 1 for normal, 4 for debugging")] = 1
-    """Verbosity (`--v`)."""
+    """Verbosity of the logs (`--v`): 1 for normal operation, 4 for debugging."""
     metrics_auth: bool = True
-    """Let only identities that may get /metrics read the picker's metrics."""
+    """Whether readers of the picker's metrics must authenticate and have the right to get /metrics."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
-    """Requests and limits of the picker, replaced whole."""
+    """Requests and limits of the picker container. If you set them, none of the default requests and limits remain."""
     replicas: Count = 1
-    """Number of pickers. More than one elect a leader, which alone is ready; another takes over when it goes."""
+    """Number of picker pods. Several pods elect a leader. Only the leader is ready and answers; if it fails, another
+    one becomes the leader."""
     failure_mode: Literal["FailClose", "FailOpen"] = "FailClose"
-    """Behaviour of the gateway while no picker answers: refuse requests, or send them to any pod of the pool."""
+    """Behaviour of the gateway while no picker answers. FailClose: it refuses requests; FailOpen: it sends them to any
+    pod of the pool, which requires failOpenReason."""
     fail_open_reason: Text | None = Field(default=None, examples=["one pod serves, and any is the right one"])
-    """Why FailOpen is right here, where it is; written on the pool."""
+    """Reason for FailOpen, for those who read the pool: it becomes an annotation. Required with FailOpen."""
     tls: PickerTls = SelfSigned(type="self-signed")
-    """How the gateway asks the picker."""
+    """TLS between the gateway and the picker."""
     pod: Placed = Placed.default()
-    """The picker's pods."""
+    """Placement and metadata of the picker pods."""

@@ -22,7 +22,8 @@ class Problem:
     path: Path
     """Path in the configuration.
 
-    One part with a name, such as a file's, for a problem elsewhere; empty if `what` names the place.
+    For a problem outside the configuration it is a single name, such as that of a file. It is empty if `what` names the
+    place.
     """
     what: str
     """The mistake, as the predicate of a sentence about the path: `is missing`."""
@@ -31,7 +32,10 @@ class Problem:
     depends_on: tuple[Path, ...] = ()
     """Other paths that the check read; the problem is dropped if a value at one of them is invalid."""
     explicit_only: bool = False
-    """Whether only an explicit value has the problem; an inherited value may be without effect."""
+    """Whether the problem counts only if the user wrote the value at the path itself, and not if it is inherited.
+
+    For example, a service may inherit from `defaults` a value that has no effect on it.
+    """
     severity: Literal["error", "warning"] = "error"
     """Errors stop a run, warnings are printed."""
 

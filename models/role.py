@@ -1,4 +1,7 @@
-"""Specs of a role: the engine and its pods. The keys of a service are those of its decode role, or of its only role."""
+"""Specs of a role: the engine and its pods.
+
+A service is itself a role: its keys configure its decode pods, or all of its pods if it has no prefill.
+"""
 
 from typing import Annotated, Literal
 
@@ -34,65 +37,72 @@ _SECOND = 1000
 
 
 class Engine(Spec):
-    """The inference server's container."""
+    """The container of the inference server."""
 
     type: Literal["vllm", "custom"] | None = Field(default=None, examples=["custom"])
-    """custom: the image's own entrypoint, without generated arguments, environment or drain; absent: custom for
-    image://, else vllm."""
+    """vllm: arguments, environment and drain are generated; custom: the image's entrypoint runs without them; absent:
+    custom if model.source begins with image://, else vllm."""
     image: ImageRef | None = Field(default=None, examples=["registry.example/vllm-openai:v0.21.0"])
-    """The engine's image; absent: the release channel's for this accelerator vendor."""
+    """Image of the engine; absent: the release channel's image for the accelerator's vendor."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = Field(default=None, examples=["Always"])
-    """Pull policy of the engine's image; absent: Kubernetes' own default."""
+    """Pull policy of the engine's image; absent: the default of Kubernetes."""
     port: Port = 8000
-    """Port that the pool and the Service reach."""
+    """Port of the pods to which the pool and the Service send requests."""
     max_num_seqs: Count | None = Field(default=None, examples=[256])
-    """Sequences in one batch at most (`--max-num-seqs`); absent: the engine's own."""
+    """Maximum number of sequences in a batch (`--max-num-seqs`); absent: the engine's default."""
     gpu_memory_utilization: Share = 0.9
     """Share of a device's memory that the engine may use (`--gpu-memory-utilization`)."""
     args: Items[Text] = Field(default=(), examples=[["--enforce-eager"]])
-    """Arguments of the engine, after the generated ones. A flag that has a field here is refused."""
+    """Arguments of the engine, after the generated ones. Flags that a key of this configuration sets are refused."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"VLLM_LOGGING_LEVEL": "INFO"}])
-    """Environment of the engine: a string, or a reference to a Secret, a ConfigMap or a field of the pod."""
+    """Environment variables of the engine. A value is a text, or a reference to a Secret, a ConfigMap or a field of the
+    pod."""
 
 
 class Parallelism(Spec):
-    """How one replica is spread over devices; a pod takes tensor times dataLocal of them for each pipeline stage."""
+    """Layout of one replica over devices.
+
+    A pod takes tensor times dataLocal devices for each of its pipeline stages.
+    """
 
     tensor: Count | None = Field(default=None, examples=[4])
-    """Devices that share every layer (`--tensor-parallel-size`); absent: chosen by acceleratorMemory, else 1."""
+    """Number of devices over which each layer is split (`--tensor-parallel-size`); absent: the smallest power of two
+    that gives acceleratorMemory, or 1 without it."""
     pipeline: Count = 1
-    """Stages that hold a part of the layers each; they share a pod while they fit a node, else have one pod each."""
+    """Number of stages into which the layers are divided. A pod holds as many stages as fit a node, or one if the
+    number of devices of a node is unknown."""
     data: Count = 1
-    """Copies of the model that share requests (`--data-parallel-size`)."""
+    """Number of copies of the model, which share the requests of the replica (`--data-parallel-size`)."""
     data_local: Count | None = Field(default=None, examples=[8])
-    """Copies in one pod (`--data-parallel-size-local`); absent: all of them."""
+    """Number of copies in one pod (`--data-parallel-size-local`); absent: all of them."""
     expert: bool = False
-    """Spread the experts of a mixture over all devices (`--enable-expert-parallel`)."""
+    """Distribute the experts of a mixture-of-experts model over all devices (`--enable-expert-parallel`)."""
 
 
 class Resources(Spec):
-    """Requests and limits of a container. Devices are decided by `parallelism`."""
+    """Requests and limits of a container. Devices are refused here, because `parallelism` decides them."""
 
     requests: dict[LabelKey, Quantity] = Field(default={}, examples=[{"cpu": "8"}])
-    """Resources that the scheduler reserves."""
+    """Amounts that the scheduler reserves on the node."""
     limits: dict[LabelKey, Quantity] = Field(default={}, examples=[{"memory": "64Gi"}])
-    """Most that the container may use."""
+    """Maximum amounts that the container may use."""
 
 
 class Placed(Spec):
-    """Placement and metadata of pods, by the names of PodSpec."""
+    """Placement and metadata of pods. Keys have the names of PodSpec and ObjectMeta."""
 
     node_selector: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"topology.kubernetes.io/zone": "eu-1a"}])
-    """Labels that a node has to carry."""
+    """Labels that a node must have."""
     tolerations: Items[Toleration] = Field(default=(), examples=[[{"key": "batch", "operator": "Exists"}]])
-    """Taints that the pods tolerate; those of an accelerator class are tolerated besides."""
+    """Tolerations of the pods, in addition to those of the accelerator class."""
     affinity: KubernetesObject = Field(default={}, examples=[{"podAntiAffinity": {}}])
-    """Affinity, as PodSpec has it; the nodes of an accelerator class are required besides."""
+    """Affinity of the pods. The node labels of the accelerator class are required in addition."""
     topology_spread_constraints: Items[KubernetesObject] = Field(
         default=(),
         examples=[[{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}]],
     )
-    """How pods spread over nodes; without a labelSelector, these pods are meant."""
+    """Constraints on the distribution of the pods over nodes or zones. A constraint without labelSelector counts the
+    pods of this role, or of this picker."""
     priority_class_name: DnsSubdomain | None = Field(default=None, examples=["inference"])
     """PriorityClass of the pods."""
     scheduler_name: DnsSubdomain | None = Field(default=None, examples=["kai-scheduler"])
@@ -100,42 +110,43 @@ class Placed(Spec):
     runtime_class_name: DnsSubdomain | None = Field(default=None, examples=["nvidia"])
     """RuntimeClass of the pods."""
     image_pull_secrets: Items[LocalObjectReference] = Field(default=(), examples=[[{"name": "registry"}]])
-    """Existing Secrets that open the registries of the container images."""
+    """Existing Secrets with the credentials for the registries of the container images."""
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"cost-centre": "search"}])
-    """Labels on the pods; never in selectors."""
+    """Labels of the pods. Selectors do not use them."""
     annotations: dict[LabelKey, str] = Field(default={}, examples=[{"sidecar.istio.io/inject": "false"}])
-    """Annotations on the pods."""
+    """Annotations of the pods."""
 
 
 class Pod(Placed):
-    """The pod around the engine, by PodSpec's names."""
+    """Placement, metadata, identity and shared memory of the serving pods."""
 
     service_account_name: DnsSubdomain | None = Field(default=None, examples=["models"])
-    """An existing ServiceAccount, such as one with a workload identity; absent: one without any rights."""
+    """Existing ServiceAccount, such as one with a workload identity; absent: with prefill, decode pods get an account
+    that may only read pods and their pool, and all other pods have the namespace's default account, without a token."""
     run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] = 1000
-    """User id of every container; never root."""
+    """User id of all containers. Root is refused."""
     fs_group: Annotated[int, Within(1, 2**31 - 1, "write a group id above 0")] = 1000
-    """Group that owns the volumes, so that engine and unpacking agree about the files."""
+    """Group id of the volumes, so that the engine can read the files that init containers write."""
     shared_memory: Quantity | None = Field(default=None, examples=["16Gi"])
-    """Size of /dev/shm of one pod; absent: 8Gi per device, 1Gi without devices."""
+    """Size of /dev/shm in a pod; absent: 8Gi for each device, or 1Gi without devices."""
 
 
 class Health(Spec):
-    """The probes, asked on the engine's own port."""
+    """The probes of the engine container, on the port that the engine listens on."""
 
     path: AbsolutePath = "/v1/models"
     """Path of the startup and readiness probes."""
     liveness_path: AbsolutePath = "/health"
     """Path of the liveness probe."""
     interval: Duration = "10s"
-    """Time between two probes, at least 1s."""
+    """Time between two probes; at least 1s."""
     timeout: Duration = "5s"
-    """Time that one probe may take; at most the interval."""
+    """Time within which a probe must be answered; from 1s up to the interval."""
     failure_threshold: Count = 3
-    """Failed probes in a row after which a pod is not ready, or restarted."""
+    """Number of failed probes in a row after which a pod is not ready (readiness) or its engine restarts (liveness)."""
     startup_timeout: Duration | None = Field(default=None, examples=["45m"])
-    """Time from container start until the model must be loaded; absent: from the model's size, at least 10m; 30m where
-    the size is unknown."""
+    """Time from the start of the container within which the model must be loaded; absent: 10m plus 1s for each 64Mi of
+    weights, or 30m if their size is unknown."""
 
     @model_validator(mode="after")
     def _probe_fits_interval(self) -> "Health":
@@ -156,9 +167,10 @@ class RollingUpdate(Spec):
     type: Literal["RollingUpdate"]
     """Replace pods step by step."""
     max_surge: CountOrNone = 0
-    """Pods above the number while rolling; a surge pod needs free devices, or it waits for ever."""
+    """Number of replicas that may exist above the configured number during a rollout. Without free devices for them the
+    rollout does not finish."""
     max_unavailable: CountOrNone = 1
-    """Pods that may be missing while rolling."""
+    """Number of replicas that may be unavailable during a rollout."""
 
     @model_validator(mode="after")
     def _replaces_pods(self) -> "RollingUpdate":
@@ -178,12 +190,12 @@ Rollout = Annotated[RollingUpdate | Recreate, Field(discriminator="type")]
 
 
 class DisruptionBudget(Spec):
-    """The PodDisruptionBudget of the role; made where more than one replica is possible."""
+    """The PodDisruptionBudget of the role. It is created only if the role can have more than one replica."""
 
     enabled: bool = True
-    """Make it."""
+    """Whether it is created."""
     max_unavailable: CountOrNone = 1
-    """Pods that evictions may take at a time; 0 forbids every eviction."""
+    """Maximum number of pods that are evicted at a time; 0 forbids every eviction."""
 
 
 class Role(Spec):
@@ -192,29 +204,32 @@ class Role(Spec):
     engine: Engine = Engine.default()
     """The inference server."""
     accelerator: Annotated[Text, Field(examples=["nvidia"])]
-    """Accelerator class: a vendor such as nvidia, or a product such as nvidia-h100-80gb; cpu for none."""
+    """Accelerator class: a vendor such as nvidia, a product such as nvidia-h100-80gb, or cpu for no devices."""
     accelerator_memory: Quantity | None = Field(default=None, examples=["160Gi"])
-    """Device memory that one copy of the model needs: chooses parallelism.tensor where that is absent, else is
-    checked."""
+    """Device memory that one copy of the model needs. Without parallelism.tensor it decides the number of devices; with
+    it, the devices are checked to have that memory."""
     parallelism: Parallelism = Parallelism.default()
-    """How one replica is spread over devices."""
+    """Layout of one replica over devices."""
     replicas: CountOrNone = 1
-    """Number of replicas; 0 keeps everything but the pods. Refused beside autoscaling, which owns the number."""
+    """Number of replicas. With 0 all objects exist, but no pods. Refused together with autoscaling, which sets the
+    number."""
     autoscaling: Autoscaling | None = Field(
         default=None,
         examples=[{"type": "hpa", "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}],
     )
-    """Let the number of replicas follow the load; absent: it is fixed."""
+    """Autoscaling of the number of replicas by load; absent: the number is fixed."""
     resources: Resources = Resources.default()
-    """Requests and limits of the engine container; absent per device: 4 CPU and 32Gi requested, 48Gi at most, and
-    kvCache.cpuOffload on top."""
+    """Requests and limits of the engine container. Absent values are, for each device: requests of 4 CPU and 32Gi of
+    memory, and a limit of 48Gi of memory. A pod without devices gets those of one device. kvCache.cpuOffload is added
+    to both amounts of memory."""
     pod: Pod = Pod.default()
-    """The pod around the engine."""
+    """Settings of the serving pods."""
     health: Health = Health.default()
-    """The probes."""
+    """The probes of the engine."""
     rollout: Rollout = RollingUpdate(type="RollingUpdate")
-    """How new pods take the place of old ones."""
+    """Strategy by which new pods replace old ones."""
     disruption_budget: DisruptionBudget = DisruptionBudget.default()
-    """How many pods evictions may take at a time."""
+    """Limit on evictions of pods."""
     patch: KubernetesObject = Field(default={}, examples=[{"spec": {"minReadySeconds": 30}}])
-    """The last word on the workload object: maps by key, lists of named items by name, other lists whole."""
+    """Merged into the workload object at the end. Maps merge by key, and null removes a key. Lists of named items merge
+    by name; other lists are replaced."""

@@ -1,4 +1,4 @@
-"""Outputs of a stack for other repositories: contract version 1, plain JSON, arrays sorted."""
+"""Outputs of a stack, which other repositories read: plain JSON with sorted arrays, contract version 1."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -12,13 +12,14 @@ from planning.serving.workload import Workload
 
 CONTRACT_VERSION = 1
 _SCHEMES = {HTTP_PORT: "http", HTTPS_PORT: "https"}
-"""URL schemes by the listener's port. Other ports do not tell the scheme, so they have no URLs."""
+"""URL scheme by the port of the gateway's listener. For other ports the scheme is unknown, and there are no URLs."""
 
 
-def stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str] = ()) -> dict[str, Any]:
-    """Return all outputs of a stack except `ready`, which only a run can tell.
+def of_stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str] = ()) -> dict[str, Any]:
+    """Return the outputs of a stack, except `ready`, which only a run knows.
 
-    `awaited` holds the keys of services whose routes the run waits for.
+    `facts_digest` is the digest of the cluster facts that the stack depends on; None if they are unknown. `awaited`
+    holds the keys of the services whose routes the run waits for.
     """
     return {
         "contractVersion": CONTRACT_VERSION,
@@ -91,7 +92,9 @@ def _variant(variant: VariantPlan) -> dict[str, Any]:
         "objectives": sorted(objective.name for objective in variant.requests.objectives),
         "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}",
         "endpointPickerHost": f"{variant.host(names.picker)}:{variant.picker.port}",
-        "roles": {workload.role: _role(workload, variant.accelerators[workload.role]) for workload in variant.roles},
+        "roles": {
+            workload.role: _role(workload, variant.accelerators[workload.role]) for workload in variant.workloads
+        },
     }
 
 

@@ -30,61 +30,69 @@ from planning.weights.claims import StoragePlan
 
 @dataclass(frozen=True, slots=True)
 class VariantPlan:
-    """Plan of a service's primary or canary, from which all of its objects are made."""
+    """Plan of a primary or a canary, from which all of its objects are rendered."""
 
     owner: str
-    """Owner of the objects: the service key, or `<key>/canary`, which cannot collide because keys hold no slash."""
+    """Owner of the objects: the service key, or `<key>.canary`. They cannot be equal, because keys contain no dot."""
     path: Path
-    """Path in the configuration."""
+    """Path of the variant in the configuration."""
     names: Names
-    own_labels: Mapping[str, str]
-    """Labels that users wrote; the service's take precedence over the stack's."""
-    own_annotations: Mapping[str, str]
+    user_labels: Mapping[str, str]
+    """Labels that users wrote for the service and the stack. Those of the service take precedence."""
+    user_annotations: Mapping[str, str]
+    """Annotations that users wrote for the service."""
     model: str
+    """Name under which the engine serves the model."""
     source: str
+    """Source of the weights."""
     accelerators: Mapping[str, str]
-    """Accelerator class of each role."""
+    """Name of the accelerator class of each role."""
     decode: Workload
-    """Workload of decode, or of the only role."""
+    """Workload of the decode role, which is the only one without prefill."""
     prefill: Workload | None
     storage: StoragePlan | None
-    """Claim of the weights. None if the pods, a cache, the image or another variant's claim hold them."""
+    """Claim for the weights, and the Job that fills it. None if the variant mounts no claim, or mounts one that a cache
+    or the primary makes."""
     weights_of: str
-    """Owner of the Job that fills the claim that the pods mount, if a Job fills it."""
+    """Owner of the weights' claim and of its fill Job: this variant, the primary, or a cache. This variant if there is
+    no claim."""
     port: int
-    """Port on which pool and Service reach the serving pods."""
+    """Port on which the serving pods receive requests from the pool and the Service."""
     picker: Picker
     gke: LoadBalancing | None
     """Settings of GKE's load balancer. None if the gateway is not GKE's."""
     requests: PoolRequests
-    """Objectives and aliases of the pool."""
+    """Objectives of the pool, and the model names that it rewrites."""
     monitoring: Monitoring | None
     """Scraping of metrics. None if the stack has no scraper."""
     policies: tuple[Policy, ...]
-    """Network policies of serving pods and picker. Empty if all traffic is allowed."""
+    """Network policies of serving pods and picker. Empty if the stack has no network policies."""
     resource_id: str | None
-    """Id by which the interceptor bills; only the routed Service carries it."""
+    """Id by which the interceptor bills, for the label of the routed Service. None if the variant is not metered."""
     domain: str
     """DNS domain of the cluster."""
     warnings: tuple[Problem, ...]
 
     @property
     def variant_prefix(self) -> str:
-        """Return the prefix of a canary's logical names. Empty for the primary."""
-        return "" if self.names.variant == PRIMARY else f"{self.names.variant}-"
+        """Return the prefix of a canary's logical names; empty for the primary."""
+        return "" if self.names.variant_name == PRIMARY else f"{self.names.variant_name}-"
 
     @property
     def generation_prefix(self) -> str:
-        """Return the prefix of a generation's logical names, because generations exist side by side for a while."""
+        """Return the prefix of the logical names of objects that each generation has of its own; empty without one.
+
+        The objects of two generations exist at the same time during a rollout.
+        """
         return "" if self.names.generation is None else f"{self.names.generation}-"
 
     @property
-    def roles(self) -> tuple[Workload, ...]:
+    def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads of all roles."""
         return (self.decode,) if self.prefill is None else (self.decode, self.prefill)
 
-    def intent(self) -> dict[str, Any]:
-        """Return the component's inputs as shown in previews: model, source, accelerator, replicas per role."""
+    def preview_inputs(self) -> dict[str, Any]:
+        """Return the inputs of the component, for previews: model, source, accelerator and the size of each role."""
         inputs = {
             "model": self.model,
             "source": self.source,
@@ -95,7 +103,7 @@ class VariantPlan:
                     "podsPerReplica": workload.layout.pods_per_replica,
                     "devicesPerPod": workload.layout.devices_per_pod,
                 }
-                for workload in self.roles
+                for workload in self.workloads
             },
         }
         return inputs if self.names.generation is None else {**inputs, "generation": self.names.generation}
@@ -116,12 +124,13 @@ class ServicePlan:
     """Shares of primary and canary in the requests."""
     route: Route | None
     mirrored_from: tuple[str, ...]
-    """Other namespaces whose routes mirror requests to it."""
+    """Other namespaces with routes that mirror requests to the service."""
     own_warnings: tuple[Problem, ...]
+    """Warnings about the service, without those of its variants."""
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return the warnings of the service and of its variants."""
+        """Return the warnings about the service and about its variants."""
         return (*self.own_warnings, *(warning for variant in self.variants for warning in variant.warnings))
 
     @property
@@ -132,45 +141,50 @@ class ServicePlan:
     @property
     def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads of all roles of all variants."""
-        return tuple(role for variant in self.variants for role in variant.roles)
+        return tuple(workload for variant in self.variants for workload in variant.workloads)
 
     @property
     def route_id(self) -> Id:
-        """Return the identity of the HTTPRoute, which exists only if the service has a route."""
+        """Return the id of the HTTPRoute. It has an object only if the service has a route."""
         return Id(self.primary.owner, parts.ROUTE)
 
-    def intent(self) -> dict[str, Any]:
-        """Return the component's inputs as shown in previews. The canary's weight appears with the route."""
-        inputs = self.primary.intent()
-        return inputs if self.canary is None else {**inputs, "canary": self.canary.intent()}
+    def preview_inputs(self) -> dict[str, Any]:
+        """Return the inputs of the component, for previews.
+
+        The canary's weight is left out: previews show it in the HTTPRoute.
+        """
+        inputs = self.primary.preview_inputs()
+        return inputs if self.canary is None else {**inputs, "canary": self.canary.preview_inputs()}
 
 
 @dataclass(frozen=True, slots=True)
 class InterceptorGrant:
-    """Permission of the interceptor to find Services by their labels in a namespace."""
+    """Permission of the interceptor to read the Services of a namespace."""
 
     namespace: str
+    """Namespace of the Services, of the Role and of its binding."""
     subject_namespace: str
+    """Namespace of the interceptor's service account."""
     service_account: str
 
     @property
-    def role(self) -> str:
+    def role_name(self) -> str:
         """Return the name of the Role and of its binding."""
         return f"{self.service_account}-services"
 
     @property
-    def name(self) -> str:
-        """Return the application that the objects belong to, as a label value."""
+    def app_label(self) -> str:
+        """Return the value of the label `app.kubernetes.io/name` on Role and binding."""
         return shorten(self.service_account, LONGEST)
 
     @property
     def rules(self) -> tuple[Mapping[str, Any], ...]:
-        """Return the rules of the Role: reading Services, and nothing else."""
+        """Return the rules of the Role: it may read Services and nothing else."""
         return ({"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]},)
 
     @property
     def owner(self) -> str:
-        """Return the owner of the objects, which contains a slash and so equals no service key or namespace."""
+        """Return the owner of the objects. It contains a slash, so that it equals no service key and no namespace."""
         return f"interceptor/{self.namespace}"
 
 
@@ -179,14 +193,16 @@ class StackPlan:
     """Plan of a stack."""
 
     release: str
+    """Name of the release channel."""
     labels: Mapping[str, str]
+    """Labels that users wrote for the whole stack."""
     namespaces: tuple[str, ...]
     """Namespaces to create."""
     services: tuple[ServicePlan, ...]
     """Plans of the services, ordered by key."""
     grants: tuple[InterceptorGrant, ...]
     caches: tuple[StoragePlan, ...]
-    """Storage of the caches, ordered by key."""
+    """Claims of the caches, with the Jobs that fill them, ordered by key."""
     own_warnings: tuple[Problem, ...]
     """Warnings about the release and about settings of the whole stack."""
 
@@ -197,7 +213,7 @@ class StackPlan:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return the warnings of the stack and of its services."""
+        """Return the warnings about the stack and about its services."""
         return (*self.own_warnings, *(warning for service in self.services for warning in service.warnings))
 
     @property
@@ -229,7 +245,7 @@ def decide(resolved: Resolved, release: Release) -> StackPlan:
     services = tuple(_service(key, resolved) for key in sorted(stack.services))
     caches = tuple(claims.of_cache(key, stack, release) for key in sorted(stack.caches))
     namespaces = {service.primary.names.namespace for service in services} | {cache.namespace for cache in caches}
-    vendors = {role.accelerator.vendor for service in services for role in service.workloads}
+    vendors = {workload.accelerator.vendor for service in services for workload in service.workloads}
     return StackPlan(
         release=stack.release,
         labels=stack.labels,
@@ -242,8 +258,8 @@ def decide(resolved: Resolved, release: Release) -> StackPlan:
 
 
 def _unproven_facts(release: Release, vendors: Collection[str]) -> Iterator[Problem]:
-    for at, entry in unproven(release, vendors):
-        yield warning(Path(f"release {release.name}"), f"{at} is unproven ({entry.source})")
+    for table_path, entry in unproven(release, vendors):
+        yield warning(Path(f"release {release.name}"), f"{table_path} is unproven ({entry.source})")
 
 
 def _service(key: str, resolved: Resolved) -> ServicePlan:
@@ -275,8 +291,8 @@ def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
         owner=context.owner,
         path=context.path,
         names=context.names,
-        own_labels={**stack.labels, **spec.labels},
-        own_annotations=spec.annotations,
+        user_labels={**stack.labels, **spec.labels},
+        user_annotations=spec.annotations,
         model=served_name(spec.model.name, spec.model.source) or context.key,
         source=spec.model.source,
         accelerators={name: role.accelerator for name, _, role in context.roles},
@@ -297,7 +313,11 @@ def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
 
 
 def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPlan:
-    """Return the canary, without storage of its own if the primary's Job fills the same claim with the same source."""
+    """Return the canary's plan, without storage if the primary's fill Job is its own, too.
+
+    Then the canary uses the weights of the primary. The Jobs are the same if they have the same name, which contains a
+    hash of their content, and fill the same claim.
+    """
     canary_storage, primary_storage = canary.storage, primary.storage
     if (
         canary_storage is None
@@ -312,8 +332,8 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
 def _grants(stack: Stack, services: tuple[ServicePlan, ...]) -> list[InterceptorGrant]:
     if stack.interceptor is None:
         return []
-    variants = [service.primary for service in services]
-    namespaces = sorted({variant.names.namespace for variant in variants if variant.resource_id is not None})
+    primaries = [service.primary for service in services]
+    namespaces = sorted({primary.names.namespace for primary in primaries if primary.resource_id is not None})
     return [
         InterceptorGrant(namespace, stack.interceptor.namespace, stack.interceptor.service_account_name)
         for namespace in namespaces

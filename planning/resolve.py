@@ -10,17 +10,17 @@ from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 from planning.releases import Release, channel, channels
 from planning.routes import Route
-from planning.variant import Contexts, Subject
+from planning.variant import ConfiguredVariant, Contexts
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A stack with everything that rules and plans read of it."""
+    """A stack, and all that was resolved for its rules and plans."""
 
     stack: Stack
     classes: Mapping[str, AcceleratorClass]
-    subjects: tuple[Subject, ...]
-    """Every service, each followed by its canary."""
+    configured_variants: tuple[ConfiguredVariant, ...]
+    """All primaries and canaries, in the order of the configuration; a canary follows its primary."""
     release: Release | None
     """Facts of the release channel. None if the channel is unknown; then there are no contexts."""
     contexts: Contexts
@@ -31,9 +31,9 @@ class Resolved:
 
 def resolve(stack: Stack) -> Resolved:
     """Resolve a stack, which may contain mistakes."""
-    classes, subjects = accelerators.classes(stack.accelerators), tuple(variant.subjects(stack))
+    classes, variants = accelerators.classes(stack.accelerators), tuple(variant.configured_variants(stack))
     if stack.release not in channels():
-        return Resolved(stack, classes, subjects, None, Contexts({}, {}, {}), {}, ())
+        return Resolved(stack, classes, variants, None, Contexts({}, {}, {}), {}, ())
     release = channel(stack.release)
-    contexts = variant.resolve(subjects, release, classes)
-    return Resolved(stack, classes, subjects, release, contexts, *routes.resolve(contexts))
+    contexts = variant.resolve(variants, release, classes)
+    return Resolved(stack, classes, variants, release, contexts, *routes.resolve(contexts))

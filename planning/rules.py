@@ -1,4 +1,4 @@
-"""Validation that spans several fields, services or the whole stack."""
+"""Validation that a single spec cannot do, because it compares several fields, services or facts."""
 
 import difflib
 from collections.abc import Iterable, Iterator
@@ -15,39 +15,43 @@ from planning.ground import labels
 from planning.hardware import accelerators
 from planning.releases import Release, channels
 from planning.resolve import Resolved
-from planning.variant import Subject, VariantContext
+from planning.variant import ConfiguredVariant, VariantContext
 from planning.variant.context import resource_id
 
 _MUTABLE_TAGS = frozenset({"latest", "main"})
-"""Image tags that point to another image over time."""
+"""Image tags that projects move to newer images."""
 
 
 def problems(resolved: Resolved) -> list[Problem]:
-    """Return every problem that spans more than one field."""
-    stack, subjects = resolved.stack, resolved.subjects
+    """Return the problems of a stack that a single spec cannot find."""
+    stack, variants = resolved.stack, resolved.configured_variants
     devices = accelerators.resource_names(resolved.classes)
-    found = [*_release(stack), *_interceptor(stack), *hardware.problems(stack.accelerators)]
-    found += [*_labels(stack, subjects), *network.problems(stack), *_mutable_images(stack, subjects)]
-    for at, fill in weights.fills(stack, subjects):
-        found += _container(at / "resources", fill.resources, devices, remedy="remove it")
+    found = [*_release_problems(stack), *_interceptor_problems(stack), *hardware.problems(stack.accelerators)]
+    found += [
+        *_reserved_label_problems(stack, variants),
+        *network.problems(stack),
+        *_mutable_image_problems(stack, variants),
+    ]
+    for at, fill in weights.fills(stack, variants):
+        found += _container_problems(at / "resources", fill.resources, devices, device_remedy="remove it")
     for key, service in stack.services.items():
         path = Path("services", key)
-        found += [*_metering(path, service, stack), *variant.problems(path, service, stack)]
-    for subject in subjects:
+        found += [*_metering_problems(path, service, stack), *variant.problems(path, service, stack)]
+    for configured in variants:
         found += [
-            *weights.subject_problems(subject),
-            *network.subject_problems(subject),
-            *_other_containers(subject, devices),
+            *weights.variant_problems(configured),
+            *network.variant_problems(configured),
+            *_other_container_problems(configured, devices),
         ]
-        for _, at, role in subject.roles:
-            found += _container(at / "resources", role.resources, devices)
-    return found if resolved.release is None else [*found, *_release_rules(resolved, resolved.release)]
+        for _, at, role in configured.roles:
+            found += _container_problems(at / "resources", role.resources, devices)
+    return found if resolved.release is None else [*found, *_resolved_problems(resolved, resolved.release)]
 
 
-def _release_rules(resolved: Resolved, release: Release) -> Iterator[Problem]:
-    """Check what depends on the release channel."""
+def _resolved_problems(resolved: Resolved, release: Release) -> Iterator[Problem]:
+    """Yield the problems that can be found only with the facts of the release channel."""
     contexts = resolved.contexts
-    yield from _duplicate_objects(contexts.variants.values())
+    yield from _duplicate_object_problems(contexts.variants.values())
     yield from weights.problems(resolved.stack, contexts, release)
     yield from resolved.route_problems
     for context in contexts.variants.values():
@@ -55,56 +59,67 @@ def _release_rules(resolved: Resolved, release: Release) -> Iterator[Problem]:
         yield from picker.problems(context)
 
 
-def _other_containers(subject: Subject, devices: frozenset[str]) -> Iterator[Problem]:
-    """Check the containers other than the engine, which take no devices."""
-    path, spec = subject.path, subject.spec
-    yield from _container(
-        path / "endpointPicker" / "resources", spec.endpoint_picker.resources, devices, remedy="remove it"
+def _other_container_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:
+    """Check the resources of picker and sidecar, which never have devices."""
+    path, spec = configured.path, configured.spec
+    yield from _container_problems(
+        path / "endpointPicker" / "resources", spec.endpoint_picker.resources, devices, device_remedy="remove it"
     )
     if spec.sidecar is not None:
-        yield from _container(path / "sidecar" / "resources", spec.sidecar.resources, devices, remedy="remove it")
+        yield from _container_problems(
+            path / "sidecar" / "resources", spec.sidecar.resources, devices, device_remedy="remove it"
+        )
 
 
-def _container(path: Path, resources: Resources, devices: frozenset[str], *, remedy: str = "") -> Iterator[Problem]:
-    """Reject devices, which parallelism decides, and requests above their limits."""
+def _container_problems(
+    path: Path, resources: Resources, devices: frozenset[str], *, device_remedy: str = ""
+) -> Iterator[Problem]:
+    """Reject devices, because parallelism decides them, and requests above their limits.
+
+    `device_remedy` is the remedy for a device in a container other than the engine.
+    """
     for group, values in (("requests", resources.requests), ("limits", resources.limits)):
         for name in sorted(devices & values.keys()):
             what = f"sets a device that parallelism decides ({name}: {values[name]})"
-            instead = f"remove it and set parallelism.tensor: {values[name]}"
-            yield Problem(path / group, what, remedy or instead)
+            engine_remedy = f"remove it and set parallelism.tensor: {values[name]}"
+            yield Problem(path / group, what, device_remedy or engine_remedy)
     for name in sorted(resources.requests.keys() & resources.limits.keys()):
         request, limit = resources.requests[name], resources.limits[name]
         if amount(request) > amount(limit):
             yield Problem(path / "requests" / name, f"is above its limit ({request}, {limit})", "raise the limit")
 
 
-def _release(stack: Stack) -> Iterator[Problem]:
+def _release_problems(stack: Stack) -> Iterator[Problem]:
     if stack.release not in channels():
         close = difflib.get_close_matches(stack.release, channels(), n=1)
         remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(channels())}"
         yield Problem(Path("release"), f"unknown channel ({stack.release})", remedy)
 
 
-def _labels(stack: Stack, subjects: Iterable[Subject]) -> Iterator[Problem]:
-    """Reject labels that planning decides, because it would overwrite the user's value."""
+def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
+    """Reject labels that this program sets itself, because it would overwrite the user's value."""
     label_sets = [
         (Path("labels"), stack.labels),
         (Path("observability", "metrics", "labels"), stack.observability.metrics.labels),
     ]
-    for subject in subjects:
-        label_sets.append((subject.path / "labels", subject.spec.labels))
-        label_sets += [(at / "pod" / "labels", role.pod.labels) for _, at, role in subject.roles]
-        label_sets.append((subject.path / "endpointPicker" / "pod" / "labels", subject.spec.endpoint_picker.pod.labels))
+    for configured in variants:
+        label_sets.append((configured.path / "labels", configured.spec.labels))
+        label_sets += [(at / "pod" / "labels", role.pod.labels) for _, at, role in configured.roles]
+        label_sets.append(
+            (configured.path / "endpointPicker" / "pod" / "labels", configured.spec.endpoint_picker.pod.labels)
+        )
     for at, label_set in label_sets:
         for key in filter(labels.is_reserved, label_set):
             yield Problem(at / key, f"is decided by this program ({key})", "remove it, or use another key")
 
 
-def _duplicate_objects(variants: Iterable[VariantContext]) -> Iterator[Problem]:
-    """Reject services that would make the same object, which the later one would take from the earlier one."""
+def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
+    """Reject variants that would make the same object: the one applied later would overwrite the other's."""
     holders = dict[tuple[str, str], Path]()
     for context in sorted(variants, key=lambda context: context.path):
-        identities = [(kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in context.names.claims]
+        identities = [
+            (kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in context.names.exclusive_names
+        ]
         identities += [
             ("InferenceObjective", f"{context.namespace}/{context.names.objective(key)}", "name")
             for key in context.spec.objectives
@@ -118,28 +133,31 @@ def _duplicate_objects(variants: Iterable[VariantContext]) -> Iterator[Problem]:
                 break
 
 
-def _mutable_images(stack: Stack, subjects: Iterable[Subject]) -> Iterator[Problem]:
-    """Reject mutable image tags: pods of a deployment could differ, and a preview would show no change."""
-    for at, image in _images(stack, subjects):
+def _mutable_image_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
+    """Reject mutable image tags.
+
+    Pods of one workload could run different images, and a preview would show no change.
+    """
+    for at, image in _images(stack, variants):
         tag = "" if image is None or "@" in image else image.rpartition("/")[2].partition(":")[2]
         if tag in _MUTABLE_TAGS:
             yield Problem(at, f"is another image from one day to the next ({tag})", "write a version or a digest")
 
 
-def _images(stack: Stack, subjects: Iterable[Subject]) -> Iterator[tuple[Path, str | None]]:
-    """Yield path and reference of every image in the configuration."""
+def _images(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tuple[Path, str | None]]:
+    """Yield path and reference of every image field; the reference is None if the field names no image."""
     yield Path("images", "kit"), stack.images.kit
     yield Path("images", "downloader"), stack.images.downloader
-    for subject in subjects:
-        path, spec = subject.path, subject.spec
+    for configured in variants:
+        path, spec = configured.path, configured.spec
         yield path / "endpointPicker" / "image", spec.endpoint_picker.image
         yield path / "model" / "source", spec.model.source if scheme(spec.model.source) == "image" else None
         if spec.sidecar is not None:
             yield path / "sidecar" / "image", spec.sidecar.image
-        yield from ((at / "engine" / "image", role.engine.image) for _, at, role in subject.roles)
+        yield from ((at / "engine" / "image", role.engine.image) for _, at, role in configured.roles)
 
 
-def _metering(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
+def _metering_problems(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
     if stack.interceptor is None and service.interceptor.resource_id is not None:
         at = path / "interceptor" / "resourceId"
         yield Problem(
@@ -147,8 +165,11 @@ def _metering(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
         )
 
 
-def _interceptor(stack: Stack) -> Iterator[Problem]:
-    """Check that metered services have distinct resource ids and share the namespace that the interceptor searches."""
+def _interceptor_problems(stack: Stack) -> Iterator[Problem]:
+    """Check that metered services have distinct resource ids and share one namespace.
+
+    The interceptor searches only one namespace for the Services of the stack.
+    """
     if stack.interceptor is None:
         return
     holders, namespaces = dict[str, str](), set[str]()

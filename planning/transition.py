@@ -28,7 +28,7 @@ def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
 
 def _new_generation(variant: VariantPlan, pools: Pools) -> Iterator[Problem]:
     names = variant.names
-    pool_labels = {labels.SERVICE: names.service, labels.VARIANT: names.variant}
+    pool_labels = {labels.SERVICE: names.service, labels.VARIANT: names.variant_name}
     pool_generations = {
         name: selector.get(labels.GENERATION)
         for (namespace, name), selector in sorted(pools.selectors.items())
@@ -41,7 +41,7 @@ def _new_generation(variant: VariantPlan, pools: Pools) -> Iterator[Problem]:
     )
     device_count = sum(
         workload.layout.devices_per_pod * workload.layout.pods_per_replica * workload.max_replicas
-        for workload in variant.roles
+        for workload in variant.workloads
     )
     devices = f", with up to {device_count} more devices in use meanwhile" if device_count else ""
     what = (

@@ -31,7 +31,7 @@ TEMPORARY = "unfinished-"
 
 
 class Builder:
-    """Builder of entries in the cache. Threads and programs can build at the same time. Methods raise LocalError."""
+    """Builder of the cache's entries. Threads and programs can build at the same time. Methods raise LocalError."""
 
     def __init__(self, cache: Path, go: Go, report: Report) -> None:
         self._cache = cache
@@ -43,7 +43,7 @@ class Builder:
         self._toolchain: tuple[Path, dict[str, str]] | None = None
 
     def build_directory(self, entry: Entry) -> Path:
-        """Return the directory of an entry's finished build; an unfinished build is never there."""
+        """Return the directory of an entry's finished build. It never holds an unfinished build."""
         return self._cache / "tools" / entry.name / entry.key
 
     def build(self, entry: Entry) -> None:
@@ -69,7 +69,7 @@ class Builder:
         shutil.rmtree(self._compiler_cache(entry.name), ignore_errors=True)
 
     def tidy(self) -> None:
-        """Remove the modules that our own Go toolchain downloaded, unless another program is building with them."""
+        """Remove the modules that the toolchain installed here downloaded, unless another program is building."""
         if not any(self._cache.glob(f"tools/*/{TEMPORARY}*")):
             shutil.rmtree(self._cache / "go" / "path", ignore_errors=True)
 
@@ -101,7 +101,7 @@ class Builder:
 
     def _compile(self, entry: Entry, module: Path, content: Path) -> None:
         binary = content / entry.names[0]
-        # Debug information would be a fifth of the compiled packages, and the linker drops it.
+        # Debug information takes a fifth of the space of compiled packages, and the linker drops it anyway.
         flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-gcflags=all=-dwarf=false"]
         flags += ["-ldflags", f"-s -w {entry.ldflags}".strip()]
         self._go_command(["build", *flags, "-o", str(binary), entry.package], module, entry.name)
@@ -109,15 +109,15 @@ class Builder:
             (content / name).symlink_to(binary.name)
 
     def _copy(self, entry: Entry, item: Files, module: Path, destination: Path) -> None:
-        """Copy files of a Go module, with substitutions. The committed go.sum has to hold the module's checksum."""
+        """Copy files of a Go module, with substitutions. The committed go.sum must contain the module's checksum."""
         sums = (module / "go.sum").read_bytes()
         output = self._go_command(["mod", "download", "-json", item.module], module, entry.name)
         if (module / "go.sum").read_bytes() != sums:
             raise LocalError(f"{entry.name}: the committed go.sum does not hold the checksums of {item.module}")
-        source: dict[str, Any] = json.loads(output)
-        paths = sorted(Path(source["Dir"]).glob(item.glob))
+        download: dict[str, Any] = json.loads(output)
+        paths = sorted(Path(download["Dir"]).glob(item.glob))
         if not paths:
-            raise LocalError(f"{entry.name}: {item.module} {source['Version']} has no {item.glob}")
+            raise LocalError(f"{entry.name}: {item.module} {download['Version']} has no {item.glob}")
         folder = destination / item.into
         folder.mkdir(parents=True, exist_ok=True)
         for path in paths:
@@ -129,21 +129,24 @@ class Builder:
 
     def _go_command(self, arguments: Sequence[str], directory: Path, name: str) -> str:
         go, environment = self._go_toolchain()
-        # Without cgo a build needs no C compiler and does not depend on whether there is one.
+        # Without cgo the build is the same on machines with and without a C compiler.
         settings = {"CGO_ENABLED": "0", "GOWORK": "off"}
         if environment:
             settings |= {"GOCACHE": str(self._compiler_cache(name))}
         return self._run([str(go), *arguments], name, directory, {**os.environ, **environment, **settings})
 
     def _compiler_cache(self, name: str) -> Path:
-        """Return the folder of the packages that our own Go toolchain compiled for one tool.
+        """Return the folder of the packages that the toolchain installed here has compiled for one tool.
 
-        After an interruption the next build reuses them.
+        If a build is interrupted, the next build reuses them.
         """
         return self._cache / "go" / "build" / name
 
     def _go_toolchain(self) -> tuple[Path, dict[str, str]]:
-        """Return the path of `go` and its environment variables: none for one on PATH, with caches of its own."""
+        """Return the path of `go`, and the environment variables that it needs.
+
+        A `go` on PATH needs none: it uses the user's caches. The toolchain that is installed here has its own.
+        """
         with files.lock(self._cache / "go" / "lock"):
             if self._toolchain is None:
                 found = on_path.find_go(self._go)
@@ -178,18 +181,21 @@ class Builder:
     def _run(self, command: Sequence[str], name: str, directory: Path, environment: Mapping[str, str]) -> str:
         log = self._cache / "logs" / f"{name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as errors, self._process(command, directory, environment, errors.fileno()) as child:
+        with log.open("wb") as file, self._process(command, directory, environment, stderr=file.fileno()) as child:
             output, _ = child.communicate()
         if child.returncode:
-            problem = files.tail(log)
-            raise LocalError(f"{name} could not be built; the end of {log}:\n{problem}")
+            log_tail = files.tail(log)
+            raise LocalError(f"{name} could not be built; the end of {log}:\n{log_tail}")
         return output.decode()
 
     @contextlib.contextmanager
     def _process(
-        self, command: Sequence[str], directory: Path, environment: Mapping[str, str], errors: int
+        self, command: Sequence[str], directory: Path, environment: Mapping[str, str], *, stderr: int
     ) -> Generator[subprocess.Popen[bytes]]:
-        """Start a process, which `stop` kills while the block runs."""
+        """Run a process for the time of a `with` block, in which `stop` can kill it.
+
+        `stderr` is a file descriptor.
+        """
         with self._lock:
             if self._stopped:
                 raise LocalError("stopped")
@@ -199,7 +205,7 @@ class Builder:
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=errors,
+                stderr=stderr,
                 start_new_session=True,
             )
             self._running.add(child)
@@ -211,7 +217,7 @@ class Builder:
 
 
 def metadata(directory: Path) -> dict[str, Any] | None:
-    """Return the record of the finished build in `directory`; None if there is none."""
+    """Return the record of the finished build in `directory`; None if it is missing or unreadable."""
     try:
         return json.loads((directory / METADATA).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -219,7 +225,7 @@ def metadata(directory: Path) -> dict[str, Any] | None:
 
 
 def damage(entry: Entry, directory: Path) -> str | None:
-    """Return how a build differs from the checksums of its record; None if it does not."""
+    """Return a text on how a build differs from its record; None if it does not differ."""
     record = metadata(directory)
     if record is None:
         return f"{METADATA} is missing or unreadable"
@@ -249,7 +255,7 @@ def _write_metadata(entry: Entry, directory: Path, seconds: float) -> None:
 
 
 def _activity(entry: Entry) -> str:
-    """Return the participle that says what a build does, for the title of its step."""
+    """Return what a build does, for the title of its step: "building", "installing" or "copying"."""
     return {"go": "building", "python": "installing", "files": "copying"}[entry.origin]
 
 

@@ -47,7 +47,7 @@ def routed_selector(names: Names) -> dict[str, str]:
 
     Generations do not matter to requests that bypass the pool, because no other pod's cache is used for them.
     """
-    return {SERVICE: names.service, VARIANT: names.variant, ROLE: DECODE}
+    return {SERVICE: names.service, VARIANT: names.variant_name, ROLE: DECODE}
 
 
 def picker_selector(names: Names) -> dict[str, str]:
@@ -56,7 +56,7 @@ def picker_selector(names: Names) -> dict[str, str]:
 
 
 def _variant(names: Names) -> dict[str, str]:
-    return {VARIANT: names.variant, **({} if names.generation is None else {GENERATION: names.generation})}
+    return {VARIANT: names.variant_name, **({} if names.generation is None else {GENERATION: names.generation})}
 
 
 def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[str, str]:

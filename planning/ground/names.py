@@ -31,7 +31,8 @@ class Names:
     namespace: str
     service: str
     """The service in selectors and routes."""
-    variant: str
+    variant_name: str
+    """`PRIMARY` or `CANARY`."""
     generation: str | None
     """Generation of the KV cache (`planning.variant.generation`); None if the pods do not exchange their cache."""
     base: str
@@ -63,7 +64,7 @@ class Names:
         return f"{self.base}-{key}"
 
     @property
-    def claims(self) -> tuple[tuple[str, str], ...]:
+    def exclusive_names(self) -> tuple[tuple[str, str], ...]:
         """Return kind and name of the objects that may collide with those of another service.
 
         The controller of a LeaderWorkerSet creates a Service and a StatefulSet with the set's name.
@@ -93,7 +94,7 @@ def names(namespace: str, service: str, variant: str = PRIMARY, generation: str 
     return Names(
         namespace=namespace,
         service=short,
-        variant=variant,
+        variant_name=variant,
         generation=generation,
         base=base,
         pool=pool,

@@ -1,6 +1,6 @@
 """Network of a variant: flows between pods, the policies that allow them alone, and the scraping of metrics."""
 
 from planning.network.policies import plan
-from planning.network.rules import problems, subject_problems
+from planning.network.rules import problems, variant_problems
 
-__all__ = ["plan", "problems", "subject_problems"]
+__all__ = ["plan", "problems", "variant_problems"]

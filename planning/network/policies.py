@@ -1,7 +1,8 @@
-"""Network policies of a variant: the flows from and to its pods.
+"""Network policies of a variant, which allow the flows from and to its pods.
 
-Every flow is an edge, from which the policies on both sides are made. The kubelet's probes need no edge (Kubernetes,
-Network Policies: "traffic to and from the node where a Pod is running is always allowed").
+Each flow is an edge. From one edge come the egress rule of its source and the ingress rule of its destination. Probes
+of the kubelet need no edge (Kubernetes, Network Policies: "traffic to and from the node where a Pod is running is
+always allowed").
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,13 +39,13 @@ _GOOGLE_FRONT_ENDS = ("35.191.0.0/16", "130.211.0.0/22", "2600:2d00:1:1::/64", "
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """Pods of a role."""
+    """The pods of a role."""
 
     workload: Workload
     serving: Pods
-    """Pods that receive requests."""
+    """Pods that receive requests. In a replica of several pods, this is the leader."""
     workers: Pods | None
-    """Further pods of replicas that span several pods."""
+    """The other pods of replicas that span several pods; None if each replica is one pod."""
 
     @property
     def all_pods(self) -> tuple[Pods, ...]:
@@ -52,10 +53,10 @@ class _Role:
 
 
 @dataclass(frozen=True, slots=True)
-class _Graph:
-    """Pods and plans of a variant, from which its edges follow."""
+class _Peers:
+    """Pods and plans of a variant: the data from which its edges are made."""
 
-    of: VariantContext
+    variant: VariantContext
     spec: NetworkPolicies
     decode: _Role
     prefill: _Role | None
@@ -63,6 +64,7 @@ class _Graph:
     picker: Pods
     monitoring: Monitoring | None
     metered: bool
+    """Whether the interceptor sends requests to the variant's Service."""
 
     @property
     def roles(self) -> tuple[_Role, ...]:
@@ -87,7 +89,7 @@ def plan(
     pods = {name: _role(variant, workload) for name, workload in roles.items()}
     picker = Pods(variant.names.namespace, labels.picker_selector(variant.names))
     decode, prefill = pods[labels.DECODE], pods.get(labels.PREFILL)
-    return tuple(_policies(_Graph(variant, spec, decode, prefill, picker_plan, picker, monitoring, metered)))
+    return tuple(_policies(_Peers(variant, spec, decode, prefill, picker_plan, picker, monitoring, metered)))
 
 
 def _role(variant: VariantContext, workload: Workload) -> _Role:
@@ -99,126 +101,142 @@ def _role(variant: VariantContext, workload: Workload) -> _Role:
     )
 
 
-def _policies(graph: _Graph) -> Iterator[Policy]:
-    edges = tuple(_edges(graph))
-    for role in graph.roles:
+def _policies(peers: _Peers) -> Iterator[Policy]:
+    edges = tuple(_edges(peers))
+    for role in peers.roles:
         role_parts = parts.ROLES[role.workload.role]
         yield policy(role_parts.network_policy, role.workload.name, role.serving, edges)
         if role.workers is not None:
             yield policy(role_parts.worker_network_policy, f"{role.workload.name}-worker", role.workers, edges)
-    yield policy(parts.PICKER_NETWORK_POLICY, graph.of.names.picker, graph.picker, edges)
+    yield policy(parts.PICKER_NETWORK_POLICY, peers.variant.names.picker, peers.picker, edges)
 
 
-def _edges(graph: _Graph) -> Iterator[Edge]:
+def _edges(peers: _Peers) -> Iterator[Edge]:
     """Yield every edge from or to the pods of a variant."""
-    yield from _request_edges(graph)
-    yield from _picker_edges(graph)
-    yield from _scrape_edges(graph)
-    yield from _kv_transfer_edges(graph)
-    for role in graph.roles:
+    yield from _request_edges(peers)
+    yield from _picker_edges(peers)
+    yield from _scrape_edges(peers)
+    yield from _kv_transfer_edges(peers)
+    for role in peers.roles:
         yield from _replica_edges(role)
         for pods in role.all_pods:
-            yield from _role_egress(graph, role, pods)
-    yield from _picker_egress(graph)
+            yield from _role_egress(peers, role, pods)
+    yield from _picker_egress(peers)
 
 
-def _request_edges(graph: _Graph) -> Iterator[Edge]:
-    """Yield the edges of requests: from gateways, which consult the picker, and from the interceptor."""
-    variant, interceptor = graph.of, graph.of.stack.interceptor
-    port, gateway_end = tcp(variant.spec.engine.port), _gateway_end(graph, variant.service)
+def _request_edges(peers: _Peers) -> Iterator[Edge]:
+    """Yield the edges of requests from gateways and the interceptor, and those from the gateway to the picker."""
+    variant, interceptor = peers.variant, peers.variant.stack.interceptor
+    port, gateway_end = tcp(variant.spec.engine.port), _gateway_end(peers, variant.service)
     if gateway_end is not None:
-        yield Edge(gateway_end, graph.decode.serving, port)
-        # The picker sends the gateway to decode pods only. A gateway that fails open reaches prefill pods, too, and
-        # Google's front ends send health checks to all pods of a pool.
+        yield Edge(gateway_end, peers.decode.serving, port)
+        # The picker chooses decode pods only. But a gateway that fails open sends requests to any pod of the pool, and
+        # Google's load balancers send health checks to all pods of the pool.
         reaches_prefill = variant.spec.endpoint_picker.failure_mode == "FailOpen" or isinstance(gateway_end, Addresses)
-        if graph.prefill is not None and reaches_prefill:
-            yield Edge(gateway_end, graph.prefill.serving, port)
-        yield Edge(gateway_end, graph.picker, tcp(variant.spec.endpoint_picker.port))
-    yield from (Edge(source, graph.decode.serving, port) for source in _mirroring_gateways(graph))
-    if graph.metered and interceptor is not None:
-        yield Edge(Pods(interceptor.namespace), graph.decode.serving, port)
+        if peers.prefill is not None and reaches_prefill:
+            yield Edge(gateway_end, peers.prefill.serving, port)
+        yield Edge(gateway_end, peers.picker, tcp(variant.spec.endpoint_picker.port))
+    yield from (Edge(source, peers.decode.serving, port) for source in _mirroring_gateways(peers))
+    if peers.metered and interceptor is not None:
+        yield Edge(Pods(interceptor.namespace), peers.decode.serving, port)
 
 
-def _gateway_end(graph: _Graph, service: Service) -> End | None:
-    """Return the source of requests that a gateway forwards to a service. None if no route leads to it."""
-    stack, service_gateway = graph.of.stack, gateway(service, graph.of.stack)
+def _gateway_end(peers: _Peers, service: Service) -> End | None:
+    """Return the source of the requests that the gateway of a service forwards; None if the service has no route."""
+    stack, service_gateway = peers.variant.stack, gateway(service, peers.variant.stack)
     if service_gateway is None or not service.route.enabled:
         return None
     if service_gateway.provider == "gke":
         return Addresses(_GOOGLE_FRONT_ENDS)
-    return Pods(service_gateway.namespace or stack.namespace, graph.spec.gateway_pods)
+    return Pods(service_gateway.namespace or stack.namespace, peers.spec.gateway_pods)
 
 
-def _mirroring_gateways(graph: _Graph) -> Iterator[End]:
-    """Yield the gateways that mirror requests of other services to the variant."""
-    for key, service in graph.of.stack.services.items() if graph.of.variant == PRIMARY else ():
-        mirror, source = service.route.mirror, _gateway_end(graph, service)
-        if mirror is not None and mirror.service == graph.of.key != key and source is not None:
+def _mirroring_gateways(peers: _Peers) -> Iterator[End]:
+    """Yield the gateways that mirror requests of other services to the variant.
+
+    Only primaries receive such requests.
+    """
+    for key, service in peers.variant.stack.services.items() if peers.variant.variant_name == PRIMARY else ():
+        mirror, source = service.route.mirror, _gateway_end(peers, service)
+        if mirror is not None and mirror.service == peers.variant.key != key and source is not None:
             yield source
 
 
-def _picker_edges(graph: _Graph) -> Iterator[Edge]:
-    """Yield the edges from the picker to the pods of its pool, which it asks for metrics and KV cache events."""
-    port = graph.of.spec.engine.port
-    for role in graph.roles:
-        published = role.workload.engine.events_port
-        events = () if published is None else (published,)
-        # The picker asks the Service, which selects more pods than the pool: those of every generation.
-        if role is graph.decode and graph.of.names.generation is not None and graph.picker_plan.asks_service:
-            yield from _service_edges(graph)
+def _picker_edges(peers: _Peers) -> Iterator[Edge]:
+    """Yield the edges from the picker to the serving pods: for metrics, KV cache events and tokenization.
+
+    The picker reads metrics and events from each pod of its pool. For tokenization it asks the Service.
+    """
+    port = peers.variant.spec.engine.port
+    for role in peers.roles:
+        events_port = role.workload.engine.events_port
+        events = () if events_port is None else (events_port,)
+        # For tokenization the picker asks the Service, which selects the decode pods of all generations, not only those
+        # of the pool. The edges for it include the port of the pool's own pods, where the picker reads metrics.
+        if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
+            yield from _service_edges(peers)
             if events:
-                yield Edge(graph.picker, role.serving, tcp(*events))
+                yield Edge(peers.picker, role.serving, tcp(*events))
         else:
-            yield Edge(graph.picker, role.serving, tcp(port, *events))
+            yield Edge(peers.picker, role.serving, tcp(port, *events))
 
 
-def _service_edges(graph: _Graph) -> Iterator[Edge]:
-    """Yield the edges between pickers and decode pods of all generations, which the Service selects."""
-    port, namespace = tcp(graph.of.spec.engine.port), graph.of.names.namespace
-    variant_names = replace(graph.of.names, generation=None)
-    yield Edge(Pods(namespace, labels.picker_selector(variant_names)), graph.decode.serving, port)
-    yield Edge(graph.picker, Pods(namespace, labels.routed_selector(variant_names)), port)
+def _service_edges(peers: _Peers) -> Iterator[Edge]:
+    """Yield the edges from pickers to decode pods through the Service, which selects the pods of all generations.
+
+    Pickers of all generations may ask this variant's decode pods, and its picker may ask those of all generations.
+    """
+    port, namespace = tcp(peers.variant.spec.engine.port), peers.variant.names.namespace
+    variant_names = replace(peers.variant.names, generation=None)
+    yield Edge(Pods(namespace, labels.picker_selector(variant_names)), peers.decode.serving, port)
+    yield Edge(peers.picker, Pods(namespace, labels.routed_selector(variant_names)), port)
 
 
-def _scrape_edges(graph: _Graph) -> Iterator[Edge]:
-    """Yield the edges of scrapers to pods that a monitor selects, and to pods whose metrics autoscaling follows."""
-    monitoring, queue = graph.monitoring, False
-    for source in _scrapers(graph):
-        for role in graph.roles:
+def _scrape_edges(peers: _Peers) -> Iterator[Edge]:
+    """Yield the edges from scrapers to the pods that they scrape.
+
+    Those are the pods that a monitor selects, and those whose metrics an autoscaler uses.
+    """
+    monitoring, scrapes_queue = peers.monitoring, False
+    for source in _scrapers(peers):
+        for role in peers.roles:
             autoscaler = role.workload.autoscaler
             follows = autoscaler is not None and any(isinstance(metric, EngineLoad) for metric in autoscaler.metrics)
-            queue |= autoscaler is not None and autoscaler.keda is not None and autoscaler.keda.queue is not None
+            scrapes_queue |= (
+                autoscaler is not None and autoscaler.keda is not None and autoscaler.keda.queue is not None
+            )
             if follows or (monitoring is not None and role.workload.role in monitoring.roles):
                 yield Edge(source, role.serving, tcp(role.workload.engine.port))
-        if queue or (monitoring is not None and monitoring.picker is not None):
-            yield Edge(source, graph.picker, tcp(METRICS_PORT))
+        if scrapes_queue or (monitoring is not None and monitoring.picker is not None):
+            yield Edge(source, peers.picker, tcp(METRICS_PORT))
 
 
-def _scrapers(graph: _Graph) -> tuple[Pods, ...]:
-    if graph.of.stack.observability.metrics.type == "gmp":
+def _scrapers(peers: _Peers) -> tuple[Pods, ...]:
+    if peers.variant.stack.observability.metrics.type == "gmp":
         return tuple(Pods(namespace) for namespace, _ in GMP_COLLECTORS)
-    return (Pods(graph.spec.prometheus_namespace),)
+    return (Pods(peers.spec.prometheus_namespace),)
 
 
-def _kv_transfer_edges(graph: _Graph) -> Iterator[Edge]:
+def _kv_transfer_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges between the roles of a generation, on any port.
 
-    NIXL fixes only the ports of its handshake (5600, and one per rank of data parallelism). UCX and Mooncake's engine
-    then listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage guides). The sidecar's
-    requests to prefill take the same edges.
+    NIXL has fixed ports only for its handshake (5600, and one for each rank of data parallelism). For the transfer, UCX
+    and Mooncake's engine listen on ports that the system assigns (vLLM, NixlConnector and MooncakeConnector usage
+    guides). The same edges allow the sidecar's requests to prefill.
     """
-    if graph.prefill is None:
+    if peers.prefill is None:
         return
-    for decode_pods in graph.decode.all_pods:
-        for prefill_pods in graph.prefill.all_pods:
+    for decode_pods in peers.decode.all_pods:
+        for prefill_pods in peers.prefill.all_pods:
             yield Edge(decode_pods, prefill_pods, ANY_TCP)
             yield Edge(prefill_pods, decode_pods, ANY_TCP)
 
 
 def _replica_edges(role: _Role) -> Iterator[Edge]:
-    """Yield the edges between the pods of a replica, on any port, because torch.distributed and NCCL choose theirs.
+    """Yield the edges between the pods of a replica, on any port.
 
-    No label known in advance distinguishes replicas, so all replicas of a workload can reach each other.
+    torch.distributed and NCCL choose their ports themselves. No label that is known in advance distinguishes the
+    replicas, so pods of all replicas of a workload can reach each other.
     """
     if role.workers is None:
         return
@@ -228,25 +246,25 @@ def _replica_edges(role: _Role) -> Iterator[Edge]:
         yield Edge(role.workers, role.workers, ANY_TCP)
 
 
-def _role_egress(graph: _Graph, role: _Role, pods: Pods) -> Iterator[Edge]:
+def _role_egress(peers: _Peers, role: _Role, pods: Pods) -> Iterator[Edge]:
     """Yield the edges from a role's pods to DNS, the API server, the trace collector and the sources of weights."""
-    workload, stack = role.workload, graph.of.stack
+    workload, stack = role.workload, peers.variant.stack
     tracing = stack.observability.tracing
     yield dns(pods)
     if workload.sidecar is not None and pods == role.serving:
         yield api_server(pods, stack)
     if tracing is not None and workload.engine.name == "vllm":
         yield from url_edges(pods, [tracing.endpoint], stack)
-    yield from fetch_edges(pods, [url for fetch in workload.weights.fetches for url in fetch.asks], stack)
+    yield from fetch_edges(pods, [url for fetch in workload.weights.fetches for url in fetch.urls], stack)
 
 
-def _picker_egress(graph: _Graph) -> Iterator[Edge]:
+def _picker_egress(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the picker to DNS, the API server, the trace collector and the latency predictor."""
-    stack, predictor = graph.of.stack, graph.of.spec.endpoint_picker.latency_predictor
+    stack, predictor = peers.variant.stack, peers.variant.spec.endpoint_picker.latency_predictor
     tracing = stack.observability.tracing
-    yield dns(graph.picker)
-    yield api_server(graph.picker, stack)
+    yield dns(peers.picker)
+    yield api_server(peers.picker, stack)
     if tracing is not None:
-        yield from url_edges(graph.picker, [tracing.endpoint], stack)
+        yield from url_edges(peers.picker, [tracing.endpoint], stack)
     if predictor is not None:
-        yield from url_edges(graph.picker, [predictor.training_server, *predictor.prediction_servers], stack)
+        yield from url_edges(peers.picker, [predictor.training_server, *predictor.prediction_servers], stack)

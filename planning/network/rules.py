@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from models.paths import Path
 from models.problems import Problem
 from models.stack import Stack
-from planning.variant.context import Subject, gateway
+from planning.variant.context import ConfiguredVariant, gateway
 
 
 def problems(stack: Stack) -> Iterator[Problem]:
@@ -42,11 +42,11 @@ def _policies(stack: Stack) -> Iterator[Problem]:
         yield Problem(at / "prometheusNamespace", what, "remove it", (Path("observability", "metrics", "type"),))
 
 
-def subject_problems(subject: Subject) -> Iterator[Problem]:
+def variant_problems(variant: ConfiguredVariant) -> Iterator[Problem]:
     """Reject settings under `metrics` of a variant that have no effect."""
-    at, metrics = subject.path / "metrics", subject.spec.metrics
+    at, metrics = variant.path / "metrics", variant.spec.metrics
     for field in sorted(metrics.model_fields_set):
-        no_effect = _without_effect(field, subject)
+        no_effect = _without_effect(field, variant)
         if no_effect is not None:
             reason, remedy, depends_on = no_effect
             yield Problem(
@@ -54,16 +54,16 @@ def subject_problems(subject: Subject) -> Iterator[Problem]:
             )
 
 
-def _without_effect(field: str, subject: Subject) -> tuple[str, str, Path] | None:
+def _without_effect(field: str, variant: ConfiguredVariant) -> tuple[str, str, Path] | None:
     """Return reason, remedy and the path of the decisive setting. None if the field has an effect."""
-    spec, metrics = subject.spec, subject.spec.metrics
+    spec, metrics = variant.spec, variant.spec.metrics
     prefill = metrics.prefill and spec.prefill is not None
-    if subject.stack.observability.metrics.type == "none":
+    if variant.stack.observability.metrics.type == "none":
         return "while nobody scrapes (type none)", "set observability.metrics.type", Path("observability", "metrics")
     if field == "prefill" and spec.prefill is None:
-        return "without prefill", "add prefill", subject.path / "prefill"
+        return "without prefill", "add prefill", variant.path / "prefill"
     if field == "path" and not (metrics.decode or prefill):
-        return "while no engine is scraped", "set metrics.decode: true", subject.path / "metrics" / "decode"
+        return "while no engine is scraped", "set metrics.decode: true", variant.path / "metrics" / "decode"
     if field == "interval" and not (metrics.decode or prefill or metrics.picker):
-        return "while nothing is scraped", "set metrics.decode: true", subject.path / "metrics" / "decode"
+        return "while nothing is scraped", "set metrics.decode: true", variant.path / "metrics" / "decode"
     return None

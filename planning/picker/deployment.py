@@ -181,8 +181,8 @@ def _environment(variant: VariantContext) -> dict[str, EnvValue]:
         "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
         "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
     }
-    spec, untraced = variant.stack.observability.tracing, variant.release.picker.untraced
-    tracing_variables = tracing.environment(spec, f"{variant.names.base}-epp", untraced)
+    spec, tracing_off_variables = variant.stack.observability.tracing, variant.release.picker.tracing_off_variables
+    tracing_variables = tracing.environment(spec, f"{variant.names.base}-epp", tracing_off_variables)
     return {**identity, **_predictor(variant.spec, variant.release.picker), **tracing_variables}
 
 

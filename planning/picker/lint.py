@@ -125,8 +125,10 @@ def _types(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
     for plugin in graph.plugins:
         if plugin.facts is None:
             yield unknown(plugin.at / "type", plugin.type, variant_facts.release)
-        elif plugin.facts.rejected is not None:
-            yield Problem(plugin.at / "type", f"cannot be used ({plugin.type})", f"remove it: {plugin.facts.rejected}")
+        elif plugin.facts.unusable_reason is not None:
+            yield Problem(
+                plugin.at / "type", f"cannot be used ({plugin.type})", f"remove it: {plugin.facts.unusable_reason}"
+            )
     if not graph.plugins and not isinstance(graph.config.get("plugins"), list):
         yield Problem(graph.path / "plugins", "is missing", "declare plugins: a list of {type: …}")
 
@@ -145,7 +147,7 @@ def _parameters(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
         if plugin.facts is not None and plugin.facts.parameters is not None:
             reading = Reading(plugin.at / "parameters", f"parameter of {plugin.type}")
             yield from shapes.problems(reading, plugin.parameters, plugin.facts.parameters)
-            for key, reason in plugin.facts.zeros.items():
+            for key, reason in plugin.facts.must_be_zero.items():
                 if plugin.parameter(key):
                     yield Problem(plugin.place(key), f"cannot be used ({key})", f"remove it: {reason}")
 
@@ -190,7 +192,7 @@ def _declaration_order(graph: Graph, reference: Reference, declared: DeclaredPlu
 
 def _unused_plugins(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
     default_deciders = {
-        plugin.facts.handler.decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler
+        plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler
     }
     used_names = {reference.name for reference in graph.references} | default_deciders
     # A profile that names no picker plugin uses a declared one. That one is then used without being named.
@@ -266,7 +268,7 @@ def _handlers(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
 
 def _takes_several_profiles(plugin: Plugin) -> bool:
     handler = plugin.handler
-    return handler is not None and bool(handler.deciders) and plugin.deprecated is None
+    return handler is not None and bool(handler.decider_parameters) and plugin.deprecated is None
 
 
 def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
@@ -291,19 +293,19 @@ def _check_prefill_use(graph: Graph, declared: DeclaredPlugin, facts: PickerFact
     handler = None if declared.facts is None else declared.facts.handler
     if handler is None:
         return
-    if not handler.deciders:
+    if not handler.decider_parameters:
         yield Problem(
             declared.at / "type", f"never asks prefill pods ({declared.type})", "use a preset, or another handler"
         )
         return
-    needs_no_decider = any(declared.parameter(key) == value for key, value in handler.undecided.items())
-    if not needs_no_decider and not any(declared.parameter(key) for key in handler.deciders):
-        if handler.decider is None:
-            what = f"never asks prefill pods (no {handler.deciders[0]})"
+    needs_no_decider = any(declared.parameter(key) == value for key, value in handler.without_decider.items())
+    if not needs_no_decider and not any(declared.parameter(key) for key in handler.decider_parameters):
+        if handler.default_decider is None:
+            what = f"never asks prefill pods (no {handler.decider_parameters[0]})"
             remedy = f"name a decider{_example(facts.plugins.table, ['decider'])}"
             yield Problem(declared.at / "parameters", what, remedy)
-        elif graph.find(handler.decider) is None:
-            what = f"names no decider, and its own is not declared ({handler.decider})"
+        elif graph.find(handler.default_decider) is None:
+            what = f"names no decider, and its own is not declared ({handler.default_decider})"
             yield Problem(declared.at / "parameters", what, "declare it under plugins")
     for role, keys in handler.profiles.items():
         name = next((value for key in keys if (value := declared.parameter(key))), role)
@@ -356,7 +358,7 @@ def _gates(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
     facts: ConfigFacts = variant_facts.picker.config
     gates = graph.config.get("featureGates")
     for index, gate in enumerate(cast("list[object]", gates) if isinstance(gates, list) else []):
-        name, separator, value = str(gate).partition("=") if facts.gate_values else (str(gate), "", "")
+        name, separator, value = str(gate).partition("=") if facts.gates_take_values else (str(gate), "", "")
         at = graph.path / "featureGates" / index
         if isinstance(gate, str) and name not in facts.gates:
             remedy = shapes.suggestion(name, facts.gates) or f"known: {', '.join(facts.gates)}"

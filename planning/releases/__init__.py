@@ -1,6 +1,6 @@
 """Release facts: images, flags, plugins and requirements of each release channel.
 
-A channel is a YAML file in this folder. To add a channel, add a file.
+Each channel is a YAML file in this folder, and the classes here are its schema. A new file is a new channel.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,18 +15,20 @@ from planning.ground import tables
 
 
 class Sourced(Spec):
-    """A release fact with its source, the date on which that was read, and the kind of its proof."""
+    """A release fact, or a group of them, with its source and proof."""
 
     source: str
     date: date
+    """Day on which the source was read."""
     proof: Literal["binary", "source", "none"]
-    """Whether a released binary or its source code confirmed the fact."""
+    """Proof of the fact: a released binary was run, its source code was read, or neither."""
 
 
 class Image(Sourced):
-    """A pinned image."""
+    """An image with its tag or digest."""
 
     ref: str
+    """Reference of the image, as a container has it."""
 
 
 class Images(Spec):
@@ -51,9 +53,9 @@ class EngineMetric(Spec):
     series: str
     """Name of the gauge at the engine's /metrics."""
     pod_metric: str
-    """Name of the pod metric that a metrics adapter makes of it for autoscalers."""
-    engines: Literal["sum", "avg"]
-    """Aggregation of the values of several engines in one pod."""
+    """Name of the metric of pods under which a metrics adapter offers the gauge to autoscalers."""
+    aggregation: Literal["sum", "avg"]
+    """Function that makes one value of those of several engines in one pod."""
 
 
 class EngineFacts(Sourced):
@@ -62,34 +64,41 @@ class EngineFacts(Sourced):
     shutdown_timeout: str | None = None
     """Flag for the seconds that running requests may take after SIGTERM; None if the server ends at once."""
     nodes: bool = False
-    """Whether one server spans nodes without a further framework (`--nnodes`)."""
+    """Whether one server can span several nodes by its own flags (`--nnodes`), without a framework such as Ray."""
     kv_transfer: dict[str, dict[str, str]] = Field(default={})
     """Value of `--kv-transfer-config` by connector, for the connectors that the release supports."""
     kv_events: dict[str, bool | str]
-    """Value of `--kv-events-config`. Its texts are templates with the pod's `port` and the served name (`model`)."""
+    """Value of `--kv-events-config`. Its texts are templates; they may contain `{port}`, the port on
+    which the pod receives requests, and `{model}`, the name under which it serves the model."""
     json_flags: list[str] = Field(default=[])
     """Flags whose value is JSON."""
     cache_flags: list[str] = Field(default=[])
-    """Flags that decide the form of the KV cache, and therefore must be equal in all roles."""
+    """Flags that determine the format of the KV cache. Their values must be equal in all roles."""
     neutral_flags: list[str] = Field(default=[])
-    """Flags that have no influence on the KV cache that prefill transfers to decode."""
+    """Flags without influence on the KV cache that prefill transfers to decode. They do not change the generation."""
     neutral_variables: list[str] = Field(default=[])
-    """Prefixes of environment variables that have no influence on the KV cache that prefill transfers to decode."""
+    """Prefixes of environment variables without influence on that KV cache. They do not change the generation."""
     metrics: dict[Literal["queue-size", "running-requests", "kv-cache-utilization"], EngineMetric]
-    """Metrics that autoscaling can follow, by their names in the configuration."""
+    """Metrics for autoscaling, by their names in the configuration."""
 
 
 class SidecarFacts(Sourced):
-    """Flags of a release's routing sidecar, all of them templates over the same record of values."""
+    """Flags of a release's routing sidecar.
+
+    All flags are templates. The values that they may contain, such as `{port}` and `{pool}`, are those of
+    `planning.serving.sidecar`.
+    """
 
     flags: list[str]
+    """Flags of every sidecar."""
     tls: list[str]
-    """Flags for TLS to prefill."""
+    """Further flags if the engines of the prefill pods serve TLS."""
     tracing: list[str]
-    """Flags of a sidecar that traces."""
-    untraced: dict[str, str] = Field(default={})
-    """Variables that disable tracing; empty if the sidecar does not trace by default."""
+    """Further flags if the stack has tracing."""
+    tracing_off_variables: dict[str, str] = Field(default={})
+    """Environment variables that disable tracing; empty if the sidecar does not trace by default."""
     log_level: list[str]
+    """Further flags if the user sets the log level."""
 
 
 class PickerProbes(Sourced):
@@ -100,16 +109,17 @@ class PickerProbes(Sourced):
 
 
 class PickerFlags(Sourced):
-    """Flags of the picker, by names without leading dashes."""
+    """Flags of the picker."""
 
     always: list[str]
-    """Flags of every picker, each with its value in one token."""
+    """Arguments of every picker, such as `--flag=value`."""
     known: dict[str, str]
-    """Flags that users may set, with the shape of their values (`planning.picker.shapes`)."""
+    """Flags that users may set, by name without dashes, with the shape of their values (`planning.picker.shapes`)."""
     rejected: dict[str, str]
-    """Flags that stop or mislead the picker, with the reason."""
+    """Flags that users may not set, because the picker would stop or work wrongly; by name without dashes, with the
+    reason."""
     experimental: str | None = None
-    """Flag that permits alpha plugins; None if the release does not distinguish stability levels."""
+    """Flag, with its dashes, that permits alpha plugins; None if the picker loads them without a flag."""
 
 
 class ConfigFacts(Sourced):
@@ -121,77 +131,82 @@ class ConfigFacts(Sourced):
     shape: dict[str, Any]
     """Keys of the configuration without apiVersion and kind, as a shape of `planning.picker.shapes`."""
     deprecated: dict[str, str] = Field(default={})
-    """Deprecated keys, each with its replacement."""
-    gate_values: bool = False
-    """Whether `name=false` switches a gate off."""
+    """Deprecated keys of the configuration, each with the key that replaces it."""
+    gates_take_values: bool = False
+    """Whether an entry of `featureGates` may be `name=true` or `name=false`, and not only `name`."""
     gated: dict[str, str] = Field(default={})
-    """Sections that the picker rejects while a gate is off, each with the gate."""
+    """Sections that the picker rejects unless a feature gate is on, each with the name of that gate."""
     ordered: bool = False
-    """Whether a plugin must follow the plugins that its parameters name."""
+    """Whether a plugin must be declared after the plugins that its parameters name."""
 
 
 class Deprecation(Spec):
-    """The replacement of a deprecated plugin."""
+    """The deprecation of a plugin."""
 
     by: str
-    """Type of the replacement."""
+    """Type of the plugin that replaces it."""
     removed: str | None = None
-    """Version that removes the deprecated plugin; None if none is announced."""
+    """Version that removes the deprecated plugin; None if no such version is announced."""
 
 
 class Handler(Spec):
-    """The way in which a profile handler chooses among scheduling profiles."""
+    """The properties of a profile handler: the plugin that chooses the scheduling profiles of a request."""
 
     single: bool = False
-    """Whether it supports one profile only."""
-    deciders: list[str] = Field(default=[])
-    """Alternative parameters for the plugin that decides whether a request uses prefill; empty if no request may."""
-    decider: str | None = None
-    """Plugin that decides if none of the parameters is set."""
-    undecided: dict[str, str] = Field(default={})
-    """Parameters, with their values, that make requests use prefill without a decider."""
+    """Whether it supports only one profile."""
+    decider_parameters: list[str] = Field(default=[])
+    """Parameters that can name the decider: the plugin that decides whether a request uses prefill. One of them is
+    enough. Empty if the handler never uses prefill."""
+    default_decider: str | None = None
+    """The default decider, used when none of `decider_parameters` is set; None if there is no default."""
+    without_decider: dict[str, str] = Field(default={})
+    """Parameters with the value with which the handler uses prefill for every request and needs no decider."""
     profiles: dict[Literal["decode", "prefill"], list[str]] = Field(default={})
-    """Parameters that name the profile of a role. By default the profile has the name of the role."""
+    """Parameters that can name the profile of a role. If none of them is set, the profile has the name of the role."""
 
 
 class Need(Spec):
-    """The conditions under which one plugin requires another."""
+    """The requirement of one plugin that another one is declared."""
 
     parameters: list[str] = Field(default=[])
-    """Parameters that the required plugin must have."""
+    """Parameters that must be set on the required plugin."""
     unless: str | None = None
-    """Parameter of the requiring plugin that makes the other one unnecessary."""
+    """Parameter of the requiring plugin; if it is set, the other plugin is not required. None for no exception."""
 
 
 class Plugin(Spec):
     """A type of plugin of the endpoint picker."""
 
     groups: list[str]
-    """Kinds of plugin that it can serve as; messages call it by the first."""
+    """Groups of plugins that it belongs to, such as `scorer` or `filter`: where a configuration may use it. Messages
+    name the first group."""
     stability: Literal["beta", "alpha"] = "beta"
     deprecated: Deprecation | None = None
+    """Its deprecation; None if it is not deprecated."""
     parameters: dict[str, Any] | None = None
     """Its parameters, as a shape of `planning.picker.shapes`; None if they are not checked."""
     implicit: bool = False
-    """Whether the picker adds it if needed, under the name of its type."""
+    """Whether the picker itself adds it if a configuration needs it but does not declare it."""
     requires: dict[str, Need] = Field(default={})
-    """Types of plugin that must be declared along with it."""
+    """Types of plugin that must be declared, too."""
     gates: list[str] = Field(default=[])
-    """Feature gates without which it has no effect."""
+    """Feature gates that must be on; otherwise it has no effect."""
     role: Literal["decode", "prefill", "encode"] | None = None
-    """Role of the pods that it selects, if it is a filter by role."""
+    """Role whose pods it selects; None if it is not a filter by role."""
     protocols: list[str] = Field(default=[])
-    """Values of the pool's appProtocol that a parser supports; empty for all."""
+    """Values of the pool's appProtocol that it supports as a parser; empty for all."""
     block_size: list[str] = Field(default=[])
-    """Alternative parameters for the engine's block size. One is required, to hash blocks as the engine's events do."""
+    """Parameters that can hold the engine's block size. One of them must be set, because the hashes of blocks of
+    another size never match those in the engine's events. Empty if it hashes no blocks."""
     predicts_latency: bool = False
     """Whether it needs a latency predictor."""
-    rejected: str | None = None
-    """Reason why it cannot work with the objects of a stack; None if it can."""
-    zeros: dict[str, str] = Field(default={})
-    """Parameters that must be 0 to work with the objects of a stack, each with the reason."""
+    unusable_reason: str | None = None
+    """Reason why it is rejected: it does not work with the objects of a stack. None if it works."""
+    must_be_zero: dict[str, str] = Field(default={})
+    """Parameters that must be absent or 0, because other values do not work with the objects of a stack; each with the
+    reason."""
     handler: Handler | None = None
-    """Behaviour as a profile handler; None if it is none."""
+    """Its properties as a profile handler; None if it is not a profile handler."""
 
 
 class PluginFacts(Sourced):
@@ -201,21 +216,23 @@ class PluginFacts(Sourced):
 
 
 class Preset(Sourced):
-    """A way to score endpoints, as picker configurations without apiVersion and kind."""
+    """A preset: ready configurations of the picker, without apiVersion and kind."""
 
     aggregated: dict[str, Any]
-    """Configuration for aggregated serving."""
+    """Configuration for services without prefill."""
     disaggregated: dict[str, Any] | None = None
-    """Configuration for disaggregated prefill; None if the picker does not support it."""
+    """Configuration for services with prefill; None if the preset does not support prefill."""
     needs: list[Literal["kv-events", "latency-predictor"]] = Field(default=[])
-    """Features of the stack that the preset depends on."""
+    """Requirements of the preset besides the picker: events from the engines, or the latency predictor."""
 
 
 class PredictorFacts(Sourced):
-    """Names of the variables that hold the addresses of the latency predictor."""
+    """Names of the picker's environment variables with the addresses of the latency predictor."""
 
     training: str
+    """Variable for the training server."""
     prediction: str
+    """Variable for the prediction servers, separated by commas."""
 
 
 class Rule(Spec):
@@ -225,29 +242,30 @@ class Rule(Spec):
     resources: list[str]
     verbs: list[str]
     pool_only: bool = False
-    """Whether the rule covers only the picker's own pool."""
+    """Whether the rule is restricted to the picker's own pool."""
     lease_only: bool = False
-    """Whether the rule covers only the lease of the pool's pickers."""
+    """Whether the rule is restricted to the Lease of the leader election."""
 
 
 class RbacFacts(Sourced):
-    """Permissions that the picker needs at the API server."""
+    """Permissions of the picker at the API server."""
 
     rules: list[Rule]
+    """Rules of every picker."""
     leader_election: list[Rule]
-    """Further rules for leader election among several pickers."""
+    """Further rules for the leader election of several pickers."""
     lease: str
-    """Name of the leader's lease, a template with the pool's `namespace` and name (`pool`)."""
+    """Name of the Lease of the leader election. It is a template with `{namespace}` and `{pool}`, the pool's name."""
 
 
 class Headers(Sourced):
-    """Names of HTTP headers; None for a header that the release does not use."""
+    """Names of HTTP headers of gateway, picker and sidecar; None for a header that the release does not use."""
 
     objective: str
     fairness_id: str
     model_rewrite: str
     base_model: str
-    """Header with the base model of a request, set by a payload processor that reads the request's body."""
+    """Header with the base model of a request. A payload processor reads the request's body and sets it."""
     ttft_slo: str
     tpot_slo: str
     destination: str
@@ -277,13 +295,13 @@ class PickerFacts(Sourced):
     service_app_protocol: str
     """appProtocol of the ext-proc port."""
     start_seconds: int = 540
-    """Maximum time from the creation of a pod to its readiness, including the pull of the image."""
+    """Seconds within which a new pod becomes ready, including the pull of the image."""
     objectives_group: str
     """API group of InferenceObjective and InferenceModelRewrite."""
     probes: PickerProbes
     flags: PickerFlags
-    untraced: dict[str, str] = Field(default={})
-    """Variables that disable tracing; empty if `--tracing=false` does."""
+    tracing_off_variables: dict[str, str] = Field(default={})
+    """Environment variables that disable tracing; empty if the flag `--tracing=false` disables it."""
     config: ConfigFacts
     plugins: PluginFacts
     presets: dict[str, Preset]
@@ -295,36 +313,36 @@ class PickerFacts(Sourced):
 
     @property
     def disaggregated_config(self) -> dict[str, Any] | None:
-        """The default configuration for disaggregated prefill; None if the picker does not support it."""
+        """Configuration of the default preset for services with prefill; None if the release has no prefill."""
         return self.presets[DEFAULT_PRESET].disaggregated
 
 
-class LineImage(Spec):
-    """Images of one repository whose tags have a common prefix."""
+class ImageFamily(Spec):
+    """All images of one repository whose tags begin alike."""
 
     repository: str
-    """Last part of the repository's name."""
+    """Last segment of the repository's name."""
     tag: str
-    """Prefix of the tags."""
+    """First part of the tags, such as `v0.10`. A dot, a hyphen or nothing follows it."""
 
 
 class Line(Sourced):
-    """The images of a release line. A picker of one line cannot read the configuration of another."""
+    """The images of a release line: the versions of picker and sidecar that read the same configuration and flags."""
 
-    images: list[LineImage]
+    images: list[ImageFamily]
 
 
 class Requirement(Sourced):
-    """An API that a cluster must serve, with its minimum version."""
+    """An API group that the cluster must serve, and the minimum version of the software that provides it."""
 
     group: str
-    """API group of its kinds."""
+    """The API group."""
     version: str
-    """Minimum version of the software that serves it."""
+    """Minimum version of the software that provides the group's kinds."""
 
 
 class Requirements(Spec):
-    """APIs that must be installed in the cluster before the stack."""
+    """API groups that the cluster must serve before a stack is deployed."""
 
     gateway_api: Requirement
     inference_pool: Requirement
@@ -334,18 +352,19 @@ class Requirements(Spec):
 
 
 class TracingFacts(Sourced):
-    """OpenTelemetry variables that a release's picker and sidecar support."""
+    """Support of a release's picker and sidecar for the OpenTelemetry environment variables."""
 
     samplers: list[str]
     """Values of OTEL_TRACES_SAMPLER that they support."""
     otherwise: str
-    """Text for users about their behaviour with any other value."""
+    """Second part of a warning to users: what picker and sidecar do with any other value."""
 
 
 class Release(Spec):
     """The facts of one release channel."""
 
     name: str = ""
+    """Name of the channel. `channel` sets it from the file's name."""
     images: Images
     engine: EngineFacts
     sidecar: SidecarFacts | None = None
@@ -356,7 +375,7 @@ class Release(Spec):
 
     @cached_property
     def entries(self) -> tuple[tuple[str, Sourced], ...]:
-        """Return every fact that has a source, with its path in the table."""
+        """Return all entries of the table that have a source, each with its path in the table."""
         return tuple(_entries("", self))
 
 
@@ -372,38 +391,44 @@ def channel(name: str) -> Release:
 
 
 def other_line(release: Release, image: str) -> tuple[str, ...] | None:
-    """Return the channels whose release line an image belongs to, or None if it belongs to the line of `release`.
+    """Return the channels to which an image belongs if it does not fit `release`. None if it fits.
 
-    The result is also None if no line has the image's repository, or if its tag is not a version.
+    The tuple is empty if the image has a version that no channel has. An image fits if it belongs to the release line
+    of `release`, and also if nothing is known about it: its repository is in no line, or its tag is no version.
     """
     repository, tag = _repository_and_tag(image)
-    lines = {name: channel(name).line.images for name in channels()}
-    if not any(line.repository == repository for images in lines.values() for line in images):
+    families = {name: channel(name).line.images for name in channels()}
+    if not any(family.repository == repository for images in families.values() for family in images):
         return None
-    if not tag.startswith("v") or any(_belongs(line, repository, tag) for line in release.line.images):
+    if not tag.startswith("v") or any(_is_in(family, repository, tag) for family in release.line.images):
         return None
-    return tuple(name for name, images in lines.items() if any(_belongs(line, repository, tag) for line in images))
+    return tuple(name for name, images in families.items() if any(_is_in(family, repository, tag) for family in images))
 
 
 def _repository_and_tag(image: str) -> tuple[str, str]:
-    """Return the last part of an image's repository, and its tag."""
+    """Return the last segment of the name of an image's repository, and the tag. The tag is empty if there is none."""
     repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
     return repository, tag
 
 
-def _belongs(line: LineImage, repository: str, tag: str) -> bool:
-    """Tell whether a line's images include one with this repository and tag."""
-    return line.repository == repository and (tag == line.tag or tag.startswith((f"{line.tag}.", f"{line.tag}-")))
+def _is_in(family: ImageFamily, repository: str, tag: str) -> bool:
+    """Tell whether a family contains the image with this repository and tag."""
+    return family.repository == repository and (
+        tag == family.tag or tag.startswith((f"{family.tag}.", f"{family.tag}-"))
+    )
 
 
 def unproven(release: Release, vendors: Collection[str]) -> tuple[tuple[str, Sourced], ...]:
-    """Return the facts without a proof, with their paths; without the engine images of other vendors."""
+    """Return the entries without a proof, each with its path in the table.
+
+    Of the engine images, only those for `vendors` count.
+    """
     unused = {f"images.engine.{vendor}" for vendor in release.images.engine.keys() - set(vendors)}
     return tuple((at, entry) for at, entry in release.entries if entry.proof == "none" and at not in unused)
 
 
 def _entries(path: str, node: object) -> Iterator[tuple[str, Sourced]]:
-    """Yield the facts at and below a node, with their paths in the table."""
+    """Yield the entries with a source at and below a node, each with its path in the table."""
     if isinstance(node, Sourced):
         yield path, node
     for key, child in _children(node):

@@ -7,16 +7,19 @@ from models.problems import Problem, warning
 from models.stack import Tracing
 from planning.releases import Release
 
-NOTHING: Mapping[str, str] = {}
+NO_VARIABLES: Mapping[str, str] = {}
 
 
-def environment(traces: Tracing | None, service: str, untraced: Mapping[str, str] = NOTHING) -> dict[str, str]:
-    """Return the variables of a container that reports as `service`; without tracing, return `untraced`.
+def environment(
+    traces: Tracing | None, service: str, tracing_off_variables: Mapping[str, str] = NO_VARIABLES
+) -> dict[str, str]:
+    """Return the variables of a container; `tracing_off_variables` if the stack has no tracing.
 
-    The name `service` holds no generation, so that all traces of a service are found under one name.
+    The container reports its traces under the name `service`. That name contains no generation, so that all traces of a
+    service are found under one name.
     """
     if traces is None:
-        return dict(untraced)
+        return dict(tracing_off_variables)
     return {
         "OTEL_SERVICE_NAME": service,
         "OTEL_EXPORTER_OTLP_ENDPOINT": traces.endpoint,
@@ -27,7 +30,7 @@ def environment(traces: Tracing | None, service: str, untraced: Mapping[str, str
 
 
 def warnings(traces: Tracing | None, release: Release) -> Iterator[Problem]:
-    """Yield a warning if only engines support the sampler."""
+    """Yield a warning if picker and sidecar do not support the sampler, and only the engines do."""
     samplers = release.tracing.samplers
     if traces is not None and traces.sampler not in samplers:
         components = "picker knows" if release.sidecar is None else "picker and sidecar know"

@@ -28,7 +28,7 @@ def plan(variant: VariantContext) -> PoolRequests:
 def warnings(variant: VariantContext) -> tuple[Problem, ...]:
     """Return a warning if a service has objectives and a weighted canary: an objective belongs to a single pool."""
     canary = variant.service.canary
-    if variant.variant == CANARY or canary is None or not canary.weight or not variant.spec.objectives:
+    if variant.variant_name == CANARY or canary is None or not canary.weight or not variant.spec.objectives:
         return ()
     what = "a request names that of one pool; where its weight sends it to the canary, it has priority 0"
     return (warning(variant.path / "objectives", what),)

@@ -1,13 +1,15 @@
-"""Path templates of routes, which read a record of the service.
+"""Path templates of routes: texts with expressions that are replaced by values of the service.
 
-The record has `metadata` (name, namespace, labels, annotations) and `spec`: the service after merging, with the keys of
-the configuration. The template language is aim-engine's. An expression in braces is a path into the record
-(`{.metadata.name}`, `{.metadata.labels['team']}`, `{.spec.model.name}`, `{.spec.pod.tolerations[0].key}`) or a quoted
-text, and has exactly one value. A value becomes one path segment: in lower case, with `-` for characters that a DNS
-label cannot have. Only an annotation in brackets may contain slashes, and so make several segments.
+The values come from a record of the service. Its `metadata` has name, namespace, labels and annotations. Its `spec` is
+the service after the merge of its layers, with the keys of the configuration.
 
-Exception
-└── TemplateError    a template that yields no path
+The template language is aim-engine's. An expression stands in braces. It is a path into the record (`{.metadata.name}`,
+`{.metadata.labels['team']}`, `{.spec.model.name}`, `{.spec.pod.tolerations[0].key}`) or a quoted text, and must have
+exactly one value. The value becomes one path segment: in lower case, with `-` for characters that a DNS label cannot
+have. Only the value of an annotation, read as `.metadata.annotations['key']`, keeps its slashes and may become several
+segments.
+
+Exception └── TemplateError a template that yields no path
 """
 
 import re
@@ -29,7 +31,10 @@ _INVALID_IN_LABEL = re.compile(r"[^a-z0-9-]")
 
 
 class TemplateError(ValueError):
-    """A template that yields no path: the expression, the reason, and a remedy."""
+    """A template that yields no path.
+
+    `shown` is the expression or path with the mistake, `why` the reason.
+    """
 
     def __init__(self, shown: str, why: str, remedy: str = "change the template") -> None:
         super().__init__(f"{shown}: {why}")
@@ -39,7 +44,7 @@ class TemplateError(ValueError):
 def path(template: str, record: Mapping[str, Any]) -> str:
     """Return the path prefix that a template yields for a record.
 
-    Raises `TemplateError` for an expression without a single value in the record, and for a path that is too long.
+    Raises `TemplateError` for an expression that has not exactly one value, and for a path that is empty or too long.
     """
     return normalize(_EXPRESSION.sub(lambda expression: _value(expression[1].strip(), record), template))
 
@@ -54,28 +59,29 @@ def normalize(rendered: str) -> str:
         raise TemplateError("an empty path", "nothing is left of it")
     absolute = text if text.startswith("/") else f"/{text}"
     trimmed = absolute.rstrip("/") or "/"
-    _check_length(trimmed)
+    _within_limit(trimmed)
     segments = filter(None, map(segment, trimmed.split("/")))
-    return _check_length(f"/{'/'.join(segments)}")
+    return _within_limit(f"/{'/'.join(segments)}")
 
 
 def segment(text: str) -> str:
     """Return text as a segment: in lower case, with `-` for invalid characters, at most 63 characters."""
-    # A capital such as İ has two characters in lower case, of which the first is taken.
+    # A capital such as İ has two characters in lower case. Only the first is used, so that lengths do not change.
     lowered = "".join(character.lower()[:1] for character in text.strip())
     return _INVALID_IN_LABEL.sub("-", lowered).strip("-")[:_MAX_SEGMENT].rstrip("-")
 
 
-def _check_length(path: str) -> str:
-    length = len(path.encode())
+def _within_limit(url_path: str) -> str:
+    """Return the path unchanged. Raises `TemplateError` if it is too long."""
+    length = len(url_path.encode())
     if length > _MAX_BYTES:
-        shown = f"{path[:40]}…"
+        shown = f"{url_path[:40]}…"
         raise TemplateError(shown, f"{length} bytes of at most {_MAX_BYTES}", "shorten the template, or what it reads")
-    return path
+    return url_path
 
 
 def _value(expression: str, record: Mapping[str, Any]) -> str:
-    """Return the text that replaces an expression."""
+    """Return the text that replaces an expression; `expression` is the text inside of the braces."""
     shown = f"{{{expression}}}"
     if not expression:
         raise TemplateError("{ }", "says nothing", "write a path such as {.metadata.name}")
@@ -91,14 +97,17 @@ def _value(expression: str, record: Mapping[str, Any]) -> str:
 
 
 def _single_value(shown: str, expression: str, record: Mapping[str, Any]) -> object:
-    """Return the value at a path. Raises `TemplateError` unless there is exactly one."""
+    """Return the value at the path `expression`. Raises `TemplateError` unless there is exactly one.
+
+    `shown` is the expression for messages.
+    """
     values: list[Any] = [record]
     names = list[str]()
     for step in _steps(shown, expression):
         inner_values = [inner for value in values for inner in _children(value, step)]
         if not inner_values:
             raise _missing_value(shown, names, step)
-        names.append(_name(step))
+        names.append(_step_text(step))
         values = inner_values
     if len(values) > 1:
         raise TemplateError(shown, f"means {len(values)} values", "name one of them")
@@ -106,7 +115,7 @@ def _single_value(shown: str, expression: str, record: Mapping[str, Any]) -> obj
 
 
 def _steps(shown: str, expression: str) -> Iterator[re.Match[str]]:
-    """Yield the steps of a path, which may begin with `$` or `@` for the record."""
+    """Yield the steps of the path `expression`. A `$` or `@` at its start means the record itself."""
     at = 1 if expression[0] in "$@" else 0
     if at == len(expression):
         raise TemplateError(shown, "is neither text nor a number", "name a key below it")
@@ -119,25 +128,28 @@ def _steps(shown: str, expression: str) -> Iterator[re.Match[str]]:
 
 
 def _children(value: object, step: re.Match[str]) -> Iterator[object]:
-    """Yield the values that a step leads to, if any."""
+    """Yield the values to which a step leads from a value: none, one, or all below it for `*`."""
     mapping: Mapping[str, object] = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
     items = cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
     if step["any"] or step["each"]:
         yield from (*mapping.values(), *items)
     elif step["index"] is not None:
         yield from [*items][int(step["index"]) :][:1] if -len(items) <= int(step["index"]) else ()
-    elif _name(step) in mapping:
-        yield mapping[_name(step)]
+    elif _step_text(step) in mapping:
+        yield mapping[_step_text(step)]
 
 
-def _name(step: re.Match[str]) -> str:
-    """Return the key in a step."""
+def _step_text(step: re.Match[str]) -> str:
+    """Return the key in a step, or the step as it is written if it is an index or `*`."""
     return next((text for text in (step["name"], step["single"], step["double"]) if text is not None), step[0])
 
 
 def _missing_value(shown: str, parents: Sequence[str], step: re.Match[str]) -> TemplateError:
-    """Return the error for a value that the record lacks, with the key to set."""
-    name = _name(step)
+    """Return the error for a step to a value that the record lacks; `parents` are the steps before it.
+
+    The remedy names the key to set.
+    """
+    name = _step_text(step)
     if parents in (["metadata", "labels"], ["metadata", "annotations"]):
         return TemplateError(shown, f"no {parents[1][:-1]} {name}", f"add {parents[1]}.{name} or change the template")
     if parents[:1] == ["spec"]:

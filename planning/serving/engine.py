@@ -105,8 +105,8 @@ class EnginePlan:
 
 def plan(context: RoleContext) -> EnginePlan:
     """Return the engine of a role."""
-    spec, role, layout = context.of.spec, context.role, context.layout
-    image = images.engine(spec, role, context.accelerator.vendor, context.of.release)
+    spec, role, layout = context.variant.spec, context.role, context.layout
+    image = images.engine(spec, role, context.accelerator.vendor, context.variant.release)
     if image is None:
         raise ValueError("this class has no engine image")
     requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
@@ -121,7 +121,7 @@ def plan(context: RoleContext) -> EnginePlan:
         arguments=_merge_arguments((*generated, *_multi_pod_arguments(layout, is_leader=True)), role),
         worker_arguments=_merge_arguments((*generated, *_multi_pod_arguments(layout, is_leader=False)), role),
         env=environment.container_variables(_environment(context), environment.values(role.engine.env)),
-        port=context.listens,
+        port=context.engine_port,
         probes=lifecycle.probes(role.health, spec.model.size),
         requests={**requests, **devices},
         limits={**limits, **devices},
@@ -132,7 +132,7 @@ def plan(context: RoleContext) -> EnginePlan:
 
 def _events_port(context: RoleContext) -> int | None:
     """Return the port of the KV cache events, which the user's arguments may change or enable; None if disabled."""
-    events = dict[str, object]() if context.is_custom else dict[str, object](context.of.kv_cache.events or {})
+    events = dict[str, object]() if context.is_custom else dict[str, object](context.variant.kv_cache.events or {})
     for flag in flags.parse(context.role.engine.args):
         if flag.switch == _KV_EVENTS:
             events |= flags.json_object(flag) or {}
@@ -142,7 +142,7 @@ def _events_port(context: RoleContext) -> int | None:
 
 def _certificate(context: RoleContext) -> str | None:
     """Return the Secret with the server certificate of a role; None unless it is prefill and uses TLS."""
-    sidecar = context.of.spec.sidecar
+    sidecar = context.variant.spec.sidecar
     if context.name != labels.PREFILL or sidecar is None or not sidecar.tls.prefill:
         return None
     return sidecar.tls.certificate
@@ -157,13 +157,13 @@ def _environment(context: RoleContext) -> dict[str, EnvValue]:
     """Return the generated environment of the engine, with the variables of tracing."""
     if context.is_custom:
         return dict(context.environment)
-    traces = context.of.stack.observability.tracing
-    return {**context.environment, **tracing.environment(traces, f"{context.of.names.base}-{context.name}")}
+    traces = context.variant.stack.observability.tracing
+    return {**context.environment, **tracing.environment(traces, f"{context.variant.names.base}-{context.name}")}
 
 
 def _arguments(context: RoleContext) -> Iterator[str]:
     """Yield vLLM's generated arguments: the model's folder, then the flags."""
-    spec, release = context.of.spec, context.of.release
+    spec, release = context.variant.spec, context.variant.release
     yield spec.storage.mount_path
     for flag, value in _flag_values(context).items():
         if value is not None:
@@ -175,18 +175,18 @@ def _arguments(context: RoleContext) -> Iterator[str]:
         yield f"{release.engine.shutdown_timeout}={context.drain.engine}"
     if spec.prefill is not None:
         yield from _disaggregation_arguments(context)
-    if context.of.kv_cache.events is not None:
-        yield f"{_KV_EVENTS}={_json(context.of.kv_cache.events)}"
+    if context.variant.kv_cache.events is not None:
+        yield f"{_KV_EVENTS}={_json(context.variant.kv_cache.events)}"
     if spec.model.lora is not None:
         yield from _lora_arguments(spec.model.lora)
 
 
 def _flag_values(context: RoleContext) -> dict[str, object]:
     """Return the values of the flags with one value, by flag; None for a flag that is left out."""
-    spec, role, layout = context.of.spec, context.role, context.layout
-    has_devices, traces = layout.devices_per_pod > 0, context.of.stack.observability.tracing
+    spec, role, layout = context.variant.spec, context.role, context.layout
+    has_devices, traces = layout.devices_per_pod > 0, context.variant.stack.observability.tracing
     return {
-        "port": context.listens,
+        "port": context.engine_port,
         "served-model-name": served_name(spec.model.name, spec.model.source),
         "tensor-parallel-size": layout.tensor if layout.tensor > 1 else None,
         "pipeline-parallel-size": layout.pipeline if layout.pipeline > 1 else None,
@@ -194,7 +194,7 @@ def _flag_values(context: RoleContext) -> dict[str, object]:
         "max-model-len": spec.model.max_model_len,
         "max-num-seqs": role.engine.max_num_seqs,
         "gpu-memory-utilization": f"{role.engine.gpu_memory_utilization:g}" if has_devices else None,
-        "block-size": context.of.kv_cache.block_size,
+        "block-size": context.variant.kv_cache.block_size,
         "kv-offloading-size": _offload(spec.kv_cache),
         "otlp-traces-endpoint": None if traces is None else traces.endpoint,
     }
@@ -207,8 +207,8 @@ def _offload(cache: KvCache) -> str | None:
 
 def _disaggregation_arguments(context: RoleContext) -> Iterator[str]:
     """Yield the arguments for the transfer of the KV cache between roles, and for TLS of prefill."""
-    if context.of.kv_cache.transfer is not None:
-        yield f"--kv-transfer-config={_json(context.of.kv_cache.transfer)}"
+    if context.variant.kv_cache.transfer is not None:
+        yield f"--kv-transfer-config={_json(context.variant.kv_cache.transfer)}"
     if _certificate(context) is not None:
         yield f"--ssl-certfile={CERTIFICATES}/tls.crt"
         yield f"--ssl-keyfile={CERTIFICATES}/tls.key"
@@ -247,7 +247,7 @@ def problems(context: RoleContext) -> list[Problem]:
     role, at = context.role, context.path / "engine" / "args"
     found = list[Problem]()
     if not context.is_custom:
-        found += flags.problems(at, role.engine.args, context.of.release.engine.json_flags)
+        found += flags.problems(at, role.engine.args, context.variant.release.engine.json_flags)
         found += [
             Problem(at / flag.index, f"repeats a field ({_flag_name(flag)})", _remedy(_FIELD_OF[flag.switch]))
             for flag in flags.parse(role.engine.args)

@@ -1,10 +1,10 @@
-"""The user's patch of a workload object: it may change everything but the object's identity, drain and devices.
+"""The user's patch of a workload object. It must not change the object's identity, its drain or its devices.
 
-Maps merge by key, and `null` removes a key (RFC 7386). A list whose items all have names merges by name (mounts by
-`mountPath`), with new items at its end; any other list is replaced as a whole.
+Maps merge by key, and `null` removes a key (RFC 7386). A list whose items all have names merges by name; mounts have
+`mountPath` as name. New items come at the end of the list. Any other list is replaced as a whole.
 
-Variables and volumes hold one of several kinds of source. A variable is therefore replaced as a whole, and a volume
-keeps only the kind of source that the patch sets.
+A variable or a volume has exactly one kind of source, such as a Secret or a ConfigMap. A merge of two kinds would be
+invalid. A variable is therefore replaced as a whole, and a volume keeps only the keys that the patch sets, too.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,21 +15,24 @@ from models.problems import Problem
 from planning.ground import environment, labels
 
 _Verdict = tuple[str, str] | None
-"""Message and remedy; None if there is no problem."""
+"""Pair of text and remedy of a problem; None if there is no problem."""
 _Tree = Mapping[str, Any]
 
-_OURS = labels.SERVICE.partition("/")[0] + "/"
+_RESERVED_PREFIX = labels.SERVICE.partition("/")[0] + "/"
+"""Prefix of the labels and annotations that this program sets."""
 _TEMPLATES = (
     Path("spec", "template"),
     Path("spec", "leaderWorkerTemplate", "leaderTemplate"),
     Path("spec", "leaderWorkerTemplate", "workerTemplate"),
 )
+"""Pod templates of a Deployment or a LeaderWorkerSet."""
 _METADATA = (Path("metadata"), *(template / "metadata" for template in _TEMPLATES))
 _LABELLED = frozenset(at / field for at in _METADATA for field in ("labels", "annotations"))
 _POD_SPECS = frozenset(template / "spec" for template in _TEMPLATES)
 _REQUIRED = frozenset(
     {Path("spec"), Path("spec", "leaderWorkerTemplate"), *_TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS}
 )
+"""Maps that must stay in the object. Keys below them may be removed."""
 _IDENTITY = "is part of the object's identity"
 _DECIDED: Mapping[Path, tuple[str, str]] = {
     Path("apiVersion"): (_IDENTITY, "remove it"),
@@ -41,39 +44,41 @@ _DECIDED: Mapping[Path, tuple[str, str]] = {
     Path("spec", "leaderWorkerTemplate", "size"): ("follows from parallelism", "remove it and set parallelism"),
     Path("status"): ("is written by Kubernetes", "remove it"),
 }
+"""Fields that a patch must not set, each with what is wrong and a remedy."""
 _NAMED = frozenset({"containers", "initContainers", "volumes", "env", "volumeMounts"})
-"""Lists whose items all have names. An item without one would replace all generated items."""
-_RESOURCE_FIELDS = frozenset({"requests", "limits", "claims"})
+"""Lists whose items must all have names. With an unnamed item, the list would replace the generated one as a whole."""
 
 
 def apply(manifest: _Tree, patch: _Tree) -> dict[str, Any]:
-    """Return the manifest with the patch, which has no `problems`, applied."""
+    """Return the manifest with the patch applied. The patch has passed `problems`."""
     return _merge_map(manifest, patch)
 
 
 def origins(path: Path, patch: _Tree, patched: _Tree) -> dict[Path, Path]:
-    """Return the configuration paths of the patched object's contents, for `Rendered.origins`.
+    """Return paths in the patched object, each with its path in the configuration, for `Rendered.origins`.
 
-    The keys are places in the object. Contents without an entry of their own have the path of the patch, `path`.
+    `path` is the path of the patch in the configuration. Everything without an entry counts as the patch's, generated
+    fields included: the entry of the empty path says so.
     """
     return {Path(): path, **dict(_item_origins("", path, patch, Path(), patched))}
 
 
 def problems(
-    path: Path, patch: _Tree, grace_seconds_needed: int, drain: str, devices: Collection[str]
+    path: Path, patch: _Tree, grace_seconds_needed: int, drain_timeout: str, devices: Collection[str]
 ) -> list[Problem]:
     """Reject changes of the object's identity, drain or devices, and patches that cannot be applied.
 
-    `drain` is the explicit drainTimeout of the service, `devices` the resource names that parallelism decides.
+    `drain_timeout` is the service's drainTimeout as text, for a message. `devices` are the resource names of all
+    devices.
     """
     found = list[Problem]()
     for at, value in _nodes(patch, Path()):
         verdicts = (
             _check_key(at),
             _check_shape(at, value),
-            _check_grace(at, value, grace_seconds_needed, drain),
+            _check_grace(at, value, grace_seconds_needed, drain_timeout),
             _check_devices(at, value, devices),
-            _item(at, value),
+            _check_item_names(at, value),
             _check_credential(at, value),
         )
         found += [Problem(Path(*path, *at), *verdict) for verdict in verdicts if verdict is not None]
@@ -93,7 +98,7 @@ def _key(field: str) -> str:
 
 
 def _name(field: str, item: object) -> str | None:
-    """Return the name of a list's item, or None if it has none."""
+    """Return the name of an item of the list `field`, or None if it has none."""
     name = (_map(item) or {}).get(_key(field))
     return name if isinstance(name, str) else None
 
@@ -131,7 +136,10 @@ def _is_by_name(field: str, *lists: Sequence[Any]) -> bool:
 
 
 def _base(field: str, item: _Tree, change: _Tree) -> _Tree:
-    """Return the part of a named item that a change of the item is merged into."""
+    """Return the part of a generated item that stays when a patch changes the item.
+
+    Nothing stays of a variable. Of a volume only the keys stay that the patch sets, too.
+    """
     match field:
         case "env":
             return {}
@@ -142,19 +150,22 @@ def _base(field: str, item: _Tree, change: _Tree) -> _Tree:
 
 
 def _item_origins(field: str, path: Path, change: object, at: Path, patched: object) -> Iterator[tuple[Path, Path]]:
-    """Yield place in the object and path in the patch for each item of a list, because the two may differ."""
+    """Yield, for each list item of a patch, its path in the patched object and its path in the configuration.
+
+    The two have different indexes if a list merges by name.
+    """
     tree, items, patched_items = _map(change), _list(change), _list(patched)
     if tree is not None:
         patched_tree = _map(patched) or {}
         for key in tree.keys() & patched_tree.keys():
             yield from _item_origins(key, path / key, tree[key], at / key, patched_tree[key])
     elif items is not None and patched_items is not None:
-        places = {_name(field, item): place for place, item in enumerate(patched_items)}
+        patched_indexes = {_name(field, item): index for index, item in enumerate(patched_items)}
         by_name = _is_by_name(field, items)
         for index, item in enumerate(items):
-            place = places.get(_name(field, item), index) if by_name else index
-            yield at / place, path / index
-            yield from _item_origins("", path / index, item, at / place, patched_items[place])
+            patched_index = patched_indexes.get(_name(field, item), index) if by_name else index
+            yield at / patched_index, path / index
+            yield from _item_origins("", path / index, item, at / patched_index, patched_items[patched_index])
 
 
 def _nodes(value: object, at: Path) -> Iterator[tuple[Path, object]]:
@@ -166,17 +177,17 @@ def _nodes(value: object, at: Path) -> Iterator[tuple[Path, object]]:
 
 
 def _check_key(at: Path) -> _Verdict:
-    """Check a key: it is no directive, not reserved, and not decided by a field."""
+    """Reject a key that is a directive of another patch format, that is reserved, or that a field decides."""
     key = at[-1]
     if isinstance(key, str) and key.startswith("$"):
         return f"is no directive here ({key})", "write null to remove a key; an item of a list cannot be removed"
-    if at.parent in _LABELLED and isinstance(key, str) and key.startswith(_OURS):
-        return f"is reserved ({_OURS})", "remove it, or use a key of your own"
+    if at.parent in _LABELLED and isinstance(key, str) and key.startswith(_RESERVED_PREFIX):
+        return f"is reserved ({_RESERVED_PREFIX})", "remove it, or use a key of your own"
     return _DECIDED.get(at)
 
 
 def _check_shape(at: Path, value: object) -> _Verdict:
-    """Check that the object's required maps and lists stay, and stay of their type."""
+    """Reject a patch that removes a required map or the list of containers, or puts another type in its place."""
     is_containers = at.parent in _POD_SPECS and at[-1] == "containers"
     if at not in _REQUIRED and not is_containers:
         return None
@@ -189,17 +200,19 @@ def _check_shape(at: Path, value: object) -> _Verdict:
     return None
 
 
-def _check_grace(at: Path, value: object, needed: int, drain: str) -> _Verdict:
+def _check_grace(at: Path, value: object, needed: int, drain_timeout: str) -> _Verdict:
+    """Reject a termination grace period in which a pod cannot drain. `needed` is in seconds."""
     if at.parent not in _POD_SPECS or at[-1] != "terminationGracePeriodSeconds":
         return None
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value >= needed):
         return None
     text = "null" if value is None else value
-    return f"cuts the drain short ({text}; drainTimeout {drain} needs {needed})", "remove it or lower drainTimeout"
+    what = f"cuts the drain short ({text}; drainTimeout {drain_timeout} needs {needed})"
+    return what, "remove it or lower drainTimeout"
 
 
 def _check_devices(at: Path, value: object, devices: Collection[str]) -> _Verdict:
-    """Check that a container's devices are neither set nor removed."""
+    """Reject a patch that sets or removes devices of a container."""
     match at:
         case (*_, "containers" | "initContainers", int(), "resources"):
             is_removal = _map(value) is None
@@ -219,17 +232,17 @@ def _check_devices(at: Path, value: object, devices: Collection[str]) -> _Verdic
     return None
 
 
-def _item(at: Path, value: object) -> _Verdict:
-    """Check that the items of a list have names if required, and that no name occurs twice."""
+def _check_item_names(at: Path, value: object) -> _Verdict:
+    """Reject a list with an unnamed item if its items must have names, and a list with two items of one name."""
     field, items = at[-1], _list(value)
     if not isinstance(field, str) or items is None:
         return None
     names = [_name(field, item) for item in items]
     if field in _NAMED and None in names:
         return f"has an item without {_key(field)} (item {names.index(None)})", f"add its {_key(field)}"
-    twice = next((name for name in names if name is not None and names.count(name) > 1), None)
-    if twice is not None and None not in names:
-        return f"has two items of one {_key(field)} ({twice})", "keep one of them"
+    duplicate = next((name for name in names if name is not None and names.count(name) > 1), None)
+    if duplicate is not None and None not in names:
+        return f"has two items of one {_key(field)} ({duplicate})", "keep one of them"
     return None
 
 

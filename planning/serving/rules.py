@@ -27,7 +27,7 @@ def problems(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
         yield from autoscaling.problems(path, role, variant)
         if accelerator is None:
             continue
-        yield from contexts.unsound.get((variant.key, variant.variant, name), ())
+        yield from contexts.unsound.get((variant.key, variant.variant_name, name), ())
         yield from _check_image(variant, path, role, accelerator)
         if name in valid_roles:
             yield from _check_role(valid_roles[name])
@@ -37,7 +37,7 @@ def problems(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
 
 def _check_role(context: RoleContext) -> Iterator[Problem]:
     yield from engine.problems(context)
-    role, drain_timeout = context.role, context.of.spec.drain_timeout
+    role, drain_timeout = context.role, context.variant.spec.drain_timeout
     devices = accelerators.resource_names({role.accelerator: context.accelerator})
     yield from patch.problems(context.path / "patch", role.patch, context.drain.grace, drain_timeout, devices)
     if context.layout.pods_per_replica > 1:
@@ -49,8 +49,8 @@ def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
     at = context.path / "parallelism"
     if context.is_custom:
         yield Problem(at, "spans several pods, which a custom engine cannot be told", "keep a replica in one pod")
-    elif not context.of.release.engine.nodes:
-        what = f"spans several pods, which the engine of {context.of.stack.release} cannot"
+    elif not context.variant.release.engine.nodes:
+        what = f"spans several pods, which the engine of {context.variant.stack.release} cannot"
         yield Problem(at, what, "keep a replica in one pod")
     if isinstance(context.role.rollout, Recreate):
         remedy = "use type: RollingUpdate; groups are replaced whole in any case"
@@ -115,7 +115,7 @@ def _check_cache_exchange(decode: RoleContext, prefill: RoleContext) -> Iterator
 
 def _cache_flags(context: RoleContext) -> dict[str, str | None]:
     """Return the flags in the arguments of a role that decide the form of its KV cache, with their values."""
-    known = frozenset(context.of.release.engine.cache_flags)
+    known = frozenset(context.variant.release.engine.cache_flags)
     return {flag.switch: flag.value for flag in flags.parse(context.role.engine.args) if flag.switch in known}
 
 

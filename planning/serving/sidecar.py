@@ -66,7 +66,9 @@ def plan(context: VariantContext) -> SidecarPlan:
     return SidecarPlan(
         image=options.image or image.ref,
         arguments=tuple(template.format_map(values) for template in templates),
-        env=container_variables(tracing.environment(traces, f"{context.names.base}-sidecar", facts.untraced), {}),
+        env=container_variables(
+            tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables), {}
+        ),
         port=spec.engine.port,
         engine_port=options.engine_port,
         startup=SidecarProbe(interval=1, failures=60),

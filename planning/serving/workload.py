@@ -105,7 +105,7 @@ class Workload:
 
 def plan(context: RoleContext) -> Workload:
     """Return the workload of a role. `planning.rules` has checked its class, image and layout."""
-    variant, role, stack = context.of, context.role, context.of.stack
+    variant, role, stack = context.variant, context.role, context.variant.stack
     model_size = variant.spec.model.size
     deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
     autoscaler = autoscaling.plan(context.path, role, variant)

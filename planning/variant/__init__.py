@@ -1,15 +1,22 @@
 """Variants of services: the primary and the canary, with the contexts that rules and plans read."""
 
-from planning.variant.context import Contexts, RoleContext, Subject, VariantContext, resolve, subjects
+from planning.variant.context import (
+    ConfiguredVariant,
+    Contexts,
+    RoleContext,
+    VariantContext,
+    configured_variants,
+    resolve,
+)
 from planning.variant.rules import problems, warnings
 
 __all__ = [
+    "ConfiguredVariant",
     "Contexts",
     "RoleContext",
-    "Subject",
     "VariantContext",
+    "configured_variants",
     "problems",
     "resolve",
-    "subjects",
     "warnings",
 ]

@@ -1,6 +1,6 @@
-"""Contexts: a variant of a service, or one of its roles, with the resolved data that decisions depend on.
+"""Contexts: a variant of a service, or one of its roles, with all data that decisions about it depend on.
 
-`resolve` makes them once for a stack. Rules and plans share them.
+`resolve` makes them once for a stack. Rules and plans use the same contexts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,12 +27,12 @@ from planning.variant.kv_cache import KvCache
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """A variant of a service, as configured."""
+class ConfiguredVariant:
+    """A variant of a service with its configuration, before anything is resolved."""
 
     key: str
     """Key of the service."""
-    variant: str
+    variant_name: str
     """`PRIMARY` or `CANARY`."""
     path: Path
     """Place of the variant in the configuration."""
@@ -63,68 +63,72 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class VariantContext(Subject):
-    """A variant of a service, with the resolved data that decisions depend on."""
+class VariantContext(ConfiguredVariant):
+    """A variant of a service, with all data that decisions about it depend on."""
 
     names: Names
     release: Release
+    """Facts of the stack's release channel."""
     classes: Mapping[str, AcceleratorClass]
     """All accelerator classes of the stack, by name."""
     kv_cache: KvCache
     share: Share
-    """Division of the service's requests between its variants."""
+    """Shares of the primary and the canary in the service's requests."""
     resource_id: str | None
     """Id by which the interceptor bills the variant; None if it is not metered."""
 
     @property
     def owner(self) -> str:
         """Return the owner of the variant's objects."""
-        return owner(self.key, self.variant)
+        return owner(self.key, self.variant_name)
 
     @property
     def logical_prefixes(self) -> tuple[str, ...]:
-        """Return the possible prefixes of the objects' logical names: without the generation, and with it if any."""
-        prefix = self.key if self.variant == PRIMARY else f"{self.key}-{self.variant}"
+        """Return the prefixes with which logical names of the variant's objects begin.
+
+        There is one without the generation and, if the variant has a generation, one with it.
+        """
+        prefix = self.key if self.variant_name == PRIMARY else f"{self.key}-{self.variant_name}"
         return (prefix,) if self.names.generation is None else (prefix, f"{prefix}-{self.names.generation}")
 
 
 @dataclass(frozen=True, slots=True)
 class RoleContext:
-    """A role of a variant, with the resolved data that decisions depend on. Its class and layout are valid."""
+    """A role of a variant, with all data that decisions about it depend on. Its class and layout are valid."""
 
-    of: VariantContext
-    """The variant that the role belongs to."""
+    variant: VariantContext
+    """Context of the variant that the role belongs to."""
     name: str
     """`labels.DECODE` or `labels.PREFILL`."""
     path: Path
-    """Place of the role in the configuration."""
+    """Path of the role in the configuration."""
     role: Role
     """Spec of the role."""
     accelerator: AcceleratorClass
     layout: Layout
     drain: Drain
     environment: Mapping[str, EnvValue]
-    """Generated variables of the engine, without those of tracing."""
+    """Generated environment variables of the engine, except those for tracing."""
 
     @property
     def workload(self) -> str:
         """Return the name of the workload object."""
-        return self.of.names.prefill if self.name == labels.PREFILL else self.of.names.decode
+        return self.variant.names.prefill if self.name == labels.PREFILL else self.variant.names.decode
 
     @property
     def is_custom(self) -> bool:
-        """Tell whether the engine is the entrypoint of a custom image."""
-        return images.is_custom(self.of.spec, self.role)
+        """Tell whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
+        return images.is_custom(self.variant.spec, self.role)
 
     @property
     def is_proxied(self) -> bool:
         """Tell whether requests reach the engine through the routing sidecar."""
-        return self.name == labels.DECODE and self.of.spec.prefill is not None
+        return self.name == labels.DECODE and self.variant.spec.prefill is not None
 
     @property
-    def listens(self) -> int:
-        """Return the port that the engine listens on, behind the routing sidecar if there is one."""
-        spec = self.of.spec
+    def engine_port(self) -> int:
+        """Return the port that the engine itself listens on. With a routing sidecar it differs from the pod's port."""
+        spec = self.variant.spec
         return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
 
 
@@ -133,15 +137,15 @@ class Contexts:
     """All contexts of a stack."""
 
     variants: Mapping[tuple[str, str], VariantContext]
-    """Contexts of all variants, by key of the service and variant."""
+    """Contexts of all variants, by service key and variant name."""
     roles: Mapping[tuple[str, str, str], RoleContext]
-    """Contexts of the roles with a valid layout, by key of the service, variant and role."""
+    """Contexts of the roles with a valid layout, by service key, variant name and role name."""
     unsound: Mapping[tuple[str, str, str], tuple[Problem, ...]]
-    """Problems of the roles without a valid layout, by key of the service, variant and role."""
+    """Problems of the roles with an invalid layout, by service key, variant name and role name."""
 
-    def of(self, variant: str) -> Iterator[VariantContext]:
-        """Yield the contexts of all primaries, or of all canaries."""
-        return (context for (_, name), context in self.variants.items() if name == variant)
+    def of(self, variant_name: str) -> Iterator[VariantContext]:
+        """Yield the contexts of all primaries (`PRIMARY`) or of all canaries (`CANARY`)."""
+        return (context for (_, name), context in self.variants.items() if name == variant_name)
 
     def primary(self, key: str) -> VariantContext:
         """Return the context of a service's primary."""
@@ -152,27 +156,30 @@ class Contexts:
         return self.variants.get((key, CANARY))
 
     def roles_of(self, variant: VariantContext) -> dict[str, RoleContext]:
-        """Return the contexts of a variant's roles by name, without the roles that have no valid layout."""
-        found = ((name, self.roles.get((variant.key, variant.variant, name))) for name, _, _ in variant.roles)
+        """Return the contexts of a variant's roles by role name. Roles with an invalid layout are left out."""
+        found = ((name, self.roles.get((variant.key, variant.variant_name, name))) for name, _, _ in variant.roles)
         return {name: role for name, role in found if role is not None}
 
 
 def gateway(service: Service, stack: Stack) -> Gateway | None:
-    """Return the gateway of a service: its own, else the stack's, else None."""
+    """Return the gateway of a service: that of its route, else that of the stack, else None."""
     return service.route.gateway or stack.gateway
 
 
-def owner(key: str, variant: str) -> str:
-    """Return the owner of a variant's objects: the service key, or `<key>.canary`. No key contains a dot."""
-    return key if variant == PRIMARY else f"{key}.{variant}"
+def owner(key: str, variant_name: str) -> str:
+    """Return the owner of a variant's objects: the service key, or `<key>.canary` for a canary.
+
+    They cannot be equal, because keys contain no dot.
+    """
+    return key if variant_name == PRIMARY else f"{key}.{variant_name}"
 
 
-def subjects(stack: Stack) -> Iterator[Subject]:
-    """Yield all variants in the order of the configuration, each primary before its canary."""
+def configured_variants(stack: Stack) -> Iterator[ConfiguredVariant]:
+    """Yield all variants of a stack in the order of the configuration, each primary before its canary."""
     for key, service in stack.services.items():
-        yield Subject(key, PRIMARY, Path("services", key), service, stack)
+        yield ConfiguredVariant(key, PRIMARY, Path("services", key), service, stack)
         if service.canary is not None:
-            yield Subject(key, CANARY, Path("services", key, "canary"), service.canary, stack)
+            yield ConfiguredVariant(key, CANARY, Path("services", key, "canary"), service.canary, stack)
 
 
 def max_replicas(role: Role) -> int:
@@ -186,38 +193,40 @@ def resource_id(service: Service, key: str, stack: Stack) -> str | None:
     return (interceptor.resource_id or key) if stack.interceptor is not None and interceptor.enabled else None
 
 
-def resolve(subjects: Iterable[Subject], release: Release, classes: Mapping[str, AcceleratorClass]) -> Contexts:
-    """Return the contexts of variants and their roles; roles of an unknown accelerator class are omitted."""
-    variants = {(subject.key, subject.variant): _variant(subject, release, classes) for subject in subjects}
+def resolve(
+    variants: Iterable[ConfiguredVariant], release: Release, classes: Mapping[str, AcceleratorClass]
+) -> Contexts:
+    """Return the contexts of variants and of their roles. Roles with an unknown accelerator class are left out."""
+    contexts = {(variant.key, variant.variant_name): _variant(variant, release, classes) for variant in variants}
     roles, unsound = dict[tuple[str, str, str], RoleContext](), dict[tuple[str, str, str], tuple[Problem, ...]]()
-    for (key, variant), context in variants.items():
+    for (key, variant_name), context in contexts.items():
         for name, path, role in context.roles:
             accelerator = classes.get(role.accelerator)
             if accelerator is None:
                 continue
             problems = tuple(hardware.layout_problems(path, role, accelerator))
             if problems:
-                unsound[key, variant, name] = problems
+                unsound[key, variant_name, name] = problems
             else:
-                roles[key, variant, name] = _role(context, name, path, role)
-    return Contexts(variants, roles, unsound)
+                roles[key, variant_name, name] = _role(context, name, path, role)
+    return Contexts(contexts, roles, unsound)
 
 
-def _variant(subject: Subject, release: Release, classes: Mapping[str, AcceleratorClass]) -> VariantContext:
-    stack, spec, service = subject.stack, subject.spec, subject.service
-    cache_generation = generation.of(spec, stack, release, classes)
+def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str, AcceleratorClass]) -> VariantContext:
+    stack, spec, service = variant.stack, variant.spec, variant.service
+    cache_generation = generation.name_of(spec, stack, release, classes)
     return VariantContext(
-        key=subject.key,
-        variant=subject.variant,
-        path=subject.path,
+        key=variant.key,
+        variant_name=variant.variant_name,
+        path=variant.path,
         spec=spec,
         stack=stack,
-        names=names(subject.namespace, service.name or subject.key, subject.variant, cache_generation),
+        names=names(variant.namespace, service.name or variant.key, variant.variant_name, cache_generation),
         release=release,
         classes=classes,
         kv_cache=kv_cache.plan(spec, release),
         share=canary.share(service.canary),
-        resource_id=resource_id(service, subject.key, stack) if subject.variant == PRIMARY else None,
+        resource_id=resource_id(service, variant.key, stack) if variant.variant_name == PRIMARY else None,
     )
 
 
@@ -227,7 +236,7 @@ def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleCon
     layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)
     drains = context.release.engine.shutdown_timeout is not None and not images.is_custom(spec, role)
     return RoleContext(
-        of=context,
+        variant=context,
         name=name,
         path=path,
         role=role,

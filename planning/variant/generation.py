@@ -1,12 +1,15 @@
 """Generations of the KV cache: prefill and decode pods exchange their cache only within a generation.
 
-Prefill transfers its KV cache to decode as bytes. Pods that differ in the engine's version, in the model or in anything
-else that determines those bytes reject each other at the first request, or silently give wrong answers. The generation
-is therefore a hash of all settings that may matter. Every pod is labelled with it, and a pool selects the pods of one
-generation. A new generation gets a pool of its own, to which the requests move.
+Prefill pods send their KV cache to decode pods as bytes. Pods with different engine versions or models, for example,
+have different bytes. They reject each other at the first request, or silently give wrong answers.
 
-Settings that are known not to matter are left out of the hash, so that a change of them is a rollout of the same pods.
-All others count, known or not.
+The generation is therefore a hash of all settings that may change the bytes. Every pod is labelled with it, and a pool
+selects the pods of one generation. A change of such a setting creates a new pool with new pods, to which the requests
+move.
+
+Settings that are known not to change the bytes are left out of the hash (`neutralFlags` and `neutralVariables` of the
+release channel, for example). A change of them is a rollout within the same pool. All other settings are in the hash,
+also those that this program does not know.
 """
 
 import hashlib
@@ -27,10 +30,11 @@ from planning.variant import images, kv_cache
 _DIGITS = 5
 
 
-def of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> str | None:
-    """Return the name of a variant's generation.
+def name_of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> str | None:
+    """Return the name of a variant's generation: five hexadecimal digits.
 
-    It is None if there is no prefill to transfer a cache, or if all old pods end before new ones start.
+    It is None without prefill, because no cache is transferred. It is also None if both roles have the rollout
+    `Recreate`, because then all old pods end before new ones start.
     """
     if spec.prefill is None or spec.rollout.type == spec.prefill.rollout.type == "Recreate":
         return None
@@ -39,7 +43,10 @@ def of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, Acce
 
 
 def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, Any]:
-    """Return the settings that all pods of a generation share; those that may differ between roles are kept by role."""
+    """Return the settings that are equal in all pods of a generation, which the hash is made of.
+
+    Settings of a role stand below the role's name, because they may differ between the roles.
+    """
     roles: dict[str, Role] = {"decode": spec}
     if spec.prefill is not None:
         roles["prefill"] = spec.prefill
@@ -58,9 +65,9 @@ def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str
 
 
 def _fill_endpoint(storage: Storage, stack: Stack) -> str | None:
-    """Return the endpoint that the Job of a claim fetches weights from, or None if it sets none of its own.
+    """Return the endpoint that is set for the Job that fills the claim; None if none is set.
 
-    It is part of the identity, because another endpoint may serve other weights.
+    It is part of the hash, because another endpoint may serve other weights.
     """
     if isinstance(storage, Dedicated | Existing):
         return storage.fill.endpoint
@@ -96,7 +103,10 @@ def _role_identity(
 
 
 def _containers(patch: object) -> Iterator[object]:
-    """Yield the sections of a patch about containers, at any depth."""
+    """Yield the lists of containers and init containers in a patch, at any depth.
+
+    They are the only parts of a patch that count for the generation.
+    """
     if not isinstance(patch, dict):
         return
     for key, value in cast("dict[str, object]", patch).items():

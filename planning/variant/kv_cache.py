@@ -9,7 +9,7 @@ from models.source import served_name
 from planning.releases import Release
 
 BLOCK_SIZE = 64
-"""Tokens in a block, if several components must agree on it; the value of llm-d's guides."""
+"""Default number of tokens in a block if several components must agree on it. It is that of llm-d's guides."""
 _EVENT_READERS = frozenset({"precise-prefix-cache-producer", "precise-prefix-cache-scorer"})
 """Types of picker plugins that read the engines' cache events."""
 
@@ -25,7 +25,7 @@ class KvCache:
     events: Mapping[str, bool | str] | None
     """Value of `--kv-events-config`; None if the engine publishes no cache events."""
     transfer: Mapping[str, str] | None
-    """Value of `--kv-transfer-config`; None if the variant has one role only, or the connector is unknown."""
+    """Value of `--kv-transfer-config`; None without prefill, or if the release does not support the connector."""
 
 
 def plan(spec: Variant, release: Release) -> KvCache:
@@ -41,7 +41,7 @@ def plan(spec: Variant, release: Release) -> KvCache:
 
 
 def block_size(spec: Variant) -> int | None:
-    """Return the tokens in a block: the explicit number, else a default if roles or picker must agree, else None."""
+    """Return the number of tokens in a block. None if the user sets none and no other component must agree on it."""
     must_agree = spec.prefill is not None or needs_events(spec)
     return spec.kv_cache.block_size or (BLOCK_SIZE if must_agree else None)
 

@@ -277,7 +277,7 @@ def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
     if stack.network_policies is None:
         return None
     pods = Pods(namespace, {labels.JOB: fill.name})
-    edges = (flows.dns(pods), *flows.fetch_edges(pods, fill.fetch.asks, stack))
+    edges = (flows.dns(pods), *flows.fetch_edges(pods, fill.fetch.urls, stack))
     return flows.policy(parts.FILL_NETWORK_POLICY, fill.name, pods, edges)
 
 

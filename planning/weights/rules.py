@@ -16,7 +16,7 @@ from planning.ground import environment, names
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import CANARY, PRIMARY
 from planning.releases import Release
-from planning.variant.context import Contexts, RoleContext, Subject, VariantContext, max_replicas
+from planning.variant.context import ConfiguredVariant, Contexts, RoleContext, VariantContext, max_replicas
 from planning.weights import claims
 from planning.weights.claims import FillRequest
 
@@ -42,20 +42,20 @@ def problems(stack: Stack, contexts: Contexts, release: Release) -> Iterator[Pro
     yield from _check_claims(variants, contexts)
 
 
-def fills(stack: Stack, subjects: Iterable[Subject]) -> Iterator[tuple[Path, Fill]]:
+def fills(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tuple[Path, Fill]]:
     """Yield the spec of every fill, with its path."""
     for key, cache in stack.caches.items():
         yield Path("caches", key, "fill"), cache.fill
-    for subject in subjects:
-        if isinstance(subject.spec.storage, Dedicated | Existing):
-            yield subject.path / "storage" / "fill", subject.spec.storage.fill
+    for variant in variants:
+        if isinstance(variant.spec.storage, Dedicated | Existing):
+            yield variant.path / "storage" / "fill", variant.spec.storage.fill
 
 
-def subject_problems(subject: Subject) -> list[Problem]:
+def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
     """Reject fields that the source does not support, and a model without a name."""
-    model, found = subject.spec.model, list[Problem]()
-    at, kind = subject.path / "model", scheme(model.source)
-    if subject.variant == PRIMARY and served_name(model.name, model.source) is None:
+    model, found = variant.spec.model, list[Problem]()
+    at, kind = variant.path / "model", scheme(model.source)
+    if variant.variant_name == PRIMARY and served_name(model.name, model.source) is None:
         what = f"is missing and this source carries none ({model.source})"
         remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
         found.append(Problem(at / "name", what, remedy, (at / "name", at / "source")))
@@ -82,7 +82,7 @@ def subject_problems(subject: Subject) -> list[Problem]:
             what = "cannot be taken out of an image (image://)"
             remedy = "use kit://, hf://, s3:// or pvc://"
             found.append(Problem(at / "lora" / "adapters" / name / "source", what, remedy))
-    if model.lora is not None and (kind == "image" or subject.spec.engine.type == "custom"):
+    if model.lora is not None and (kind == "image" or variant.spec.engine.type == "custom"):
         found.append(Problem(at / "lora", "needs vllm (a custom engine)", "remove it"))
     return found
 
@@ -240,7 +240,7 @@ def _check_shared(variant: VariantContext, storage: Shared) -> Iterator[Problem]
 
 def _other_source_remedy(variant: VariantContext) -> str:
     """Return the remedy for a variant that needs another source than that of its cache."""
-    if variant.variant == CANARY:
+    if variant.variant_name == CANARY:
         return "set canary.storage to another cache, or to a type of its own"
     return "remove it, or make another cache"
 

@@ -17,7 +17,7 @@ from models.stack import Stack
 from models.storage import Cache, Dedicated
 from planning.ground.cluster_facts import Unknown
 from planning.ground.names import CANARY
-from planning.variant.context import subjects
+from planning.variant.context import configured_variants
 from planning.weights.claims import cache_of
 
 _ASKED = ("s3", "kit")
@@ -79,11 +79,11 @@ def _questions(stack: Stack) -> Iterator[tuple[Path, Wanted]]:
         question = _cache_question(cache)
         if question is not None:
             yield Path("caches", key), question
-    for subject in subjects(stack):
-        question = _variant_question(subject.spec)
-        is_same = subject.variant == CANARY and question == _variant_question(stack.services[subject.key])
+    for variant in configured_variants(stack):
+        question = _variant_question(variant.spec)
+        is_same = variant.variant_name == CANARY and question == _variant_question(stack.services[variant.key])
         if question is not None and not is_same:
-            yield subject.path / "model", question
+            yield variant.path / "model", question
 
 
 def _cache_question(cache: Cache) -> Wanted | None:

@@ -45,7 +45,7 @@ class Fetch:
     """Secret with the registry's credentials; None if there is none."""
     public_key: str | None
     """Secret with the public key of the ModelKit's signature; None if no key is used."""
-    asks: tuple[str, ...]
+    urls: tuple[str, ...]
     """URLs of the servers that the container connects to."""
 
 
@@ -194,7 +194,7 @@ def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvVa
         kit=kit,
         docker_config=secret if kit else None,
         public_key=verify.secret if isinstance(verify, KeyVerification) else None,
-        asks=tuple(_urls(item.source, model, {**generated, **explicit})),
+        urls=tuple(_urls(item.source, model, {**generated, **explicit})),
     )
 
 

@@ -111,7 +111,7 @@ def test_the_digest_is_of_the_kinds_that_are_needed_and_of_the_gateways_that_are
     facts = fitting(tree())
     composed = composition(tree(), facts)
     assert composed.facts_digest == facts.digest({each.api for each in composed.objects}, [REF])
-    assert composed.contract == outputs.stack(composed.plan, composed.facts_digest, {"qwen"})
+    assert composed.contract == outputs.of_stack(composed.plan, composed.facts_digest, {"qwen"})
     assert composition(tree()).facts_digest is None
 
 

@@ -120,7 +120,7 @@ def effect(text: str) -> str:
     verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
     provider = (loaded.stack.cluster.name, loaded.stack.cluster.context)
     manifests = [(one.manifest, str(one.wait), one.replace, one.retain, one.protect) for one in everything]
-    return json.dumps([manifests, outputs.stack(plan, facts.digest(needed)), provider, str(verdict)])
+    return json.dumps([manifests, outputs.of_stack(plan, facts.digest(needed)), provider, str(verdict)])
 
 
 def outcome(stack: dict[str, Any]) -> str | None:

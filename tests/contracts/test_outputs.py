@@ -27,7 +27,7 @@ PRIMARY = {
 def test_the_outputs_are_the_contract():
     stack = tree(qwen={"route": {"hostnames": ["b.example.com", "a.example.com"]}})
     stack["gateway"] |= {"port": 443, "sectionName": "https"}
-    assert outputs.stack(plan(stack), None) == {
+    assert outputs.of_stack(plan(stack), None) == {
         "contractVersion": 1,
         "release": "llm-d-0.10",
         "factsDigest": None,

@@ -276,7 +276,7 @@ def test_a_login_does_not_follow_a_redirect(registry, tmp_path):
 def test_credentials_are_not_sent_to_a_plain_address_of_a_secure_registry(registry):
     given = f'Bearer realm="{registry.server.url}/token"'
     repository = reader._Repository(f"{registry.server.host}/org/kit:v1", Wanted("kit://x/y:z"), 1)
-    with pytest.raises(reader._RefusedError, match="denied"):
+    with pytest.raises(reader._UnknownSizeError, match="denied"):
         repository._authorize(given)
     assert registry.server.seen == []
 

@@ -18,7 +18,7 @@ DEPRECATED = {
 
 
 def warnings(wanted):
-    return outputs.stack(plan(wanted), None)["services"]["qwen"]["warnings"]
+    return outputs.of_stack(plan(wanted), None)["services"]["qwen"]["warnings"]
 
 
 @every_channel

@@ -67,7 +67,7 @@ def new_arguments(**picker):
 
 
 def warnings(**service):
-    services = outputs.stack(plan(tree(qwen=service) | PROMETHEUS), None)["services"]
+    services = outputs.of_stack(plan(tree(qwen=service) | PROMETHEUS), None)["services"]
     return services["qwen"]["warnings"]
 
 

@@ -117,7 +117,7 @@ def test_a_route_that_is_not_awaited_is_as_it_was():
 
 
 def test_the_outputs_say_which_routes_are_awaited():
-    found = outputs.stack(plan(tree(a={}, b={})), None, {"b"})["services"]
+    found = outputs.of_stack(plan(tree(a={}, b={})), None, {"b"})["services"]
     assert found["a"]["awaited"] == ["endpointPicker", "workload"]
     assert found["b"]["awaited"] == ["endpointPicker", "route", "workload"]
 

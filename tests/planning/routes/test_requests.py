@@ -28,7 +28,7 @@ def test_a_priority_of_0_is_written_out():
 def test_the_outputs_list_objectives_by_variant():
     stack = tried()
     stack["services"]["qwen"]["objectives"] = {"b": {"priority": 1}, "a": {"priority": 2}}
-    told_of = outputs.stack(plan(stack), None)["services"]["qwen"]
+    told_of = outputs.of_stack(plan(stack), None)["services"]["qwen"]
     assert told_of["primary"]["objectives"] == ["qwen-a", "qwen-b"]
     assert told_of["canary"]["objectives"] == ["qwen-canary-a", "qwen-canary-b"]
 

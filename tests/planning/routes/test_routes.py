@@ -148,7 +148,7 @@ def test_a_services_gateway_is_enough():
     everything = rendered(stack)
     assert find(everything, "HTTPRoute", "qwen")
     assert find(everything, "DestinationRule", "qwen-epp")
-    assert outputs.stack(plan(stack), None)["services"]["qwen"]["gateway"] == {
+    assert outputs.of_stack(plan(stack), None)["services"]["qwen"]["gateway"] == {
         "name": "other",
         "namespace": "models",
         "sectionName": None,
@@ -434,7 +434,7 @@ def test_b26_paths_hosts_and_addresses_are_told():
         "hostnames": ["b.example.com", "*.example.com", "a.example.com"],
         "matches": [{"path": "/y"}, {"path": "/x"}],
     }
-    found = outputs.stack(plan(routed(gateway, **said)), None)["services"]["qwen"]
+    found = outputs.of_stack(plan(routed(gateway, **said)), None)["services"]["qwen"]
     assert found["paths"] == ["/x", "/y"]
     assert found["hostnames"] == ["*.example.com", "a.example.com", "b.example.com"]
     assert found["urls"] == [f"https://{host}.example.com/{path}" for host in "ab" for path in "xy"]
@@ -442,6 +442,6 @@ def test_b26_paths_hosts_and_addresses_are_told():
 
 @pytest.mark.parametrize("said", [{"hostnames": []}, {"hostnames": ["*.example.com"]}])
 def test_no_address_is_told_that_nobody_knows(said):
-    assert outputs.stack(plan(routed({**BODY, "port": 443}, **said)), None)["services"]["qwen"]["urls"] == []
+    assert outputs.of_stack(plan(routed({**BODY, "port": 443}, **said)), None)["services"]["qwen"]["urls"] == []
     hosted = routed(BODY, hostnames=["llm.example.com"])
-    assert outputs.stack(plan(hosted), None)["services"]["qwen"]["urls"] == []
+    assert outputs.of_stack(plan(hosted), None)["services"]["qwen"]["urls"] == []

@@ -113,7 +113,7 @@ def test_the_wait_covers_one_step_for_each_possible_replica():
 @pytest.mark.parametrize("kind", ["hpa", "keda"])
 def test_the_outputs_say_who_scales_and_how_many_devices_that_may_take(kind):
     told_to = {"type": kind, "minReplicas": 2, "maxReplicas": 4, "metrics": QUEUE}
-    roles = outputs.stack(plan(stack(autoscaling=told_to, parallelism={"tensor": 2})), None)
+    roles = outputs.of_stack(plan(stack(autoscaling=told_to, parallelism={"tensor": 2})), None)
     role = roles["services"]["qwen"]["primary"]["roles"]["decode"]
     assert role["scaling"] == {"type": kind, "minReplicas": 2, "maxReplicas": 4}
     assert (role["gpus"]["perReplica"], role["gpus"]["max"]) == (2, 8)
@@ -154,7 +154,7 @@ def test_a_group_is_scaled_by_its_own_kind():
 def test_every_channel_knows_the_engines_metrics_and_their_names_as_metrics_of_pods(name, metric, series):
     known = channel(name).engine.metrics[metric]
     assert (known.series, known.pod_metric) == (series, series.replace(":", "_"))
-    assert known.engines == ("avg" if metric == "kv-cache-utilization" else "sum")
+    assert known.aggregation == ("avg" if metric == "kv-cache-utilization" else "sum")
 
 
 @pytest.mark.parametrize(

@@ -408,7 +408,7 @@ def test_a_canary_without_a_weight_may_have_a_name_of_its_own():
     (message,) = told(stack(1, model=own))
     reason = "so that requests for one would fail at the other (org/next, org/model); remove it"
     assert message == f"services.qwen.canary.model.name: is not the service's, {reason}"
-    service = outputs.stack(plan(stack(0, model=own, headers={"x-canary": "always"})), None)["services"]["qwen"]
+    service = outputs.of_stack(plan(stack(0, model=own, headers={"x-canary": "always"})), None)["services"]["qwen"]
     assert (service["model"]["name"], service["canary"]["model"]["name"]) == ("org/model", "org/next")
 
 
@@ -456,7 +456,7 @@ def test_what_is_allowed_and_seldom_meant_is_a_warning(weight, service, own, exp
     """See zerfoo 1.2, 2.1, 2.2."""
     planned = plan(stack(weight, service, **own))
     assert lines(planned.warnings, "warning") == [f"services.qwen.{line}" for line in expected]
-    assert outputs.stack(planned, None)["services"]["qwen"]["warnings"] == sorted(expected)
+    assert outputs.of_stack(planned, None)["services"]["qwen"]["warnings"] == sorted(expected)
 
 
 def test_a_service_without_a_canary_has_no_warnings():
@@ -466,7 +466,7 @@ def test_a_service_without_a_canary_has_no_warnings():
 
 def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
     own = {"model": {"source": f"kit://registry.example/org/model@{DIGEST}"}, "replicas": 2}
-    found = outputs.stack(plan(stack(30, **own)), None)["services"]["qwen"]
+    found = outputs.of_stack(plan(stack(30, **own)), None)["services"]["qwen"]
     assert (found["weight"], found["canary"]["weight"]) == (70, 30)
     assert found["canary"] == {
         "pool": {"group": "inference.networking.k8s.io", "name": "qwen-canary"},
@@ -483,15 +483,15 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
         "weight": 30,
         "model": {"name": "org/model", "source": own["model"]["source"], "digest": DIGEST},
     }
-    assert found["primary"] == outputs.stack(plan(tree()), None)["services"]["qwen"]["primary"]
+    assert found["primary"] == outputs.of_stack(plan(tree()), None)["services"]["qwen"]["primary"]
     assert found["model"]["source"] == "kit://registry.example/org/model:v1"
 
 
 def test_the_intent_shows_both_variants_and_leaves_the_weight_to_the_route():
-    one, other = (plan(stack(weight)).services[0].intent() for weight in (1, 99))
+    one, other = (plan(stack(weight)).services[0].preview_inputs() for weight in (1, 99))
     assert one == other
     assert one["canary"]["roles"]["decode"]["replicas"] == 1
-    assert "canary" not in plan(tree()).services[0].intent()
+    assert "canary" not in plan(tree()).services[0].preview_inputs()
 
 
 def test_a_canarys_own_settings_reach_its_pods_alone():

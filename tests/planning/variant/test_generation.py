@@ -147,7 +147,7 @@ def test_a_neutral_flag_makes_none(name):
     value = '={"a":1}' if name in RELEASE.engine.json_flags else "=1"
     told, plain = (load(tree(qwen={"prefill": {}, **own})).stack for own in (args(f"{name}{value}"), {}))
     classes = accelerators.classes({})
-    one, other = (generation.of(each.services["qwen"], each, RELEASE, classes) for each in (told, plain))
+    one, other = (generation.name_of(each.services["qwen"], each, RELEASE, classes) for each in (told, plain))
     assert one == other
 
 
@@ -274,8 +274,8 @@ def test_pods_of_two_generations_are_never_in_one_pool():
 
 
 def test_the_intent_names_the_generation():
-    assert plan(tree(qwen={"prefill": {}})).services[0].intent()["generation"] == of()
-    assert "generation" not in plan(tree()).services[0].intent()
+    assert plan(tree(qwen={"prefill": {}})).services[0].preview_inputs()["generation"] == of()
+    assert "generation" not in plan(tree()).services[0].preview_inputs()
 
 
 def test_a_neutral_flag_is_known_by_any_spelling_of_its():
