@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
-import yaml
-
 from models.paths import Path
 from models.picker import FlowControl
 from models.service import Variant
 from models.source import served_name
 from models.vocabulary import amount
+from planning.ground import yaml_text
 from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
 from planning.picker import shapes
@@ -69,7 +68,7 @@ def text(config: Mapping[str, Any], facts: PickerFacts) -> str:
 @cache
 def _yaml(json_text: str) -> str:
     """Convert JSON to YAML. It is cached: services share few configurations, and dumping one takes milliseconds."""
-    return yaml.safe_dump(json.loads(json_text), sort_keys=False)
+    return yaml_text.folded(json.loads(json_text))
 
 
 def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
