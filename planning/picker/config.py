@@ -103,11 +103,16 @@ def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
 
 def asks_service(value: object, names: Names) -> bool:
     """Tell whether a configuration addresses the variant's Service, which tokenizes prompts for the picker."""
+    return _contains(value, f"//{address(names.base, names.namespace)}")
+
+
+def _contains(value: object, text: str) -> bool:
+    """Tell whether a text of a configuration contains another."""
     if isinstance(value, dict):
-        return any(asks_service(inner, names) for inner in cast("dict[str, object]", value).values())
+        return any(_contains(inner, text) for inner in cast("dict[str, object]", value).values())
     if isinstance(value, list):
-        return any(asks_service(inner, names) for inner in cast("list[object]", value))
-    return isinstance(value, str) and f"//{address(names.base, names.namespace)}" in value
+        return any(_contains(inner, text) for inner in cast("list[object]", value))
+    return isinstance(value, str) and text in value
 
 
 def _fill_template(template: object, values: _Values) -> object:
