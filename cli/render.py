@@ -9,33 +9,13 @@ import sys
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
-
-import yaml
 
 from cli import stackfile
 from composition import Composition, Given, Refusal, compose
 from facts import cluster
 from models.problems import Problem, warnings
+from planning.ground import yaml_text
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
-
-_WIDE = 10_000
-"""Line width that no string exceeds: long strings stay on one line, so that a diff shows the words that changed."""
-
-
-class _Dumper(yaml.SafeDumper):
-    """YAML dumper that writes strings of several lines as blocks, and no anchors."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002, the signature is YAML's
-        return True
-
-
-def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    return cast("Any", dumper).represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _represent_text)
 
 
 def render(file_or_stack: str, facts_file: str | None) -> str:
@@ -47,7 +27,7 @@ def render(file_or_stack: str, facts_file: str | None) -> str:
     manifests = [rendered.manifest for rendered in composition.objects]
     facts = composition.facts_digest or "none"
     header = f"# release: {composition.plan.release}\n# facts: {facts}\n# objects: {len(manifests)}\n"
-    documents = [yaml.dump(dict(manifest), Dumper=_Dumper, sort_keys=False, width=_WIDE) for manifest in manifests]
+    documents = [yaml_text.with_blocks(manifest) for manifest in manifests]
     return header + "".join(f"---\n{document}" for document in documents)
 
 

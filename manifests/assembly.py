@@ -79,9 +79,9 @@ def _picker(variant: VariantPlan) -> Iterator[Rendered]:
     yield from monitoring.of_picker(variant)
 
 
-def _with_prefix(rendered: Iterable[Rendered], prefix: str) -> Iterator[Rendered]:
+def _with_prefix(rendered: Iterable[Rendered], prefix: str) -> Iterable[Rendered]:
     """Return the objects with a prefix to the tails of their logical names."""
-    return (replace(item, suffix=f"{prefix}{item.suffix}") for item in rendered)
+    return (replace(item, suffix=f"{prefix}{item.suffix}") for item in rendered) if prefix else rendered
 
 
 def _namespace(plan: StackPlan, name: str) -> Rendered:

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 import jsonschema_rs
-import yaml
 
 from manifests.objects import Rendered
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
+from planning.ground import yaml_text
 
 _KUBERNETES = "v1.36.0"
 _DEFINITIONS = "_definitions.json"
@@ -178,7 +178,7 @@ def _compiled_schema(api: str, kind: str) -> _CompiledSchema | None:
     """Return the schema of a kind; None if there is none. Each schema is compiled once."""
     custom = files("manifests").joinpath("schemas", f"{kind}-{api.replace('/', '-')}.yaml")
     if custom.is_file():
-        document = yaml.safe_load(custom.read_text(encoding="utf-8"))
+        document = cast("dict[str, Any]", yaml_text.load(custom.read_text(encoding="utf-8")))
         return _CompiledSchema(jsonschema_rs.validator_for(document, registry=_registry(), mask="the value"), document)
     group, _, version = api.rpartition("/")
     prefix = f"{group.split('.')[0]}-" if group else ""

@@ -20,7 +20,8 @@ class Path(tuple[str | int, ...]):
 
     def __truediv__(self, part: str | int) -> "Path":
         """Return the path of the value at a key or an index."""
-        return Path(*self, part)
+        # A configuration of services makes a hundred of these for each; `__new__` would pack the parts once more.
+        return tuple.__new__(Path, (*self, part))
 
     def __str__(self) -> str:
         text = ""

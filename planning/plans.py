@@ -242,7 +242,8 @@ class StackPlan:
 def decide(resolved: Resolved, release: Release) -> StackPlan:
     """Return the plan of a stack that has passed the rules."""
     stack = resolved.stack
-    services = tuple(_service(key, resolved) for key in sorted(stack.services))
+    mirroring = routes.mirroring_namespaces(resolved.routes.values())
+    services = tuple(_service(key, resolved, mirroring.get(key, set())) for key in sorted(stack.services))
     caches = tuple(claims.of_cache(key, stack, release) for key in sorted(stack.caches))
     namespaces = {service.primary.names.namespace for service in services} | {cache.namespace for cache in caches}
     vendors = {workload.accelerator.vendor for service in services for workload in service.workloads}
@@ -262,7 +263,7 @@ def _unproven_facts(release: Release, vendors: Collection[str]) -> Iterator[Prob
         yield warning(Path(f"release {release.name}"), f"{table_path} is unproven ({entry.source})")
 
 
-def _service(key: str, resolved: Resolved) -> ServicePlan:
+def _service(key: str, resolved: Resolved, mirroring: Collection[str]) -> ServicePlan:
     contexts, spec = resolved.contexts, resolved.stack.services[key]
     primary_context, canary_context = contexts.primary(key), contexts.canary(key)
     primary = _variant(primary_context, contexts)
@@ -272,7 +273,7 @@ def _service(key: str, resolved: Resolved) -> ServicePlan:
         canary=None if canary_context is None else _with_shared_weights(primary, _variant(canary_context, contexts)),
         share=primary_context.share,
         route=resolved.routes.get(key),
-        mirrored_from=routes.mirrored_from(resolved.routes, key, primary_context.namespace),
+        mirrored_from=tuple(sorted({*mirroring} - {primary_context.namespace})),
         own_warnings=(
             *variant.warnings(primary_context.path, spec),
             *routes.warnings(primary_context),

@@ -13,14 +13,17 @@ from dataclasses import dataclass, field
 from planning.ground import labels
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """The kind of place that an object has in a stack, such as the pool of a variant or the workload of a role."""
+    """The kind of place that an object has in a stack, such as the pool of a variant or the workload of a role.
+
+    A part equals only itself, which makes the ids of a stack's objects cheap to look up.
+    """
 
     name: str
-    after: tuple["Part", ...] = field(default=(), compare=False, repr=False)
+    after: tuple["Part", ...] = field(default=(), repr=False)
     """The parts that precede it. If one of them does not exist, its own predecessors take its place."""
-    suffix: str = field(default="", compare=False, repr=False)
+    suffix: str = field(default="", repr=False)
     """Last part of the logical name, which never changes; empty for parts that an owner may have several of."""
     role: str | None = None
     """Role of the pods that the object belongs to; None if it belongs to no role."""

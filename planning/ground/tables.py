@@ -2,11 +2,10 @@
 
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar, cast
-
-import yaml
+from typing import TypeVar
 
 from models.base import Spec
+from planning.ground import yaml_text
 
 Table = TypeVar("Table", bound=Spec)
 
@@ -18,8 +17,7 @@ def read(kind: type[Table], name: str) -> Table:
     Raises `FileNotFoundError` if there is none and `pydantic.ValidationError` if it is malformed.
     """
     text = files("planning").joinpath(name).read_text(encoding="utf-8")
-    loader = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return kind.model_validate(yaml.load(text, Loader=loader))  # noqa: S506, a safe loader either way
+    return kind.model_validate(yaml_text.load(text))
 
 
 @cache

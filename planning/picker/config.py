@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
-import yaml
-
 from models.paths import Path
 from models.picker import FlowControl
 from models.service import Variant
 from models.source import served_name
 from models.vocabulary import amount
+from planning.ground import yaml_text
 from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
 from planning.picker import shapes
@@ -69,7 +68,7 @@ def text(config: Mapping[str, Any], facts: PickerFacts) -> str:
 @cache
 def _yaml(json_text: str) -> str:
     """Convert JSON to YAML. It is cached: services share few configurations, and dumping one takes milliseconds."""
-    return yaml.safe_dump(json.loads(json_text), sort_keys=False)
+    return yaml_text.folded(json.loads(json_text))
 
 
 def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
@@ -104,11 +103,16 @@ def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
 
 def asks_service(value: object, names: Names) -> bool:
     """Tell whether a configuration addresses the variant's Service, which tokenizes prompts for the picker."""
+    return _contains(value, f"//{address(names.base, names.namespace)}")
+
+
+def _contains(value: object, text: str) -> bool:
+    """Tell whether a text of a configuration contains another."""
     if isinstance(value, dict):
-        return any(asks_service(inner, names) for inner in cast("dict[str, object]", value).values())
+        return any(_contains(inner, text) for inner in cast("dict[str, object]", value).values())
     if isinstance(value, list):
-        return any(asks_service(inner, names) for inner in cast("list[object]", value))
-    return isinstance(value, str) and f"//{address(names.base, names.namespace)}" in value
+        return any(_contains(inner, text) for inner in cast("list[object]", value))
+    return isinstance(value, str) and text in value
 
 
 def _fill_template(template: object, values: _Values) -> object:

@@ -129,11 +129,11 @@ def _preset(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Pr
 
 def _weights(path: Path, weights: dict[str, float], release: Release) -> Iterator[Problem]:
     table = release.picker.plugins.table
-    scorers = {name: plugin for name, plugin in table.items() if "scorer" in plugin.groups}
     for name in weights:
         if name not in table:
             yield lint.unknown(path / name, name, release)
-        elif name not in scorers:
+        elif "scorer" not in table[name].groups:
+            scorers = [scorer for scorer, plugin in table.items() if "scorer" in plugin.groups]
             yield Problem(path / name, f"is no scorer ({name})", shapes.suggestion(name, scorers) or "remove it")
         else:
             yield from _required_settings(path / name, name, release.picker)

@@ -73,24 +73,17 @@ def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem
 
 def references(path: Path, value: object, shape: object) -> Iterator[Reference]:
     """Yield every mention of a plugin in a value."""
-    for at, leaf, word in leaves(path, value, shape):
-        if word.startswith(PLUGIN) and isinstance(leaf, str):
-            yield Reference(at, leaf, tuple(word.removeprefix(PLUGIN).removesuffix(REQUIRED).split(",")))
-
-
-def leaves(path: Path, value: object, shape: object) -> Iterator[tuple[Path, object, str]]:
-    """Yield path, value and word of every leaf that the shape describes."""
-    reading = Reading(path)
     if isinstance(shape, str):
-        yield path, value, shape
+        if shape.startswith(PLUGIN) and isinstance(value, str):
+            yield Reference(path, value, tuple(shape.removeprefix(PLUGIN).removesuffix(REQUIRED).split(",")))
     elif isinstance(shape, list) and isinstance(value, list):
         for index, item in enumerate(cast("list[object]", value)):
-            yield from leaves(reading.at(index).path, item, cast("list[object]", shape)[0])
+            yield from references(path / index, item, cast("list[object]", shape)[0])
     elif isinstance(shape, dict) and isinstance(value, dict):
         keys = cast("dict[str, object]", shape)
         for key, inner in cast("dict[str, object]", value).items():
             if key in keys or "*" in keys:
-                yield from leaves(reading.at(key).path, inner, keys.get(key, keys.get("*")))
+                yield from references(path / key, inner, keys.get(key, keys.get("*")))
 
 
 def kind(word: str) -> str:

@@ -1,7 +1,7 @@
 """HTTPRoutes of services: matches, rules and backends, collisions between routes, and path templates."""
 
-from planning.routes.httproute import mirrored_from
+from planning.routes.httproute import mirroring_namespaces
 from planning.routes.records import Route
 from planning.routes.rules import resolve, warnings
 
-__all__ = ["Route", "mirrored_from", "resolve", "warnings"]
+__all__ = ["Route", "mirroring_namespaces", "resolve", "warnings"]

@@ -1,6 +1,6 @@
 """Plan of a service's HTTPRoute: matches, rules, mirror and timeouts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from models.routing import Gateway, RouteMatch
@@ -34,10 +34,13 @@ def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple
     )
 
 
-def mirrored_from(routes: Mapping[str, Route], key: str, namespace: str) -> tuple[str, ...]:
-    """Return the namespaces other than its own whose routes mirror requests to a service."""
-    sources = {route.namespace for route in routes.values() if route.mirror is not None and route.mirror.key == key}
-    return tuple(sorted(sources - {namespace}))
+def mirroring_namespaces(routes: Iterable[Route]) -> dict[str, set[str]]:
+    """Return the namespaces of the routes that mirror requests to a service, by the service's key."""
+    namespaces = dict[str, set[str]]()
+    for route in routes:
+        if route.mirror is not None:
+            namespaces.setdefault(route.mirror.key, set()).add(route.namespace)
+    return namespaces
 
 
 def resolve_match(variant: VariantContext, index: int, match: RouteMatch) -> Match:

@@ -1,0 +1,65 @@
+"""What libyaml writes has the bytes that PyYAML's own code writes."""
+
+import json
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planning.ground import yaml_text
+
+GOLDENS = sorted(Path("tests/contracts/goldens").glob("*.yaml"))
+ODD = [
+    *("1", "1.5", "0x1f", "1e3", "012", "true", "no", "null", "~", "", "<<", "=", "2026-01-01", "1:30", "_1"),
+    *("- a", "a: b", "a #b", "# a", "---", "--- a", "...", "%a", "@a", "`a", "!a", "&a", "*a", "?", ":", "-", "a:"),
+    *(" a", "a ", "'", '"', "a'b", 'a"b', "\\", "a\\nb", "{a}", "[a]", "a,b", "$(A)", "{{ a }}"),
+    *("a\n", "a\nb", "\na", "a\n\n", "\n", "\n\n", " a\nb", "a\n b", "a \nb", "a\n\nb\n", "a\t\nb", "\ta", "a\tb"),
+    *("é", "漢字", "😀", "a\u00a0b", "a\u2028b", "\ufeffa", "a\x85b", "a\rb", "a\r\nb", "\x00", "\x7f", "\x1b[1m"),
+    *("word " * 100, "x" * 500, "it's " * 50, 'a "b" ' * 50, "line of text\n" * 20, "é " * 100, "a: b " * 50),
+    *(f"{'k' * length}" for length in (120, 122, 123, 124, 127, 128, 129, 200)),
+]
+TEXTS = st.one_of(st.sampled_from(ODD), st.text(max_size=200), st.text(" \n'\":#ab\\-", max_size=120))
+LEAVES = st.one_of(TEXTS, st.integers(), st.booleans(), st.none(), st.floats(allow_nan=False, allow_infinity=False))
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4), max_leaves=12
+)
+
+
+def assert_same(value):
+    """Assert that both ways of writing a value have one text."""
+    blocks = yaml.dump(value, Dumper=yaml_text._PythonBlocks, sort_keys=False, width=10_000)
+    assert yaml_text.with_blocks(value) == blocks
+    assert yaml_text.folded(value) == yaml.safe_dump(value, sort_keys=False)
+
+
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
+def test_goldens_are_written_the_same(path):
+    for document in yaml.load_all(path.read_text(encoding="utf-8"), yaml.CSafeLoader):
+        assert_same(document)
+
+
+@pytest.mark.parametrize("text", ODD, ids=ascii)
+def test_odd_texts_are_written_the_same_wherever_they_stand(text):
+    assert_same({"value": text, "nested": {"list": [text, {"key": text, text: "value"}]}})
+    assert_same({text: {"key": [text]}, "last": text})
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(TEXTS, VALUES, max_size=4))
+def test_any_value_is_written_the_same(value):
+    assert_same(value)
+
+
+def test_libyaml_writes_nearly_all_objects_of_the_goldens():
+    texts = (path.read_text(encoding="utf-8") for path in GOLDENS)
+    objects = [*chain.from_iterable(yaml.load_all(text, yaml.CSafeLoader) for text in texts)]
+    others = [each for each in objects if yaml_text._BLOCKS_OTHERWISE.search(json.dumps(each))]
+    assert (len(objects) > 100, others) == (True, [])
+
+
+def test_a_value_that_stands_twice_is_repeated():
+    value = {"a": ["b"]}
+    assert yaml_text.with_blocks([value, value]) == "- a:\n  - b\n- a:\n  - b\n"
