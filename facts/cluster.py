@@ -1,20 +1,20 @@
 """Reader of a cluster's kinds, Gateways, routes and pools, with the kubeconfig's credentials and within a deadline."""
 
 import http
-import importlib
 import json
 import queue
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-import yaml
 from pydantic import TypeAdapter
 
-from facts import gateways
+from facts import gateways, kubeconfig
+from facts.connection import Connection, RefusedError, connect
+from facts.kubeconfig import Access
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
 from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import (
@@ -38,26 +38,7 @@ _JSON = "application/json"
 _GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
 _PAGE = "500"
 """Objects in one page of a list."""
-_NOTHING: Mapping[str, str] = {}
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-
-
-class _RefusedError(Exception):
-    """The API server answered with another status than 200."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(f"it answered {status}")
-        self.status = status
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Kubeconfig and context by which a cluster is reached."""
-
-    kubeconfig: str | None
-    """Text of a kubeconfig; None for the files that KUBECONFIG names, or the default file."""
-    context: str | None
-    """Context of the kubeconfig; None for its current context."""
 
 
 def read(spec: Cluster, access: Access, root: Path, used: Iterable[GatewayRef] = ()) -> ClusterFacts:
@@ -105,21 +86,9 @@ def to_json(facts: ClusterFacts) -> str:
 def name(access: Access) -> str | None:
     """Return the cluster's name in the kubeconfig's context; None if it cannot be read."""
     try:
-        if access.kubeconfig is None:
-            contexts, active = _kubernetes("config").list_kube_config_contexts()
-        else:
-            content = cast("dict[str, Any]", yaml.safe_load(access.kubeconfig))
-            contexts = content["contexts"]
-            active = next(context for context in contexts if context["name"] == content.get("current-context"))
-        selected = next((context for context in contexts if context["name"] == access.context), active)
-        return str(selected["context"]["cluster"])
+        return kubeconfig.cluster_name(access)
     except Exception:  # noqa: BLE001, a kubeconfig with any mistake gives no name
         return None
-
-
-def _kubernetes(module: str) -> Any:  # noqa: ANN401, the client is untyped
-    """Import a module of the Kubernetes client; only readers of a cluster pay the third of a second that it takes."""
-    return importlib.import_module(f"kubernetes.{module}")
 
 
 def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | Unknown:
@@ -129,7 +98,7 @@ def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | U
     distinct = tuple(sorted(set(namespaces)))
 
     def read_pools() -> Pools:
-        with _client(access) as api:
+        with connect(access, _DEADLINE_SECONDS) as api:
             return Pools({at: selector for namespace in distinct for at, selector in _pools(api, namespace)})
 
     return _within_deadline(read_pools)
@@ -139,7 +108,7 @@ def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
     """Read the kinds of a cluster, and the Gateways in use with their routes; None for all Gateways and routes."""
 
     def read_facts() -> ClusterFacts:
-        with _client(access) as api:
+        with connect(access, _DEADLINE_SECONDS) as api:
             kinds = Served(_discover(api))
             if used is not None and not used:
                 return ClusterFacts(kinds)
@@ -155,7 +124,7 @@ def _unless_refused(reader: Callable[[], Read]) -> Read | Unknown:
     """Run a reader that the user may lack permission for; `Unknown` if the API server refuses."""
     try:
         return reader()
-    except _RefusedError as error:
+    except RefusedError as error:
         return Unknown(f"the cluster could not be read ({error})")
 
 
@@ -171,7 +140,7 @@ def _within_deadline(reader: Callable[[], Read]) -> Read | Unknown:
             try:
                 results.put(reader())
             except Exception as error:  # noqa: BLE001, every failure is the same fact: unknown, with a reason
-                if isinstance(error, _RefusedError) or attempt == _ATTEMPTS - 1:
+                if isinstance(error, RefusedError) or attempt == _ATTEMPTS - 1:
                     results.put(error)
                     return
                 time.sleep(_PAUSE_SECONDS)
@@ -190,26 +159,14 @@ def _within_deadline(reader: Callable[[], Read]) -> Read | Unknown:
 
 def _reason(error: Exception) -> str:
     """Return the name of an error without its text, which may contain a credential."""
-    return str(error) if isinstance(error, _RefusedError) else type(error).__name__
+    return str(error) if isinstance(error, RefusedError) else type(error).__name__
 
 
-def _client(access: Access) -> Any:  # noqa: ANN401, the client is untyped
-    client, config = _kubernetes("client"), _kubernetes("config")
-    settings = client.Configuration()
-    settings.retries = False
-    if access.kubeconfig is None:
-        config.load_kube_config(context=access.context, client_configuration=settings, persist_config=False)
-    else:
-        content = yaml.safe_load(access.kubeconfig)
-        config.load_kube_config_from_dict(content, context=access.context, client_configuration=settings)
-    return client.ApiClient(settings)
+def _discover(api: Connection) -> frozenset[str]:
+    return frozenset(kind for path in ("/api", "/apis") for kind in _kinds(api.get(path, _AGGREGATED)))
 
 
-def _discover(api: Any) -> frozenset[str]:  # noqa: ANN401, untyped
-    return frozenset(kind for path in ("/api", "/apis") for kind in _kinds(_get(api, path, _AGGREGATED)))
-
-
-def _gateways(api: Any, used: Collection[GatewayRef] | None) -> Gateways:  # noqa: ANN401, untyped
+def _gateways(api: Connection, used: Collection[GatewayRef] | None) -> Gateways:
     """Read the Gateways in use one by one; None for all.
 
     Reading one Gateway takes fewer permissions than listing those of all namespaces.
@@ -221,8 +178,8 @@ def _gateways(api: Any, used: Collection[GatewayRef] | None) -> Gateways:  # noq
         if (ref.group, ref.kind) != (GATEWAY_GROUP, gateways.KIND):
             continue
         try:
-            item = _get(api, f"{_GATEWAY_API}/namespaces/{ref.namespace}/gateways/{ref.name}", _JSON)
-        except _RefusedError as error:
+            item = api.get(f"{_GATEWAY_API}/namespaces/{ref.namespace}/gateways/{ref.name}", _JSON)
+        except RefusedError as error:
             if error.status != http.HTTPStatus.NOT_FOUND:
                 raise
         else:
@@ -230,44 +187,29 @@ def _gateways(api: Any, used: Collection[GatewayRef] | None) -> Gateways:  # noq
     return Gateways(tuple(found))
 
 
-def _routes(api: Any, used: Collection[GatewayRef] | None) -> Routes:  # noqa: ANN401, untyped
+def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
     """Read the routes that attach to a Gateway in use; None for all routes."""
     routes = map(gateways.route, _list_objects(api, f"{_GATEWAY_API}/httproutes"))
     return Routes(tuple(route for route in routes if used is None or any(ref.gateway in used for ref in route.parents)))
 
 
-def _list_objects(api: Any, path: str) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401, untyped
+def _list_objects(api: Connection, path: str) -> Iterator[Mapping[str, Any]]:
     """Yield the objects of a list, page by page."""
     token = ""
     while True:
-        page = _get(api, path, _JSON, {"limit": _PAGE, **({"continue": token} if token else {})})
+        page = api.get(path, _JSON, {"limit": _PAGE, **({"continue": token} if token else {})})
         yield from page["items"]
         token = page.get("metadata", {}).get("continue", "")
         if not token:
             return
 
 
-def _pools(api: Any, namespace: str) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:  # noqa: ANN401, untyped
+def _pools(api: Connection, namespace: str) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:
     """Yield (namespace, name) and selector of each InferencePool."""
-    pools = _get(api, f"/apis/{POOL_GROUP}/v1/namespaces/{namespace}/inferencepools", _JSON)
+    pools = api.get(f"/apis/{POOL_GROUP}/v1/namespaces/{namespace}/inferencepools", _JSON)
     for pool in pools["items"]:
         selector = pool["spec"].get("selector", {}).get("matchLabels", {})
         yield (namespace, pool["metadata"]["name"]), {str(key): str(value) for key, value in selector.items()}
-
-
-def _get(api: Any, path: str, accepted: str, query: Mapping[str, str] = _NOTHING) -> Mapping[str, Any]:  # noqa: ANN401, untyped
-    request = api.param_serialize(
-        "GET",
-        path,
-        query_params=list(query.items()),
-        header_params={"Accept": accepted},
-        auth_settings=["BearerToken"],
-    )
-    response = api.call_api(*request, _request_timeout=_DEADLINE_SECONDS)
-    response.read()
-    if response.status != http.HTTPStatus.OK:
-        raise _RefusedError(response.status)
-    return json.loads(response.data)
 
 
 def _kinds(discovery: Mapping[str, Any]) -> Iterator[str]:

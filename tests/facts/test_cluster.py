@@ -1,6 +1,5 @@
 """Readers of a cluster: real HTTP on loopback, real credential plugins, and no failure taken for "absent"."""
 
-import http.server
 import json
 import sys
 import threading
@@ -25,20 +24,8 @@ from planning.ground.cluster_facts import (
     Served,
     Unknown,
 )
-
-
-def discovery(*kinds):
-    """Answer as an API server does: groups by metadata, and built-in kinds without a group of their own."""
-    return {
-        "items": [
-            {
-                "metadata": {"name": group} if group else {},
-                "versions": [{"version": version, "resources": [{"responseKind": {"group": "", "kind": kind}}]}],
-            }
-            for group, version, kind in kinds
-        ]
-    }
-
+from tests.support.cluster import loopback
+from tests.support.cluster.loopback import discovery
 
 POOL = {"spec": {"selector": {"matchLabels": {"inference-stacks.io/service": "qwen"}}}}
 GATEWAY_API = "gateway.networking.k8s.io"
@@ -93,29 +80,10 @@ ANSWERS = {
 }
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.server.seen.append(self.headers.get("Authorization"))
-        if self.server.hang is not None:
-            self.server.hang.wait(30)
-        allowed = self.headers.get("Authorization") == "Bearer right" and self.path not in self.server.refused
-        self.send_response(403 if not allowed else 200 if self.path in ANSWERS else 404)
-        self.end_headers()
-        self.wfile.write(json.dumps(ANSWERS.get(self.path)).encode())
-
-    def log_message(self, *arguments):
-        pass
-
-
 @pytest.fixture
 def server():
-    one = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    one.seen, one.hang, one.refused = [], None, set()
-    threading.Thread(target=one.serve_forever, daemon=True).start()
-    yield one
-    if one.hang is not None:
-        one.hang.set()
-    one.shutdown()
+    with loopback.serve(ANSWERS) as server:
+        yield server
 
 
 def kubeconfig(server, user):
@@ -123,7 +91,7 @@ def kubeconfig(server, user):
         {
             "current-context": "here",
             "contexts": [{"name": "here", "context": {"cluster": "one", "user": "me"}}],
-            "clusters": [{"name": "one", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+            "clusters": [{"name": "one", "cluster": {"server": server.url}}],
             "users": [{"name": "me", "user": user}],
         }
     )

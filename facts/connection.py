@@ -1,0 +1,169 @@
+"""Connections to an API server, for GETs of JSON: plain HTTP, or the Kubernetes client where that is not enough."""
+
+import contextlib
+import http.client
+import importlib
+import json
+import os
+import socket
+import ssl
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlencode, urlsplit
+
+import yaml
+
+from facts import kubeconfig
+from facts.kubeconfig import Access, Endpoint, Material, NeedsClient, Tls
+
+_NO_QUERY: Mapping[str, str] = {}
+
+
+class RefusedError(Exception):
+    """The API server answered with another status than 200."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"it answered {status}")
+        self.status = status
+
+
+class NewConnectionError(OSError):
+    """The server takes no connection; named as in the Kubernetes client, because users see the name."""
+
+
+class NameResolutionError(OSError):
+    """The server's name has no address; named as in the Kubernetes client, because users see the name."""
+
+
+class Connection(Protocol):
+    """A connection to an API server."""
+
+    def get(self, path: str, accepted: str, query: Mapping[str, str] = _NO_QUERY) -> Mapping[str, Any]:
+        """Return the JSON under a path; raises RefusedError."""
+        ...
+
+
+@contextmanager
+def connect(access: Access, seconds: float) -> Generator[Connection, None, None]:
+    """Connect to the server of a context; each request may take some seconds."""
+    endpoint = kubeconfig.endpoint(access)
+    if isinstance(endpoint, NeedsClient):
+        with _client(access, endpoint) as api:
+            yield _Client(api, seconds)
+    else:
+        with contextlib.closing(_HttpConnection(endpoint, seconds)) as connection:
+            yield _Plain(endpoint, connection)
+
+
+class _Plain:
+    """A connection over http.client, kept open between requests."""
+
+    def __init__(self, endpoint: Endpoint, connection: http.client.HTTPConnection) -> None:
+        self._connection = connection
+        self._prefix = urlsplit(endpoint.url).path
+        self._headers = {"Authorization": endpoint.authorization} if endpoint.authorization else {}
+
+    def get(self, path: str, accepted: str, query: Mapping[str, str] = _NO_QUERY) -> Mapping[str, Any]:
+        target = f"{self._prefix}{path}" + (f"?{urlencode(query)}" if query else "")
+        self._connection.request("GET", target, headers={**self._headers, "Accept": accepted})
+        response = self._connection.getresponse()
+        content = response.read()
+        return _json(response.status, content)
+
+
+class _Client:
+    """A connection of the Kubernetes client."""
+
+    def __init__(self, api: Any, seconds: float) -> None:  # noqa: ANN401, the client is untyped
+        self._api = api
+        self._seconds = seconds
+
+    def get(self, path: str, accepted: str, query: Mapping[str, str] = _NO_QUERY) -> Mapping[str, Any]:
+        request = self._api.param_serialize(
+            "GET",
+            path,
+            query_params=list(query.items()),
+            header_params={"Accept": accepted},
+            auth_settings=["BearerToken"],
+        )
+        response = self._api.call_api(*request, _request_timeout=self._seconds)
+        response.read()
+        return _json(response.status, response.data)
+
+
+def _json(status: int, content: bytes) -> Mapping[str, Any]:
+    if status != http.HTTPStatus.OK:
+        raise RefusedError(status)
+    return json.loads(content)
+
+
+class _HttpConnection(http.client.HTTPConnection):
+    """A connection that speaks TLS if the endpoint does, with the server name of the endpoint."""
+
+    def __init__(self, endpoint: Endpoint, seconds: float) -> None:
+        parts, tls = urlsplit(endpoint.url), endpoint.tls
+        host = parts.hostname or ""
+        self.default_port = http.client.HTTPS_PORT if tls else http.client.HTTP_PORT
+        super().__init__(host, parts.port or self.default_port, timeout=seconds)
+        self._context = _tls_context(tls) if tls else None
+        self._server_name = (tls and tls.server_name) or host
+
+    def connect(self) -> None:
+        try:
+            super().connect()
+        except socket.gaierror:
+            raise NameResolutionError from None
+        except OSError:
+            raise NewConnectionError from None
+        if self._context:
+            self.sock = self._context.wrap_socket(self.sock, server_hostname=self._server_name)
+
+
+def _tls_context(tls: Tls) -> ssl.SSLContext:
+    """Return a context that verifies as kubectl does: without the strict checks that authorities of clusters fail."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.hostname_checks_common_name = False
+    context.set_alpn_protocols(["http/1.1"])
+    if tls.insecure:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    elif tls.ca is None:
+        context.load_default_certs()
+    else:
+        with _file(tls.ca) as path:
+            context.load_verify_locations(path)
+    if tls.certificate is not None:
+        with _file(tls.certificate) as certificate, _file(tls.key or tls.certificate) as key:
+            context.load_cert_chain(certificate, key, password=b"")  # else OpenSSL asks for one on the terminal
+    return context
+
+
+@contextmanager
+def _file(material: Material) -> Generator[Path, None, None]:
+    """Yield a file with certificates or a key, which `ssl` reads from files only; data are there for a moment."""
+    if isinstance(material, Path):
+        yield material
+        return
+    with tempfile.TemporaryDirectory() as folder:  # nobody else may enter it
+        path = Path(folder, "pem")
+        path.write_bytes(material)
+        yield path
+
+
+def _client(access: Access, endpoint: NeedsClient) -> Any:  # noqa: ANN401, the client is untyped
+    """Return the Kubernetes client, whose import takes a third of a second."""
+    client, config = (importlib.import_module(f"kubernetes.{module}") for module in ("client", "config"))
+    settings = client.Configuration()
+    settings.retries = False
+    if access.kubeconfig is None:
+        files = os.pathsep.join(map(str, endpoint.files))
+        config.load_kube_config(
+            config_file=files, context=endpoint.context, client_configuration=settings, persist_config=False
+        )
+    else:
+        content = yaml.safe_load(access.kubeconfig)
+        config.load_kube_config_from_dict(content, context=endpoint.context, client_configuration=settings)
+    return client.ApiClient(settings)

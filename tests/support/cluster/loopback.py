@@ -1,0 +1,118 @@
+"""API servers on loopback that answer what a test gives them, over HTTP or TLS, and a proxy that leads to them."""
+
+import contextlib
+import http.server
+import json
+import select
+import socket
+import ssl
+import threading
+
+
+def discovery(*kinds):
+    """Answer as an API server does: groups by metadata, and built-in kinds without a group of their own."""
+    return {
+        "items": [
+            {
+                "metadata": {"name": group} if group else {},
+                "versions": [{"version": version, "resources": [{"responseKind": {"group": "", "kind": kind}}]}],
+            }
+            for group, version, kind in kinds
+        ]
+    }
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers whoever has the server's header Authorization, or a certificate; anybody, if it has none."""
+
+    protocol_version = "HTTP/1.1"
+
+    def setup(self):
+        super().setup()
+        self.server.connections += 1
+
+    def do_GET(self):
+        header = self.headers.get("Authorization")
+        self.server.seen.append(header)
+        if self.server.hang is not None:
+            self.server.hang.wait(30)
+        known = self.server.authorization in {None, header} or self._has_certificate()
+        allowed = known and self.path not in self.server.refused
+        content = json.dumps(self.server.answers.get(self.path)).encode()
+        with contextlib.suppress(ConnectionError):  # who asked may have gone
+            self.send_response(403 if not allowed else 200 if self.path in self.server.answers else 404)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def _has_certificate(self):
+        return isinstance(self.connection, ssl.SSLSocket) and bool(self.connection.getpeercert())
+
+    def log_message(self, *arguments):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """A server whose clients may break off a handshake without a word on the terminal."""
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+@contextlib.contextmanager
+def serve(answers, authorization="Bearer right", tls=None):
+    """Serve answers by path; `tls` is the context of a TLS server."""
+    server = Server(("127.0.0.1", 0), Handler)
+    server.answers, server.authorization = answers, authorization
+    server.seen, server.refused, server.hang, server.connections = [], set(), None, 0
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
+    with _running(server):
+        yield server
+        if server.hang is not None:
+            server.hang.set()
+
+
+class ProxyHandler(http.server.BaseHTTPRequestHandler):
+    """Opens the tunnels that a client of TLS servers asks a proxy for."""
+
+    def do_CONNECT(self):
+        self.server.seen.append(self.path)
+        host, _, port = self.path.rpartition(":")
+        with socket.create_connection((host, int(port))) as target:
+            self.send_response(200)
+            self.end_headers()
+            ends = {self.connection: target, target: self.connection}
+            while True:
+                for end in select.select(list(ends), (), ())[0]:
+                    data = end.recv(65536)
+                    if not data:
+                        return
+                    ends[end].sendall(data)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@contextlib.contextmanager
+def serve_proxy():
+    server = Server(("127.0.0.1", 0), ProxyHandler)
+    server.seen, server.url = [], f"http://127.0.0.1:{server.server_port}"
+    with _running(server):
+        yield server
+
+
+@contextlib.contextmanager
+def _running(server):
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
