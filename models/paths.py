@@ -20,8 +20,8 @@ class Path(tuple[str | int, ...]):
 
     def __truediv__(self, part: str | int) -> "Path":
         """Return the path of the value at a key or an index."""
-        # A configuration of services makes a hundred of these for each; `__new__` would pack the parts once more.
-        return tuple.__new__(Path, (*self, part))
+        # Planning makes a hundred of these for each service; `Path(*self, part)` would pack the parts twice.
+        return tuple.__new__(Path, (*self, part))  # pyright: ignore[reportUnknownMemberType] - typeshed leaves it open
 
     def __str__(self) -> str:
         text = ""

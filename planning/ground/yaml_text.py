@@ -50,7 +50,7 @@ def load(text: str) -> object:
     return yaml.load(text, Loader=_LOADER)  # noqa: S506, a safe loader either way
 
 
-def folded(value: object) -> str:
+def with_folding(value: object) -> str:
     """Return a value as YAML with long texts folded."""
     is_same = _FOLDED_OTHERWISE.search(json.dumps(value)) is None
     dumper = cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDumper)) if is_same else yaml.SafeDumper

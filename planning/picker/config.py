@@ -68,7 +68,7 @@ def text(config: Mapping[str, Any], facts: PickerFacts) -> str:
 @cache
 def _yaml(json_text: str) -> str:
     """Convert JSON to YAML. It is cached: services share few configurations, and dumping one takes milliseconds."""
-    return yaml_text.folded(json.loads(json_text))
+    return yaml_text.with_folding(json.loads(json_text))
 
 
 def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def assert_same(value):
     """Assert that both ways of writing a value have one text."""
     blocks = yaml.dump(value, Dumper=yaml_text._PythonBlocks, sort_keys=False, width=10_000)
     assert yaml_text.with_blocks(value) == blocks
-    assert yaml_text.folded(value) == yaml.safe_dump(value, sort_keys=False)
+    assert yaml_text.with_folding(value) == yaml.safe_dump(value, sort_keys=False)
 
 
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
