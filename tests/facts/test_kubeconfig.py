@@ -72,7 +72,7 @@ def readers(monkeypatch):
     return read
 
 
-def encoded(content):
+def base64_text(content):
     return base64.b64encode(content).decode()
 
 
@@ -86,7 +86,7 @@ def config(server, user, *, name="here", **more):
 
 
 @pytest.fixture
-def written(monkeypatch, pems):
+def write_kubeconfig(monkeypatch, pems):
     """Write kubeconfigs beside the certificates, and name them in KUBECONFIG."""
 
     def write(*contents, context=None):
@@ -110,8 +110,8 @@ def plugin(status, **more):
 
 def client_certificate(pems):
     return {
-        "client-certificate-data": encoded(pems.data("client")),
-        "client-key-data": encoded(pems.data("client-key")),
+        "client-certificate-data": base64_text(pems.data("client")),
+        "client-key-data": base64_text(pems.data("client-key")),
     }
 
 
@@ -146,11 +146,14 @@ STRANGERS = {
     "plugin-without-credential": lambda _: plugin({}),
     "plugin-of-another-version": lambda _: plugin({"token": "right"}, apiVersion=f"{VERSION}beta1"),
     "certificate-without-key": lambda pems: plugin({"clientCertificateData": pems.data("client").decode()}),
-    "broken-certificate": lambda _: {"client-certificate-data": encoded(b"x"), "client-key-data": encoded(b"x")},
+    "broken-certificate": lambda _: {
+        "client-certificate-data": base64_text(b"x"),
+        "client-key-data": base64_text(b"x"),
+    },
 }
 """Users whom the server does not know, or who have no credential."""
 SERVERS = {
-    "ca-data": (lambda pems: {"certificate-authority-data": encoded(pems.data("ca"))}, True),
+    "ca-data": (lambda pems: {"certificate-authority-data": base64_text(pems.data("ca"))}, True),
     "ca-file": (lambda _: {"certificate-authority": "ca.pem"}, True),
     "insecure": (lambda _: {"insecure-skip-tls-verify": True}, True),
     "name": (lambda _: {"certificate-authority": "ca.pem", "tls-server-name": certificates.SERVER}, True),
@@ -164,55 +167,56 @@ SERVERS = {
 
 
 @pytest.mark.parametrize("case", USERS)
-def test_a_user_is_known_to_both_readers(api, pems, readers, written, case):
+def test_a_user_is_known_to_both_readers(api, pems, readers, write_kubeconfig, case):
     (pems.folder / "token").write_text("right")
     script = pems.folder / "plugin"
     script.write_text('#!/bin/sh\nprintf %s "$ANSWER"\n')
     script.chmod(0o700)
-    access = written(config(api.url, USERS[case](pems), **{"certificate-authority": "ca.pem"}))
+    access = write_kubeconfig(config(api.url, USERS[case](pems), **{"certificate-authority": "ca.pem"}))
     assert readers(access) == (KINDS, KINDS)
 
 
 @pytest.mark.parametrize("case", STRANGERS)
-def test_a_stranger_is_unknown_to_both_readers(api, pems, readers, written, case):
-    access = written(config(api.url, STRANGERS[case](pems), **{"certificate-authority": "ca.pem"}))
+def test_a_stranger_is_unknown_to_both_readers(api, pems, readers, write_kubeconfig, case):
+    access = write_kubeconfig(config(api.url, STRANGERS[case](pems), **{"certificate-authority": "ca.pem"}))
     assert [type(answer) for answer in readers(access)] == [Unknown, Unknown]
 
 
-def test_a_name_and_a_password_are_known_to_both_readers(api, readers, written):
+def test_a_name_and_a_password_are_known_to_both_readers(api, readers, write_kubeconfig):
     api.authorization = BASIC
     user = {"username": "me", "password": "secret"}
-    assert readers(written(config(api.url, user, **{"certificate-authority": "ca.pem"}))) == (KINDS, KINDS)
+    assert readers(write_kubeconfig(config(api.url, user, **{"certificate-authority": "ca.pem"}))) == (KINDS, KINDS)
 
 
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS")  # the client warns of what the case asks for
 @pytest.mark.parametrize("case", SERVERS)
-def test_both_readers_trust_the_same_servers(api, pems, readers, written, case):
+def test_both_readers_trust_the_same_servers(api, pems, readers, write_kubeconfig, case):
     fields, trusted = SERVERS[case]
-    answers = readers(written(config(api.url, {"token": "right"}, **fields(pems))))
+    answers = readers(write_kubeconfig(config(api.url, {"token": "right"}, **fields(pems))))
     assert [isinstance(answer, Served) for answer in answers] == [trusted, trusted]
     assert trusted or api.seen == []
 
 
 def test_a_text_is_read_like_a_file(api, pems, readers):
-    fields = {"certificate-authority-data": encoded(pems.data("ca"))}
+    fields = {"certificate-authority-data": base64_text(pems.data("ca"))}
     text = yaml.safe_dump(config(api.url, client_certificate(pems), **fields))
     assert readers(Access(text, None)) == (KINDS, KINDS)
 
 
-def test_entries_and_the_current_context_are_those_of_the_first_file_that_has_them(api, readers, written):
+def test_entries_and_the_current_context_are_those_of_the_first_file_that_has_them(api, readers, write_kubeconfig):
     fields = {"certificate-authority": "ca.pem"}
     users = {"users": [{"name": "here", "user": {"token": "right"}}]}
     second = config(api.url, {"token": "wrong"}, **fields)
     third = config("https://127.0.0.1:9", {"token": "right"}, name="there")
-    assert readers(written(users, second, third, context="here")) == (KINDS, KINDS)
-    access = written(users, second, "", third)
+    assert readers(write_kubeconfig(users, second, third, context="here")) == (KINDS, KINDS)
+    access = write_kubeconfig(users, second, "", third)
     assert cluster.read(Cluster(), access, None).apis == KINDS
     assert cluster.name(access) == "here"
     assert cluster.name(Access(None, "there")) == "there"
 
 
-def test_files_that_are_not_there_are_skipped(api, pems, readers, written, monkeypatch):
-    access = written(config(api.url, {"token": "right"}, **{"certificate-authority": "ca.pem"}))
+def test_files_that_are_not_there_are_skipped(api, pems, readers, write_kubeconfig, monkeypatch):
+    access = write_kubeconfig(config(api.url, {"token": "right"}, **{"certificate-authority": "ca.pem"}))
     paths = [str(pems.folder / "absent"), "", os.environ["KUBECONFIG"], os.environ["KUBECONFIG"]]
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join(paths))
     assert readers(access) == (KINDS, KINDS)
@@ -290,12 +294,12 @@ def test_records_show_no_credential(pems):
     assert "PRIVATE" not in repr(found)
 
 
-def test_a_file_is_trimmed_and_comes_before_the_token_that_it_renews(written, pems):
+def test_a_file_is_trimmed_and_comes_before_the_token_that_it_renews(write_kubeconfig, pems):
     (pems.folder / "token").write_text("right\n")
     for user in ({"tokenFile": "token"}, {"tokenFile": "token", "token": "old"}):
-        assert kubeconfig.endpoint(written(config("http://127.0.0.1:9", user))).authorization == "Bearer right"
+        assert kubeconfig.endpoint(write_kubeconfig(config("http://127.0.0.1:9", user))).authorization == "Bearer right"
     user = {"tokenFile": "absent", "token": "right"}
-    assert kubeconfig.endpoint(written(config("http://127.0.0.1:9", user))).authorization == "Bearer right"
+    assert kubeconfig.endpoint(write_kubeconfig(config("http://127.0.0.1:9", user))).authorization == "Bearer right"
 
 
 def test_no_plugin_runs_for_a_user_with_credentials():
@@ -304,27 +308,27 @@ def test_no_plugin_runs_for_a_user_with_credentials():
     assert kubeconfig.endpoint(access) == Endpoint("http://127.0.0.1:9", None, BASIC)
 
 
-def test_a_plugin_is_told_of_the_cluster_as_kubectl_tells_it(written, pems, tmp_path, monkeypatch):
+def test_a_plugin_is_told_of_the_cluster_as_kubectl_tells_it(write_kubeconfig, pems, tmp_path, monkeypatch):
     """Expected is what `kubectl` passes; the client passes the kubeconfig's own fields, with the name of the file."""
     monkeypatch.setenv("TOLD", str(tmp_path / "told"))
     script = 'printf %s "$KUBERNETES_EXEC_INFO" > "$TOLD"; printf %s "$ANSWER"'
     user = plugin({"token": "right"}, script=script, provideClusterInfo=True)
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}}
     fields = {"certificate-authority": "ca.pem", "tls-server-name": "api", "extensions": [extension]}
-    found = kubeconfig.endpoint(written(config("https://127.0.0.1:9", user, **fields)))
+    found = kubeconfig.endpoint(write_kubeconfig(config("https://127.0.0.1:9", user, **fields)))
     assert found == Endpoint(
         "https://127.0.0.1:9", Tls(pems.folder / "ca.pem", False, "api", None, None), "Bearer right"
     )
-    told = {
+    cluster_info = {
         "server": "https://127.0.0.1:9",
         "tls-server-name": "api",
-        "certificate-authority-data": encoded(pems.data("ca")),
+        "certificate-authority-data": base64_text(pems.data("ca")),
         "config": {"audience": "a"},
     }
     assert json.loads((tmp_path / "told").read_text()) == {
         "apiVersion": VERSION,
         "kind": "ExecCredential",
-        "spec": {"interactive": False, "cluster": told},
+        "spec": {"interactive": False, "cluster": cluster_info},
     }
 
 
@@ -344,8 +348,8 @@ def test_a_server_without_an_address_has_the_same_reason(readers):
     assert answers == (Unknown(f"{FAILED} (NameResolutionError)"),) * 2
 
 
-def test_an_unknown_context_is_unknown_to_both_readers(api, readers, written):
-    access = written(config(api.url, {"token": "right"}), context="absent")
+def test_an_unknown_context_is_unknown_to_both_readers(api, readers, write_kubeconfig):
+    access = write_kubeconfig(config(api.url, {"token": "right"}), context="absent")
     assert [type(answer) for answer in readers(access)] == [Unknown, Unknown]
     assert cluster.name(access) == "here"
 
@@ -356,9 +360,9 @@ def test_a_path_before_those_of_the_api_is_in_front_of_each_request(readers):
         assert readers(Access(yaml.safe_dump(content), None)) == (KINDS, KINDS)
 
 
-def test_one_connection_serves_all_requests_also_after_a_refusal(api, written):
+def test_one_connection_serves_all_requests_also_after_a_refusal(api, write_kubeconfig):
     api.answers = {**ANSWERS, "/apis/inference.networking.k8s.io/v1/namespaces/a/inferencepools": {"items": []}}
-    access = written(config(api.url, {"token": "right"}, **{"certificate-authority": "ca.pem"}))
+    access = write_kubeconfig(config(api.url, {"token": "right"}, **{"certificate-authority": "ca.pem"}))
     facts = cluster.read_all(access)
     assert facts.apis == KINDS
     assert facts.routes == facts.gateways == Unknown(f"{FAILED} (it answered 404)")
@@ -378,7 +382,7 @@ def segment(content):
     return base64.urlsafe_b64encode(json.dumps(content).encode()).decode().rstrip("=")
 
 
-def test_an_identity_provider_is_asked_by_the_client(api, readers, written, monkeypatch):
+def test_an_identity_provider_is_asked_by_the_client(api, readers, write_kubeconfig, monkeypatch):
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
     answers = {"/token": {"id_token": "right", "refresh_token": "next", "access_token": "a", "token_type": "Bearer"}}
     with loopback.serve(answers, authorization=None) as issuer:
@@ -391,13 +395,13 @@ def test_an_identity_provider_is_asked_by_the_client(api, readers, written, monk
             "id-token": ".".join((segment({"alg": "none"}), segment({"exp": 1}), "signature")),
         }
         user = {"auth-provider": {"name": "oidc", "config": settings}}
-        access = written(config(api.url, user, **{"certificate-authority": "ca.pem"}))
+        access = write_kubeconfig(config(api.url, user, **{"certificate-authority": "ca.pem"}))
         assert readers(access, plain=False) == (KINDS, KINDS)
         assert len(issuer.seen) == 4
 
 
 @pytest.mark.parametrize("place", ["proxy-url", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"])
-def test_a_proxy_is_passed_by_the_client(api, readers, written, monkeypatch, place):
+def test_a_proxy_is_passed_by_the_client(api, readers, write_kubeconfig, monkeypatch, place):
     monkeypatch.delenv("NO_PROXY")
     with loopback.serve_proxy() as proxy:
         fields = {"certificate-authority": "ca.pem"}
@@ -405,7 +409,7 @@ def test_a_proxy_is_passed_by_the_client(api, readers, written, monkeypatch, pla
             fields[place] = proxy.url
         else:
             monkeypatch.setenv(place, proxy.url)
-        access = written(config(api.url, {"token": "right"}, **fields))
+        access = write_kubeconfig(config(api.url, {"token": "right"}, **fields))
         assert readers(access, plain=False) == (KINDS, KINDS)
         assert set(proxy.seen) == {api.url.removeprefix("https://")}
 
@@ -428,8 +432,8 @@ def test_a_proxy_counts_only_where_it_applies(monkeypatch, variables, needed):
     assert isinstance(found, NeedsClient) is needed
 
 
-def test_a_plain_kubeconfig_imports_no_client(api, written):
-    written(config(api.url, {"token": "right"}, **{"certificate-authority": "ca.pem"}))
+def test_a_plain_kubeconfig_imports_no_client(api, write_kubeconfig):
+    write_kubeconfig(config(api.url, {"token": "right"}, **{"certificate-authority": "ca.pem"}))
     program = (
         "import sys; from facts import cluster; from models.stack import Cluster; access = cluster.Access(None, None);"
         "assert cluster.name(access) == 'here';"
