@@ -87,7 +87,7 @@ class VariantPlan:
         return "" if self.names.generation is None else f"{self.names.generation}-"
 
     @property
-    def roles(self) -> tuple[Workload, ...]:
+    def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads of all roles."""
         return (self.decode,) if self.prefill is None else (self.decode, self.prefill)
 
