@@ -32,7 +32,7 @@ def holds_requests(spec: Variant) -> bool:
 
 
 def context(spec: Variant, release: Release, cache: KvCache) -> Context:
-    """Return what a configuration of the variant has to agree with."""
+    """Return the settings that a configuration of the variant must agree with."""
     roles = [spec] if spec.prefill is None else [spec, spec.prefill]
     custom = any(images.is_custom(spec, role) for role in roles)
     return Context(release, spec.prefill is not None, cache.block_size, vllm=not custom)
@@ -68,12 +68,12 @@ def text(config: Mapping[str, Any], facts: PickerFacts) -> str:
 
 @cache
 def _yaml(json_text: str) -> str:
-    """Convert JSON to YAML. It is cached: services share few configurations, and dumping one takes milliseconds."""
+    """Convert JSON to YAML. Results are cached, because many services share a configuration and dumping takes long."""
     return yaml.safe_dump(json.loads(json_text), sort_keys=False)
 
 
 def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
-    """Return the section as the release reads it; keys that the release does not know stay as they are."""
+    """Return the section `flowControl` as the release reads it. Keys that the release does not know are unchanged."""
     section = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return cast("dict[str, Any]", _with_whole_numbers(section, facts.config.shape.get(FLOW_CONTROL)))
 
