@@ -32,7 +32,7 @@ class Component:
     """Logical name of the component, and prefix of its children's logical names."""
     objects: tuple[Rendered, ...]
     of: ServicePlan | VariantPlan | None = None
-    """Plan that the objects are rendered from. None if it is not a service's or a variant's."""
+    """Plan of the service or variant that the objects are rendered from; None for objects of the whole stack."""
 
 
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:

@@ -14,7 +14,7 @@ from planning.serving.workload import Workload
 REPLICAS = ("spec.replicas",)
 """Fields of a workload that its autoscaler owns: the manifest omits them, and a run leaves them alone."""
 _PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]+"}
-"""Regular expressions of the tails of serving pods' names, by kind of workload."""
+"""Regular expression for the end of a serving pod's name, by kind of workload."""
 _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
 
 
@@ -39,7 +39,7 @@ def manifest(variant: VariantPlan, workload: Workload, autoscaler: Autoscaler) -
 
 
 def origins(autoscaler: Autoscaler) -> dict[Path, Path]:
-    """Return the paths that a user passed through, each with its path in the configuration, for problems in them."""
+    """Return the paths of parts of the manifest that a user wrote, each with its path in the configuration."""
     indexes = [metric.at for metric in autoscaler.metrics if isinstance(metric, Passed)]
     behavior = autoscaler.path / "behavior"
     if autoscaler.keda is None:

@@ -130,7 +130,7 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
         "spec": {
             "maxUnavailable": workload.disruptions,
             "selector": {"matchLabels": selector},
-            # A pod that is not ready serves no requests; protecting it would only block the drain of its node.
+            # A pod that is not ready serves no requests. To protect it would only block the drain of its node.
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },
     }
@@ -161,7 +161,10 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
 
 
 def _checksum(workload: Workload) -> dict[str, str]:
-    """Return an annotation that rolls the pods if their device claim changes, because existing claims never change."""
+    """Return an annotation with the hash of the device claim. New pods replace the old ones if the claim changes.
+
+    The device claims of running pods never change.
+    """
     if workload.device_claim is None:
         return {}
     text = json.dumps(_claim_spec(workload), sort_keys=True)
@@ -180,7 +183,7 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
 
 
 def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:
-    """Return the paths that a user passed through, each with its path in the configuration, for problems in them."""
+    """Return the paths of parts of the manifest that a user wrote, each with its path in the configuration."""
     templates = (
         [Path("spec", "template")]
         if workload.kind == "Deployment"

@@ -19,7 +19,7 @@ A Job that is replaced because it failed takes the spec of the current run.
 
 
 def objects(storage: StoragePlan, user_labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Rendered]:
-    """Render the claim, the network policy and the Job of weights, which precede the first pod with the weights."""
+    """Render the claim for weights, the Job that fills it, and the Job's network policy."""
     storage_labels = labels.standard(storage.name, _COMPONENT, user_labels)
     claim, fill = storage.claim, storage.fill
 
@@ -56,7 +56,10 @@ def _claim(claim: ClaimPlan, metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _job(fill: FillPlan, metadata: Mapping[str, Any], pod_labels: Mapping[str, str]) -> dict[str, Any]:
-    """Render the Job. It has no time to live, because the next run would recreate a Job that Kubernetes removed."""
+    """Render the Job without a time to live.
+
+    If Kubernetes removed the finished Job, the next run would create it again.
+    """
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",

@@ -25,9 +25,9 @@ class Bundle(Spec):
 
     name: str
     version: str
-    """Version that has the kinds."""
+    """Version of the software that provides the kinds."""
     install: str
-    """Command that installs it."""
+    """Command that installs the CRDs."""
     kinds: list[str]
     """Kinds as `apiVersion/Kind`."""
     source: str

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 CURRENT = "@.observedGeneration==$.metadata.generation"
-"""JSONPath test that a status belongs to the object's current generation. An older status proves nothing."""
+"""JSONPath test that a status belongs to the current `metadata.generation` of the object, and not to an older spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,18 +11,19 @@ class Wait:
     """The wait for one object. The defaults leave conditions and time limit to the provider."""
 
     seconds: int | None = None
-    """Time limit; None for the provider's own."""
+    """Time limit in seconds; None for the provider's default."""
     conditions: tuple[str, ...] = ()
     """Conditions in the syntax of `kubectl wait --for`. All must hold; they replace the provider's own conditions."""
     skip: bool = False
-    """Whether the object is done as soon as it is written."""
+    """Whether a run does not wait for the object at all."""
     replace_unready: bool = False
-    """Whether the next run replaces an object that did not become ready, instead of waiting for it in vain."""
+    """Whether the next run replaces an object that did not become ready, because it would never become ready."""
 
 
 PROVIDER_DEFAULT = Wait()
 """The provider's own wait."""
 SERVICE = Wait(skip=True)
-"""No wait for a Service: the provider would wait for endpoints, and the wait for the pods covers those."""
+"""No wait for a Service. The provider would wait for its endpoints, but a run already waits for the pods."""
 CLAIM = Wait(skip=True)
-"""No wait for a claim: some storage classes bind it only when a pod mounts it, and its fill Job waits for it anyway."""
+"""No wait for a claim. Some storage classes bind it only when a pod mounts it, and a run waits for the fill Job
+anyway."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A fact that was not read, or could not be."""
+    """A fact that was not read, or could not be read."""
 
     reason: str
 

@@ -15,7 +15,7 @@ from models.paths import Path
 from models.problems import Problem
 
 EnvValue = str | Mapping[str, Any]
-"""A literal text, or a Kubernetes `valueFrom`."""
+"""Value of a variable: a text, or a Kubernetes `valueFrom`."""
 
 CREDENTIAL_IN_CLEAR = (
     "holds a credential in clear",
@@ -96,7 +96,7 @@ def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) ->
 
 
 def is_credential_in_clear(name: str, value: EnvValue) -> bool:
-    """Tell whether a value is a credential as text: neither empty nor a mere reference."""
+    """Tell whether a variable's value contains a credential as text, and not only references to other variables."""
     if not isinstance(value, str) or not value or not env.names_credential(name):
         return False
     whole = _REFERENCE.fullmatch(value)

@@ -25,7 +25,7 @@ class AcceleratorClass:
 
     vendor: str
     product: str | None
-    """Name of the product; None for a class that takes any product of the vendor."""
+    """Name of the product; None for a class of all products of the vendor."""
     memory: int | None
     """Memory of one device in bytes; None if unknown."""
     devices_per_node: int | None
@@ -57,7 +57,10 @@ class _Table(Spec):
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A shipped class with the user's changes; tolerations and allocation of None come from the vendor's class."""
+    """A shipped class with the user's changes.
+
+    If tolerations or allocation are None, the vendor's class decides them.
+    """
 
     vendor: str
     product: str | None
@@ -142,7 +145,7 @@ def _amend(base: _Draft, spec: UserClass) -> _Draft:
 
 
 def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
-    """Return a class, with the allocation and tolerations that a draft lacks taken from its vendor's classes."""
+    """Return the class of a draft. If the draft lacks allocation or tolerations, its vendor's class provides them."""
     tolerations = draft.tolerations
     if tolerations is None:
         tolerations = tuple(toleration for cls in vendor for toleration in cls.tolerations or ())

@@ -25,7 +25,10 @@ class Placement:
 
 
 def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[str, str]) -> Placement:
-    """Return the placement of pods, on nodes of a class if they need devices; `selector` selects these pods."""
+    """Return the placement of pods, which `selector` selects.
+
+    With `accelerator` they are placed on the nodes of that class.
+    """
     tolerations = tuple(toleration.model_dump(by_alias=True, exclude_none=True) for toleration in pod.tolerations)
     return Placement(
         node_labels={} if accelerator is None else accelerator.node_labels,
@@ -40,5 +43,8 @@ def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[st
 
 
 def _topology_spread(constraint: Mapping[str, Any], selector: Mapping[str, str]) -> dict[str, Any]:
-    """Return a constraint with a selector of the role's pods as default; without any, Kubernetes counts no pods."""
+    """Return a constraint with `selector` as the default label selector.
+
+    Without a label selector, Kubernetes would count no pods.
+    """
     return {"labelSelector": {"matchLabels": dict(selector)}, **constraint}

@@ -9,7 +9,7 @@ from planning.serving.workload import Workload
 _CHECK_SECONDS = 2
 """Interval and timeout of health checks."""
 _MIN_TIMEOUT_SECONDS = 300
-"""Least timeout of a response; the load balancer's default of 30 would cut most streams."""
+"""Minimum timeout of a response, in seconds. The load balancer's default of 30 seconds would cut most streams."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ PICKER_PORT = "http-metrics"
 PICKER_PATH = "/metrics"
 """Path of the picker's metrics. With authentication, a reader needs permission to get it."""
 LABEL = "model_service"
-"""Label on every series with the name of the variant, whatever its pods are called."""
+"""Label with the name of the variant, on every series."""
 GMP_COLLECTORS = (("gmp-system", "collector"), ("gke-gmp-system", "collector"))
 """Namespace and service account of Google's collector, in standard and in Autopilot clusters."""
 _SECOND = 1000
@@ -22,7 +22,7 @@ _SECOND = 1000
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """How the pods of a role or of the picker are scraped."""
+    """Settings for scraping the pods of a role or of the picker."""
 
     port: str
     """Name of the port."""
@@ -76,6 +76,6 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
 
 
 def _interval(duration: str) -> str:
-    """Return a duration with a single unit; Prometheus rejects units out of order or repeated."""
+    """Return a duration with a single unit. Prometheus rejects durations with repeated or wrongly ordered units."""
     total = milliseconds(duration)
     return f"{total}ms" if total % _SECOND else f"{total // _SECOND}s"

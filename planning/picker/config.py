@@ -72,7 +72,7 @@ def _yaml(json_text: str) -> str:
 
 
 def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
-    """Return the section as the release reads it; keys that the release does not know stay as they are."""
+    """Return the section `flowControl` as the release reads it. Keys that the release does not know are unchanged."""
     section = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return cast("dict[str, Any]", _with_whole_numbers(section, facts.config.shape.get(FLOW_CONTROL)))
 

@@ -26,7 +26,7 @@ from planning.variant.context import VariantContext
 CONFIG_KEY = "config.yaml"
 """Key of the configuration in its ConfigMap, and name of the mounted file."""
 _MIN_GRACE_SECONDS = 130
-"""Least termination grace period: longer than the gateway drains an ext-proc stream."""
+"""Minimum termination grace period. It is longer than a gateway drains an ext-proc stream."""
 _DRAIN_FLAG = "drain-timeout"
 """Flag for the time that running requests get when a pod ends."""
 _DRAIN_MARGIN_SECONDS = 15
@@ -65,7 +65,7 @@ class Picker:
     port: int
     app_protocol: str
     pool_app_protocol: str | None
-    """appProtocol of the pool. None if its parsers take the default."""
+    """appProtocol of the pool; None for the default, if the picker's parsers support it."""
     failure_mode: str
     fail_open_reason: str | None
     rules: tuple[Mapping[str, Any], ...]
@@ -94,7 +94,10 @@ class Picker:
     warnings: tuple[Problem, ...]
 
     def checksum(self) -> str:
-        """Return the SHA-256 of the configuration, which the picker reads once: every change has to roll its pods."""
+        """Return the SHA-256 of the configuration, for an annotation that restarts the pods if it changes.
+
+        A picker reads its configuration only when it starts.
+        """
         return hashlib.sha256(self.config.encode()).hexdigest()
 
 

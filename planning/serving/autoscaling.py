@@ -115,7 +115,10 @@ def _keda(spec: KedaAutoscaling, variant: VariantContext) -> Keda:
 
 
 def _queue(spec: KedaAutoscaling, variant: VariantContext) -> Queue:
-    """Return the metric that scales a role up from zero: the picker's queue, as no engine runs to report its own."""
+    """Return the metric that scales a role up from zero: the picker's queue.
+
+    Without pods, no engine reports metrics.
+    """
     targets = [
         metric.target for metric in spec.metrics if isinstance(metric, RequestMetric) and metric.type == "queue-size"
     ]

@@ -1,4 +1,4 @@
-"""Routing sidecar of decode pods: it listens on the service's port, and asks prefill before it asks the engine."""
+"""Routing sidecar of decode pods: it receives a pod's requests, and sends them to prefill before the engine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class SidecarPlan:
     startup: SidecarProbe
     liveness: SidecarProbe
     rules: tuple[Mapping[str, Any], ...]
-    """Rules of its Role. It reads which pods the pool selects, and rejects a client's header that names others."""
+    """Rules of its Role. It reads which pods the pool selects, and rejects a request whose header names another pod."""
     requests: dict[str, str]
     limits: dict[str, str]
 
@@ -72,7 +72,7 @@ def plan(context: VariantContext) -> SidecarPlan:
         port=spec.engine.port,
         engine_port=options.engine_port,
         startup=SidecarProbe(interval=1, failures=60),
-        # The sidecar answers without asking the engine, which has its own probes: this detects a sidecar that hangs.
+        # The sidecar answers the probe itself, without the engine. So the probe detects a sidecar that hangs.
         liveness=SidecarProbe(interval=10, failures=3),
         rules=_rules(context.names.pool),
         requests=options.resources.requests,

@@ -18,7 +18,7 @@ def plan(spec: Variant, name: str, role: Role, layout: Layout, cache: KvCache) -
     env = dict[str, EnvValue]({"HOME": ENGINE_HOME})
     if images.is_custom(spec, role):
         return env
-    # torch looks up the user's name, and the image's passwd file has no entry for the user id.
+    # torch looks up the name of the user. The passwd file of the image has no entry for the user id.
     env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup_seconds(role.health, spec.model.size))
     if spec.prefill is not None or cache.events is not None or layout.pods_per_replica > 1:

@@ -7,7 +7,7 @@ from planning.releases import Release
 
 
 def is_custom(spec: Variant, role: Role) -> bool:
-    """Tell whether the engine is the entrypoint of a custom image, which gets no generated arguments."""
+    """Tell whether the engine runs the image's own entrypoint, without generated arguments (`engine.type: custom`)."""
     return role.engine.type == "custom" or (role.engine.type is None and scheme(spec.model.source) == "image")
 
 

@@ -63,7 +63,7 @@ def _type(plugin: object) -> str | None:
 
 
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
-    """Return the value of `--kv-events-config`; its topic contains the name by which the picker identifies the pod."""
+    """Return the value of `--kv-events-config`. The picker identifies the pod by a name in the topic."""
     values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
     return {
         key: value.format_map(values) if isinstance(value, str) else value

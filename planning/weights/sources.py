@@ -60,7 +60,7 @@ class Location:
     folder: str | None = None
     """Folder of the claim that holds the weights; None for the whole claim."""
     headroom_percent: int = 10
-    """Space of a pod's volume above the bytes to fetch, because files are rounded up to blocks."""
+    """Additional space of a pod's volume, in percent of the bytes to fetch, because files take whole blocks."""
     limit: str | None = None
     """Explicit size of the pod's volume; None if it is computed."""
 
@@ -100,10 +100,10 @@ class Source:
 
     model: Model
     images: Images
-    """Images of the stack, which win over those of the release."""
+    """Images of the stack's configuration. They take precedence over those of the release."""
     release: Release
     identity: bool
-    """Whether the ServiceAccount of the fetching pod may open the source."""
+    """Whether the pod that fetches has a ServiceAccount of the user's, which may have access to the source."""
 
 
 @dataclass(frozen=True, slots=True)
