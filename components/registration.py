@@ -32,6 +32,7 @@ _CLASSES: Mapping[str, str] = {
     "v1/ServiceAccount": "core.v1.ServiceAccount",
 }
 """Name of the SDK's class for each built-in kind. Names, because the SDK imports a module when it is first used."""
+_CUSTOM = "apiextensions.CustomResource"
 _ARGUMENTS = {"automountServiceAccountToken": "automount_service_account_token", "roleRef": "role_ref"}
 """Python names of top-level fields that the SDK's classes spell otherwise. Keys inside of the fields stay as they
 are."""
@@ -59,23 +60,25 @@ def register(name: str, objects: Iterable[Rendered], registered: Registered, opt
         registered[rendered.id] = _make(f"{name}-{rendered.suffix}", rendered, merged)
 
 
+def class_name(rendered: Rendered) -> str:
+    """Return the name of the SDK's class that registers an object."""
+    return _CLASSES.get(rendered.api, _CUSTOM)
+
+
+def arguments(rendered: Rendered) -> dict[str, Any]:
+    """Return the arguments of the SDK's class that registers an object."""
+    manifest = rendered.manifest
+    if class_name(rendered) == _CUSTOM:
+        identity = {"api_version": manifest["apiVersion"], "kind": manifest["kind"]}
+        return {**identity, "metadata": manifest["metadata"], "spec": manifest["spec"]}
+    fields = ((field, value) for field, value in manifest.items() if field not in {"apiVersion", "kind"})
+    return {_ARGUMENTS.get(field, field): value for field, value in fields}
+
+
 def _timeouts(seconds: int | None) -> pulumi.CustomTimeouts | None:
     return None if seconds is None else pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s")
 
 
 def _make(name: str, rendered: Rendered, opts: pulumi.ResourceOptions) -> pulumi.Resource:
     """Register one object under a logical name."""
-    class_name, manifest = _CLASSES.get(rendered.api), rendered.manifest
-    if class_name is None:
-        return k8s.apiextensions.CustomResource(
-            name,
-            api_version=manifest["apiVersion"],
-            kind=manifest["kind"],
-            metadata=manifest["metadata"],
-            spec=manifest["spec"],
-            opts=opts,
-        )
-    fields: dict[str, Any] = {
-        _ARGUMENTS.get(field, field): value for field, value in manifest.items() if field not in {"apiVersion", "kind"}
-    }
-    return attrgetter(class_name)(k8s)(name, **fields, opts=opts)
+    return attrgetter(class_name(rendered))(k8s)(name, **arguments(rendered), opts=opts)
