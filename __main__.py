@@ -1,5 +1,6 @@
 """The Pulumi program: composes the configuration, prints problems, registers the objects and exports the outputs."""
 
+import gc
 import pathlib
 from collections.abc import Iterable
 
@@ -24,7 +25,7 @@ _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
 def main() -> None:
     """Deploy the stack. A mistake of the user ends the run before the first resource, without a traceback."""
     target = Live(pulumi.Config().get("kubeconfig"), pathlib.Path.cwd())
-    composition = compose(_configuration(), target)
+    composition = _compose(_configuration(), target)
     _warn(composition.source_warnings)
     if isinstance(composition, Refusal):
         if isinstance(composition.error, ConfigError):
@@ -36,6 +37,20 @@ def main() -> None:
     _warn((*composition.waits.warnings, *composition.announcements, *composition.plan_warnings))
     spec = composition.stack.cluster
     _export(composition, _register(composition, _provider(spec, target.access(spec))))
+
+
+def _compose(tree: object, target: Live) -> Composition | Refusal:
+    """Compose without garbage collection.
+
+    Plans and manifests stay in use until the end, and every collection would look through all of them; it takes up to
+    half of the time of a large stack. Later collections, while resources are registered, leave them out as well.
+    """
+    gc.disable()
+    try:
+        return compose(tree, target)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _configuration() -> object:
