@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help up down setup tools test test-fast check format pins
+.PHONY: help up down setup tools test test-fast bench check format pins
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -27,6 +27,9 @@ test: tools check ## Run everything, the real engine and API server included, in
 
 test-fast: setup ## Run what needs no binaries, in two processes; two to three minutes
 	@$(VENV)/python -m pytest -n 2 --dist worksteal -m "not real"
+
+bench: tools ## Measure the program beside what it stands on; tables for docs/measurements.md, progress on stderr
+	@for module in collisions deciding preview deploying; do $(VENV)/python -m benchmarks.$$module || exit 1; done
 
 check: setup ## Lint, types, import contracts, names and docstrings
 	@$(VENV)/ruff check . && $(VENV)/ruff format --check . && $(VENV)/lint-imports && $(VENV)/pyright && $(VENV)/python -m tests.english

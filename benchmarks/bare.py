@@ -1,0 +1,62 @@
+"""A Pulumi program that registers what a JSON file lists, and decides nothing.
+
+It is the floor for the program of this project: the same resources with the same arguments and options, written down in
+`registrations.json` beforehand (`benchmarks/preview.py`).
+"""
+
+import json
+import pathlib
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+
+def main() -> None:
+    """Register all components with their resources, and export the outputs."""
+    registrations = json.loads(pathlib.Path("registrations.json").read_text(encoding="utf-8"))
+    provider = k8s.Provider(
+        "cluster",
+        kubeconfig=pulumi.Output.secret(pulumi.Config().require("kubeconfig")),
+        cluster_identifier=registrations["cluster"],
+        enable_config_map_mutable=True,
+        enable_secret_mutable=True,
+        suppress_deprecation_warnings=False,
+        kube_client_settings=k8s.KubeClientSettingsArgs(qps=1000, burst=2000),
+    )
+    resources = dict[str, pulumi.Resource]()
+    for component in registrations["components"]:
+        opts = pulumi.ResourceOptions(provider=provider)
+        if component["type"] is not None:
+            options = pulumi.ResourceOptions(providers=[provider])
+            parent = pulumi.ComponentResource(component["type"], component["name"], component["inputs"], options)
+            opts = pulumi.ResourceOptions(parent=parent)
+            parent.register_outputs({})
+        for resource in component["resources"]:
+            resources[resource["name"]] = _register(resource, resources, opts)
+    for name, value in registrations["outputs"].items():
+        pulumi.export(name, value)
+    ready = {key: [resources[name].urn for name in names] for key, names in registrations["ready"].items()}
+    pulumi.export("ready", {key: pulumi.Output.all(*urns).apply(bool) for key, urns in ready.items()})
+
+
+def _register(
+    resource: Mapping[str, Any], resources: Mapping[str, pulumi.Resource], opts: pulumi.ResourceOptions
+) -> pulumi.Resource:
+    seconds = resource["seconds"]
+    options = pulumi.ResourceOptions(
+        depends_on=[resources[name] for name in resource["after"]],
+        custom_timeouts=None if seconds is None else pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s"),
+        replace_on_changes=resource["replace_on_changes"],
+        delete_before_replace=resource["delete_before_replace"],
+        ignore_changes=resource["ignore_changes"],
+        retain_on_delete=resource["retain_on_delete"],
+        protect=resource["protect"],
+    )
+    merged = pulumi.ResourceOptions.merge(opts, options)
+    return attrgetter(resource["class"])(k8s)(resource["name"], **resource["arguments"], opts=merged)
+
+
+main()

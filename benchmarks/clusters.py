@@ -1,0 +1,80 @@
+"""A control plane of its own for a benchmark, and projects that the engine deploys onto it."""
+
+import contextlib
+import json
+import sys
+import tempfile
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from local.cluster import NODES, ControlPlane
+from local.engine import Engine
+from local.report import Report
+from local.tools import Tool, ensure
+from local.up import TOOLS
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = ("__main__.py", "models", "planning", "manifests", "components", "composition", "facts")
+STACK = "dev"
+_SERVED_DEVICES, _MORE_DEVICES = 'nvidia.com/gpu: "8"', 'nvidia.com/gpu: "512"'
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A control plane, the tools that it runs, and a directory for the projects of a benchmark."""
+
+    directory: Path
+    tools: Mapping[str, Tool]
+    plane: ControlPlane
+    report: Report
+
+    def engine(
+        self,
+        name: str,
+        program: Mapping[str, Path],
+        tree: Mapping[str, Any],
+        environment: Mapping[str, str] | None = None,
+    ) -> Engine:
+        """Return an engine for a new project with some files and a stack."""
+        project = self.directory / name / "project"
+        project.mkdir(parents=True)
+        for file, target in {**program, **{file: ROOT / file for file in ("Pulumi.yaml", ".venv")}}.items():
+            (project / file).symlink_to(target)
+        # JSON is YAML, too, and the engine reads it faster than any of us writes YAML.
+        stack = json.dumps({"config": {"inference-stacks:stack": tree}}, indent=2)
+        (project / f"Pulumi.{STACK}.yaml").write_text(stack, encoding="utf-8")
+        return Engine(
+            project.parent / "engine",
+            self.tools,
+            self.plane.kubeconfig,
+            project,
+            STACK,
+            report=self.report,
+            environment=environment,
+        )
+
+    def program_engine(
+        self, name: str, tree: Mapping[str, Any], environment: Mapping[str, str] | None = None
+    ) -> Engine:
+        """Return an engine for a new project with this program and a stack."""
+        return self.engine(name, {file: ROOT / file for file in PROGRAM}, tree, environment)
+
+
+@contextlib.contextmanager
+def cluster() -> Generator[Cluster]:
+    """Start a control plane, and remove it at the end. Its nodes have devices for hundreds of services."""
+    report = Report(sys.stderr)
+    tools = ensure(TOOLS, report)
+    with tempfile.TemporaryDirectory(prefix="inference-stacks-bench-") as temporary:
+        directory = Path(temporary)
+        nodes = directory / "nodes.yaml"
+        text = NODES.read_text(encoding="utf-8")
+        nodes.write_text(text.replace(_SERVED_DEVICES, _MORE_DEVICES), encoding="utf-8")
+        plane = ControlPlane(directory / "cluster", tools, nodes=nodes, tie_to_parent=True)
+        try:
+            plane.start(report)
+            yield Cluster(directory, tools, plane, report)
+        finally:
+            plane.remove()

@@ -1,0 +1,122 @@
+"""Time and memory from a configuration to checked manifests, without Pulumi and without a cluster.
+
+Run from the root of the repository: `.venv/bin/python -m benchmarks.deciding [SERVICES ...]` (10, 100 and 1000 if
+absent). Each size runs in a process of its own, which first decides a small stack, because tables and schemas are read
+once, and which collects no garbage, like the program. Growth compares the milliseconds of a service with those of the
+previous size: 1.0 is linear.
+"""
+
+import gc
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import planning
+from benchmarks import stacks
+from benchmarks.tables import show
+from benchmarks.timing import processor_seconds
+from manifests import validation
+from manifests.assembly import objects, render
+from models.load import load
+
+_SIZES = (10, 100, 1000)
+_WARM = 10
+"""Services of the stack that a process decides before it measures."""
+_RUNS = 5
+_STEPS = ("load", "plan", "render", "check")
+_RENDERED = (10, 100)
+"""Sizes of the stacks that the command line renders."""
+_MEASURE = "--measure"
+
+
+def main(sizes: tuple[int, ...]) -> None:
+    """Print the figures of stacks of some sizes, in ascending order."""
+    figures = {size: _measured_apart(size) for size in sizes}
+    milliseconds = {size: of_size["whole"] * 1000 / size for size, of_size in figures.items()}
+    growths = {more: f"{milliseconds[more] / milliseconds[fewer]:.2f}" for fewer, more in pairwise(sizes)}
+    show(
+        "From configuration to checked manifests, stacks of n services, milliseconds of processor time for a service",
+        ("n", "objects", "milliseconds", *_STEPS, "growth", "peak memory, MiB"),
+        [
+            (
+                size,
+                of_size["objects"],
+                f"{milliseconds[size]:.2f}",
+                *(f"{of_size[step] / sum(of_size[step] for step in _STEPS):.0%}" for step in _STEPS),
+                growths.get(size, ""),
+                f"{of_size['memory']:.0f}",
+            )
+            for size, of_size in figures.items()
+        ],
+    )
+    seconds = {size: _render_seconds(size) for size in _RENDERED}
+    more = {more: (seconds[more] - seconds[fewer]) / (more - fewer) for fewer, more in pairwise(_RENDERED)}
+    show(
+        "`python -m cli render` of stacks of n services as YAML, processor time, start of Python included",
+        ("n", "seconds", "milliseconds for each service more"),
+        [(size, f"{seconds[size]:.2f}", f"{more[size] * 1000:.1f}" if size in more else "") for size in _RENDERED],
+    )
+
+
+def _render_seconds(services: int) -> float:
+    """Return the least seconds of the processor that the command takes."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "Pulumi.stack.yaml"
+        file.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": stacks.tree(services)}}))
+        command = [sys.executable, "-m", "cli", "render", str(file)]
+        return min(_child_seconds(command) for _ in range(_RUNS))
+
+
+def _child_seconds(command: Sequence[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _measured_apart(services: int) -> dict[str, float]:
+    """Return the figures of a size, measured in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.deciding", _MEASURE, str(services)]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def _measure(services: int) -> dict[str, float]:
+    """Return seconds of the processor for each step, number of objects, and MiB that this process took at most."""
+    _whole(stacks.tree(_WARM))
+    gc.disable()
+    tree = stacks.tree(services)
+    count = _whole(tree)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    loaded = load(tree)
+    plan = planning.plan(loaded)
+    components = render(plan)
+    works: dict[str, Callable[[], object]] = {
+        "load": lambda: load(tree),
+        "plan": lambda: planning.plan(loaded),
+        "render": lambda: render(plan),
+        "check": lambda: validation.check(objects(components)),
+        "whole": lambda: _whole(tree),
+    }
+    seconds = {step: processor_seconds(work, _RUNS) for step, work in works.items()}
+    return {**seconds, "objects": count, "memory": memory}
+
+
+def _whole(tree: dict[str, Any]) -> int:
+    components = render(planning.plan(load(tree)))
+    validation.check(objects(components))
+    return sum(len(component.objects) for component in components)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == [_MEASURE]:
+        print(json.dumps(_measure(int(sys.argv[2]))))
+    else:
+        main(tuple(map(int, sys.argv[1:])) or _SIZES)

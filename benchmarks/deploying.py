@@ -1,0 +1,75 @@
+"""Time of `pulumi up` beside that of `kubectl apply --server-side` with the same objects.
+
+Run from the root of the repository: `.venv/bin/python -m benchmarks.deploying [SERVICES ...]` (10 and 50 if absent).
+Both run on one control plane, one after the other: the stack is destroyed before kubectl applies the rendered YAML of
+the same services in another namespace. `pulumi up` orders the objects and ends when all are up: weights, pods, pickers
+and routes. `kubectl apply` sends them and waits for none, so the seconds until `kubectl wait` finds all Deployments
+Available count beside it.
+"""
+
+import sys
+
+from benchmarks import stacks
+from benchmarks.clusters import Cluster, cluster
+from benchmarks.tables import show
+from benchmarks.timing import wall_seconds
+from composition import Given, Refusal, compose
+from planning.ground import yaml_text
+from planning.ground.cluster_facts import NOTHING_READ
+
+_SIZES = (10, 50)
+_AVAILABLE = ("wait", "deployments", "--all", "--for=condition=Available", "--timeout=900s")
+
+
+def main(sizes: tuple[int, ...]) -> None:
+    """Print the times of stacks of some sizes."""
+    with cluster() as shared:
+        rows = [_row(shared, size) for size in sizes]
+    columns = ("n", "objects", "up, s", "apply, s", "Available, s", "up / apply", "up / Available")
+    show("`pulumi up` of n services beside `kubectl apply --server-side` of the same objects", columns, rows)
+
+
+def _row(shared: Cluster, services: int) -> tuple[object, ...]:
+    with shared.report.step(f"pulumi up of {services} services"):
+        up = _up_seconds(shared, services)
+    with shared.report.step(f"kubectl apply of {services} services"):
+        objects, apply, available = _apply_seconds(shared, services)
+    return (
+        services,
+        objects,
+        f"{up:.1f}",
+        f"{apply:.1f}",
+        f"{available:.1f}",
+        f"{up / apply:.2f}",
+        f"{up / available:.2f}",
+    )
+
+
+def _up_seconds(shared: Cluster, services: int) -> float:
+    """Return the seconds until the engine has deployed a stack, and destroy it."""
+    name = f"pulumi-{services}"
+    engine = shared.program_engine(name, stacks.tree(services, name, create_namespace=True))
+    engine.ensure_stack()
+    seconds, _ = wall_seconds(lambda: engine.run("up", "--yes", "--skip-preview", "--suppress-progress"))
+    engine.run("destroy", "--yes", "--skip-preview")
+    return seconds
+
+
+def _apply_seconds(shared: Cluster, services: int) -> tuple[int, float, float]:
+    """Return the number of objects, the seconds until all are applied, and until all Deployments are Available."""
+    namespace = f"kubectl-{services}"
+    composition = compose(stacks.tree(services, namespace, create_namespace=True), Given(NOTHING_READ))
+    if isinstance(composition, Refusal):
+        raise composition.error
+    file = shared.directory / f"{namespace}.yaml"
+    documents = [yaml_text.with_blocks(rendered.manifest) for rendered in composition.objects]
+    file.write_text("---\n".join(documents), encoding="utf-8")
+    kubectl = shared.plane.kubectl
+    apply, _ = wall_seconds(lambda: kubectl("apply", "--server-side", f"--filename={file}"))
+    rest, _ = wall_seconds(lambda: kubectl(*_AVAILABLE, f"--namespace={namespace}"))
+    kubectl("delete", f"--filename={file}", "--ignore-not-found")
+    return len(documents), apply, apply + rest
+
+
+if __name__ == "__main__":
+    main(tuple(map(int, sys.argv[1:])) or _SIZES)

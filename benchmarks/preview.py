@@ -1,0 +1,165 @@
+"""Cost of `pulumi preview` beside that of a bare program which registers the same resources.
+
+Run from the root of the repository: `.venv/bin/python -m benchmarks.preview [SERVICES ...]` (1, 10 and 100 if absent).
+The bare program (`benchmarks/bare.py`) reads every resource with its arguments and options from a file, so that the
+ratio is what validating, deciding, rendering and checking add. Both have engines of their own on one control plane,
+where nothing is deployed. After a first pair, whose previews have to be equal, three pairs alternate; medians count.
+Wall-clock time is that of the command, processor time that of the program, which the engine waits for.
+"""
+
+import json
+import re
+import statistics
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks import stacks
+from benchmarks.clusters import ROOT, Cluster, cluster
+from benchmarks.tables import show
+from benchmarks.timing import wall_seconds
+from components import registration
+from composition import Composition, Live, Refusal, compose
+from facts.cluster import name as cluster_name
+from local.engine import Engine
+from manifests.assembly import Component, ComponentType
+from planning.plans import ServicePlan, VariantPlan
+
+_SIZES = (1, 10, 100)
+_PAIRS = 3
+_IGNORED = {"created", "modified", "sourcePosition", "stackTrace", "outputs"}
+"""Fields of a resource in a preview that are no part of what is registered."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """A program in a project, and the engine that previews it."""
+
+    engine: Engine
+    times: Path
+    """File that each run of the program writes its processor time into."""
+
+    def preview(self) -> tuple[float, float]:
+        """Return the wall-clock seconds of a preview, and the processor's of the program."""
+        seconds, _ = wall_seconds(lambda: self.engine.run("preview", "--suppress-progress", "--suppress-outputs"))
+        minutes = re.findall(r"(\d+)m([\d.]+)s", self.times.read_text(encoding="ascii"))
+        return seconds, sum(60 * float(whole) + float(rest) for whole, rest in minutes)
+
+    def resources(self) -> dict[str, Any]:
+        """Return the resources that a preview would create, by URN."""
+        steps = json.loads(self.engine.run("preview", "--json").stdout)["steps"]
+        return {step["urn"]: _comparable(step["newState"]) for step in steps if "newState" in step}
+
+
+def main(sizes: tuple[int, ...]) -> None:
+    """Print the costs of stacks of some sizes."""
+    with cluster() as shared:
+        rows = [_row(shared, size) for size in sizes]
+    columns = ("n", "resources", "ours, s", "bare, s", "ratio", "ours, processor", "bare, processor", "difference")
+    show("`pulumi preview` of n services beside a bare program with the same resources", columns, rows)
+
+
+def _row(shared: Cluster, services: int) -> tuple[object, ...]:
+    tree = stacks.tree(services, create_namespace=True)
+    ours = _program(shared, f"ours-{services}", tree, None)
+    bare = _program(shared, f"bare-{services}", tree, _registrations(shared, tree))
+    with shared.report.step(f"first previews of {services} services"):
+        resources = ours.resources()
+        if resources != bare.resources():
+            raise AssertionError("the bare program registers other resources")
+    with shared.report.step(f"{_PAIRS} pairs of previews of {services} services"):
+        pairs = [(ours.preview(), bare.preview()) for _ in range(_PAIRS)]
+    (ours_wall, ours_cpu), (bare_wall, bare_cpu) = (
+        tuple(statistics.median(pair[program][clock] for pair in pairs) for clock in range(2)) for program in range(2)
+    )
+    walls = f"{ours_wall:.1f}", f"{bare_wall:.1f}", f"{ours_wall / bare_wall:.2f}"
+    return services, len(resources), *walls, f"{ours_cpu:.2f}", f"{bare_cpu:.2f}", f"{ours_cpu - bare_cpu:.2f}"
+
+
+def _program(shared: Cluster, name: str, tree: Mapping[str, Any], registrations: Mapping[str, Any] | None) -> _Program:
+    """Return this program, or the bare one with its registrations."""
+    directory = shared.directory / name
+    directory.mkdir()
+    times = directory / "times"
+    python = directory / "python"
+    # The language host also asks Python for its packages, by `-m pip`; that is not the program.
+    python.write_text(f"""#!/bin/sh
+"{sys.executable}" "$@"
+code=$?
+[ "$1" = -m ] || times > "{times}"
+exit $code
+""")
+    python.chmod(0o755)
+    environment = {"PULUMI_PYTHON_CMD": str(python)}
+    if registrations is None:
+        return _Program(shared.program_engine(name, tree, environment), times)
+    file = directory / "registrations.json"
+    file.write_text(json.dumps(registrations), encoding="utf-8")
+    files = {"__main__.py": ROOT / "benchmarks" / "bare.py", file.name: file}
+    return _Program(shared.engine(name, files, {}, environment), times)
+
+
+def _comparable(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a resource of a preview without the fields that differ from run to run."""
+    fields = {key: value for key, value in state.items() if key not in _IGNORED}
+    return {**fields, "dependencies": sorted(state.get("dependencies") or ())}
+
+
+def _registrations(shared: Cluster, tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the input of the bare program."""
+    target = Live(shared.plane.kubeconfig.read_text(encoding="utf-8"), ROOT)
+    composition = compose(tree, target)
+    if isinstance(composition, Refusal):
+        raise composition.error
+    names = {
+        rendered.id: f"{component.name}-{rendered.suffix}"
+        for component in composition.components
+        for rendered in component.objects
+    }
+    return {
+        "cluster": cluster_name(target.access(composition.stack.cluster)),
+        "components": [_component(composition, component, names) for component in composition.components],
+        "outputs": composition.contract,
+        "ready": {
+            service.key: [names[awaited] for awaited in composition.awaited_objects(service)]
+            for service in composition.plan.services
+        },
+    }
+
+
+def _component(composition: Composition, component: Component, names: Mapping[Any, str]) -> dict[str, Any]:
+    is_resource = component.type not in {ComponentType.NAMESPACES, ComponentType.CACHES}
+    match component.of:
+        case ServicePlan() as service:
+            inputs = service.preview_inputs()
+        case VariantPlan() as variant:
+            inputs = {"image": variant.picker.image}
+        case None:
+            routed = [service for service in composition.plan.services if service.route is not None]
+            inputs = {"paths": {service.key: service.route.paths for service in routed if service.route is not None}}
+    return {
+        "type": f"inference-stacks:index:{component.type}" if is_resource else None,
+        "name": component.name,
+        "inputs": inputs,
+        "resources": [
+            {
+                "name": names[rendered.id],
+                "class": registration.class_name(rendered),
+                "arguments": registration.arguments(rendered),
+                "after": [names[earlier] for earlier in rendered.after],
+                "seconds": rendered.wait.seconds,
+                "replace_on_changes": ["spec"] if rendered.replace else None,
+                "delete_before_replace": rendered.replace or None,
+                "ignore_changes": list(rendered.ignore) or None,
+                "retain_on_delete": rendered.retain or None,
+                "protect": rendered.protect or None,
+            }
+            for rendered in component.objects
+        ],
+    }
+
+
+if __name__ == "__main__":
+    main(tuple(map(int, sys.argv[1:])) or _SIZES)

@@ -1,0 +1,44 @@
+"""Stacks for the benchmarks: any number of services that look like real ones."""
+
+from typing import Any
+
+_MODELS = (
+    ("Qwen/Qwen3-8B", "16Gi"),
+    ("meta-llama/Llama-3.1-8B-Instruct", "16Gi"),
+    ("mistralai/Mistral-Small-24B-Instruct-2501", "48Gi"),
+    ("google/gemma-3-4b-it", "9Gi"),
+)
+_HOST, _HEADER = 8, 9
+"""Last digits of the services with a host of their own, and of those that a header selects."""
+
+
+def tree(services: int, namespace: str = "models", *, create_namespace: bool = False) -> dict[str, Any]:
+    """Return a stack. Most routes differ by path, some by host or by header, so that every kind of check runs.
+
+    No two stacks of different namespaces claim the same requests.
+    """
+    return {
+        "namespace": namespace,
+        "namespaceOptions": {"create": create_namespace},
+        "gateway": {"name": "inference-gateway", "namespace": "gateways", "provider": "istio"},
+        "defaults": {"accelerator": "nvidia"},
+        "services": {f"s{number}": _service(number, namespace) for number in range(services)},
+    }
+
+
+def _service(number: int, namespace: str) -> dict[str, Any]:
+    name, size = _MODELS[number % len(_MODELS)]
+    return {
+        "model": {"name": name, "source": f"hf://{name}", "size": size},
+        "route": _route(number, namespace),
+    }
+
+
+def _route(number: int, namespace: str) -> dict[str, Any]:
+    match number % 10:
+        case digit if digit == _HOST:
+            return {"hostnames": [f"s{number}.{namespace}.example.com"], "matches": [{"path": "/v1"}]}
+        case digit if digit == _HEADER:
+            return {"matches": [{"path": "/v1", "headers": {"x-service": f"{namespace}-s{number}"}}]}
+        case _:
+            return {"matches": [{"path": f"/{namespace}/s{number}"}], "timeouts": {"request": "10m"}}

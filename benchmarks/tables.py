@@ -1,0 +1,13 @@
+"""Figures of the benchmarks as Markdown, ready for `docs/measurements.md`."""
+
+import os
+from collections.abc import Iterable, Sequence
+
+
+def show(sentence: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table below a sentence, which ends with the cores of this machine."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    print(f"{sentence} ({len(os.sched_getaffinity(0))} cores):\n")
+    for line in lines:
+        print(f"| {' | '.join(map(str, line))} |")
+    print(flush=True)
