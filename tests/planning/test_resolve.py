@@ -35,7 +35,7 @@ def constructed(monkeypatch):
         monkeypatch.setattr(kind, "__init__", construct)
 
     counted(context.VariantContext, lambda one: one.owner)
-    counted(context.RoleContext, lambda one: f"{one.of.owner} {one.name}")
+    counted(context.RoleContext, lambda one: f"{one.variant.owner} {one.name}")
     return counts
 
 
@@ -51,7 +51,7 @@ def test_no_context_of_a_service_its_canary_or_its_prefill_is_made_twice(constru
         (accelerators, "classes", 1),
         (canary, "share", 3),
         (engine_environment, "plan", 5),
-        (generation, "of", 3),
+        (generation, "name_of", 3),
         (httproute, "resolve_match", 3),
         (httproute, "rules", 2),
         (kv_cache, "plan", 3),
