@@ -118,6 +118,8 @@ def limit(seconds: float) -> None:
 def put(job: Job) -> bool:
     """Give a function the code that it has in a source; tell whether there was such a function."""
     code = next(found for found in codes(compile(job.source, job.module, "exec")) if found.co_qualname == job.function)
+    # What the suite has frozen after collection is in no generation that can be listed.
+    gc.unfreeze()
     functions = [
         found
         for found in gc.get_objects()
