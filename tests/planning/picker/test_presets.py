@@ -10,6 +10,7 @@ from models.paths import Path
 from models.service import Service
 from planning.ground.names import names
 from planning.picker import config as picker_config
+from planning.picker import graph as picker_graph
 from planning.picker import lint as picker_lint
 from planning.releases import channel, channels
 from planning.variant import kv_cache
@@ -162,3 +163,20 @@ def test_presets_have_no_warnings_but_that_of_the_seed_operators_order(release, 
         Path("config"), found.disaggregated if is_apart else found.aggregated, channel(release).picker
     )
     assert bool(warned) == (release == "llm-d-0.6" and is_apart)
+
+
+def test_a_preset_that_a_release_lacks_is_none_and_cannot_be_built():
+    release = next(release for release in map(channel, channels()) if "predicted-latency" not in release.picker.presets)
+    spec = service(endpointPicker={"preset": "predicted-latency", "latencyPredictor": PREDICTOR})
+    assert picker_config.preset("predicted-latency", release.picker, disaggregated=False) is None
+    with pytest.raises(ValueError, match="no such preset"):
+        picker_config.build(spec, names("models", "qwen"), release, kv_cache.plan(spec, release))
+
+
+def test_a_filter_by_the_roles_label_is_found_in_lists_of_parameters():
+    release = channel("llm-d-0.10")
+    parameters = {"label": "llm-d.ai/role", "validValues": ["prefill"]}
+    plugins = [{"type": "by-label", "parameters": parameters}, {"type": "max-score-picker"}]
+    profiles = [{"name": "prefill", "plugins": [{"pluginRef": plugin["type"]} for plugin in plugins]}]
+    parsed = picker_graph.parse(Path(), {"plugins": plugins, "schedulingProfiles": profiles}, release.picker)
+    assert [parsed.profiles[0].is_for(role) for role in ("prefill", "decode")] == [True, False]
