@@ -63,7 +63,7 @@ def compact(fields: Mapping[str, Any]) -> dict[str, Any]:
 
     The provider compares custom resources literally: an empty map in a manifest would be a change in every run.
     """
-    return {key: value for key, value in fields.items() if value not in (None, {}, [])}
+    return {key: value for key, value in fields.items() if value or value not in (None, {}, [])}
 
 
 def field_ref(path: str) -> dict[str, str]:

@@ -63,13 +63,17 @@ class _PredecessorFinder:
     def predecessors(self, identity: Id) -> tuple[Id, ...]:
         """Return the predecessors of an object."""
         namespace = self.relations.namespaces.get(identity.owner, "")
-        owners = (identity.owner, *self.relations.further_owners.get(identity, ()))
-        found = [
-            predecessor for owner in owners for predecessor in self._predecessors_of(namespace, (owner, identity.part))
-        ]
-        for other in self.relations.further_predecessors.get(identity, ()):
-            found += (candidate for candidate in self.existing.get((other.owner, other.part), ()) if candidate == other)
-        return tuple(dict.fromkeys(found))
+        further_owners = self.relations.further_owners.get(identity, ())
+        further_predecessors = self.relations.further_predecessors.get(identity, ())
+        found = self._predecessors_of(namespace, (identity.owner, identity.part))
+        if not further_owners and not further_predecessors:
+            return found
+        ids = [*found]
+        for owner in further_owners:
+            ids += self._predecessors_of(namespace, (owner, identity.part))
+        for other in further_predecessors:
+            ids += (candidate for candidate in self.existing.get((other.owner, other.part), ()) if candidate == other)
+        return tuple(dict.fromkeys(ids))
 
     def _predecessors_of(self, namespace: str, owner_part: _OwnerPart) -> tuple[Id, ...]:
         """Return the predecessors of an owner's objects of one part, for an object in `namespace`."""
