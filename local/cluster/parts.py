@@ -124,6 +124,9 @@ def _controller_manager(directory: Path, ports: Mapping[str, int]) -> list[str]:
         "--use-service-account-credentials=false",
         # Objects of a deleted owner are deleted within seconds, so that a test can wait for it.
         "--concurrent-gc-syncs=20",
+        # kwok's heartbeat (stage `node-heartbeat`) may be later than the default of 50 seconds, and a pod
+        # whose node has once counted as lost stays unready.
+        "--node-monitor-grace-period=1h",
     ]
 
 

@@ -110,6 +110,15 @@ def test_the_nodes_are_those_of_the_file(plane):
     assert gpus == {"NVIDIA-H100-80GB-HBM3": [8, 8], "NVIDIA-L40S": [4], "AMD_Instinct_MI300X_OAM": [8], None: [0]}
 
 
+def test_two_late_heartbeats_in_a_row_lose_no_node(tools, tmp_path):
+    stage = yaml.safe_load((tools["kwok-stages"].path / "node-heartbeat.yaml").read_text(encoding="utf-8"))
+    latest = max(stage["spec"]["delay"].values()) / 1000
+    ports = dict.fromkeys(("etcd", "kube-controller-manager"), 1)
+    line = parts.arguments("kube-controller-manager", tmp_path, ports, tools["kwok-stages"].path)
+    (grace,) = (argument.partition("=")[2] for argument in line if "grace-period" in argument)
+    assert int(grace.removesuffix("h")) * 3600 > 2 * latest
+
+
 def test_every_listener_is_on_loopback(plane):
     own = {str(pid) for pid in plane.pids().values()}
     inodes = {str(link.readlink()) for pid in own for link in Path(f"/proc/{pid}/fd").iterdir() if link.exists()}

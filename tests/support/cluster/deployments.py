@@ -87,6 +87,12 @@ class Operations(tuple[Operation, ...]):
             assert late == set(), f"{sorted(late)} end after the first of {sorted(later)} begins: {self.done}"
 
 
+def told(done: subprocess.CompletedProcess[str]) -> str:
+    """Return what a run of the engine said, without the API server's thousands of lines about field managers."""
+    lines = (done.stdout + done.stderr).splitlines()
+    return "\n".join(line for line in lines if not line.strip().startswith(("f:", "k:{", ".  ")))
+
+
 class Deployed:
     """One stack of a project of its own, with the engine that deploys it."""
 
@@ -133,7 +139,7 @@ class Deployed:
     def operate(self, *more: str) -> Operations:
         """Deploy and return what was done; raises where that fails."""
         done, operations = self.attempt(*more)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, told(done)
         return operations
 
     def attempt(self, *more: str) -> tuple[subprocess.CompletedProcess[str], Operations]:
@@ -143,13 +149,13 @@ class Deployed:
     def foresee(self, *more: str) -> tuple[str, Operations]:
         """Preview and return what it says and would do; raises where it fails."""
         done, operations = self._logged("preview", *more)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, told(done)
         return done.stdout, operations
 
     def _logged(self, *command: str) -> tuple[subprocess.CompletedProcess[str], Operations]:
         self._log.unlink(missing_ok=True)
         done = self.engine.run(*command, f"--event-log={self._log}", check=False)
-        assert self._log.exists(), done.stdout + done.stderr
+        assert self._log.exists(), told(done)
         return done, _operations(self._log)
 
     def destroy(self) -> None:
@@ -199,17 +205,17 @@ class Deployed:
     def assert_plainly_unchanged(self) -> None:
         """Assert that a further preview is empty that does not look at the cluster first."""
         done = self.preview("--expect-no-changes", "--diff")
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, told(done)
 
     def assert_in_step(self) -> None:
         """Assert that a further preview is empty that looks at the cluster first: program, state and cluster agree."""
         done = self.preview("--expect-no-changes", "--diff", "--refresh")
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, told(done)
 
     def changes(self, *more: str) -> dict[str, str]:
         """Preview and return the operation of each resource that would change, components too, by its logical name."""
         done = self.preview("--json", *more)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, told(done)
         steps = json.loads(done.stdout)["steps"]
         return {step["urn"].rpartition("::")[2]: step["op"] for step in steps if step["op"] not in QUIET}
 
