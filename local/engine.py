@@ -121,7 +121,7 @@ class Engine:
         Its output goes to `output`, or else to the output of this program.
         """
         self.ensure_stack()
-        return self._start(arguments, stdout=output, stderr=output)
+        return self._start(arguments, str(uuid.uuid4()), stdout=output, stderr=output)
 
     def outputs(self) -> dict[str, Any]:
         """Return the stack's outputs; secret values are masked."""
@@ -136,12 +136,16 @@ class Engine:
         processes.end(self._processes())
 
     def _call(self, *arguments: str, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess[str]:
-        child = self._start(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        run_id = str(uuid.uuid4())
+        child = self._start(arguments, run_id, **pipes)
         try:
             output, errors = child.communicate((text or "").encode())
         except BaseException:
             child.kill()
             child.wait()
+            # Plugins have process groups of their own and outlive the engine that started them.
+            processes.end(process for process, run in self._processes().items() if run == run_id)
             raise
         result = subprocess.CompletedProcess(arguments, child.returncode, output.decode(), errors.decode())
         if check and result.returncode:
@@ -151,11 +155,11 @@ class Engine:
     def _start(
         self,
         arguments: tuple[str, ...],
+        run_id: str,
         stdin: int | None = subprocess.DEVNULL,
         stdout: int | IO[Any] | None = None,
         stderr: int | IO[Any] | None = None,
     ) -> subprocess.Popen[bytes]:
-        run_id = str(uuid.uuid4())
         child = subprocess.Popen(
             processes.tied_command([str(self.directory / "bin" / "pulumi"), *arguments, *self._flags(arguments)]),
             cwd=self.workspace,

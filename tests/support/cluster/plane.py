@@ -16,9 +16,10 @@ from local import files
 from local.cluster import CRDS, ControlPlane
 from local.report import Report
 from local.tools import Tool, ensure
+from tests.support.cluster import leftovers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 MOVED = ("inferenceobjectives", "inferencemodelrewrites")
@@ -27,7 +28,13 @@ USED = pytest.StashKey[dict[str, str]]()
 
 
 @pytest.fixture(scope="session")
-def tools(request: pytest.FixtureRequest) -> dict[str, Tool]:
+def _leftovers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with leftovers.ended_afterwards(tmp_path_factory.getbasetemp()):
+        yield
+
+
+@pytest.fixture(scope="session")
+def tools(request: pytest.FixtureRequest, _leftovers: None) -> dict[str, Tool]:
     found = ensure(None, Report())
     lines = {name: f"{one.version} sha256:{one.sha256} {one.path} ({one.origin})" for name, one in found.items()}
     request.config.stash[USED] = lines
