@@ -40,7 +40,7 @@ def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, .
     components = tuple(component for component in _components(plan, awaited) if component.objects)
     after = order.predecessors((rendered.id for rendered in objects(components)), plan.relations)
     return tuple(
-        replace(component, objects=tuple(replace(rendered, after=after[rendered.id]) for rendered in component.objects))
+        replace(component, objects=tuple(rendered._replace(after=after[rendered.id]) for rendered in component.objects))
         for component in components
     )
 
@@ -81,7 +81,7 @@ def _picker(variant: VariantPlan) -> Iterator[Rendered]:
 
 def _with_prefix(rendered: Iterable[Rendered], prefix: str) -> Iterable[Rendered]:
     """Return the objects with a prefix to the tails of their logical names."""
-    return (replace(item, suffix=f"{prefix}{item.suffix}") for item in rendered) if prefix else rendered
+    return (item._replace(suffix=f"{prefix}{item.suffix}") for item in rendered) if prefix else rendered
 
 
 def _namespace(plan: StackPlan, name: str) -> Rendered:

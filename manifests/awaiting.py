@@ -1,7 +1,6 @@
 """Waits of a run, as the annotations that the provider reads."""
 
 import json
-from dataclasses import replace
 
 from manifests.objects import Manifest, Rendered
 from planning.ground.awaiting import Wait
@@ -9,7 +8,7 @@ from planning.ground.awaiting import Wait
 
 def with_wait(rendered: Rendered, wait: Wait) -> Rendered:
     """Return an object with a wait, in its record and in its annotations."""
-    return replace(rendered, manifest=annotate(rendered.manifest, wait), wait=wait)
+    return rendered._replace(manifest=annotate(rendered.manifest, wait), wait=wait)
 
 
 def annotate(manifest: Manifest, wait: Wait) -> Manifest:

@@ -1,19 +1,21 @@
 """Records of rendered objects, and helpers for manifests."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from models.paths import Path
 from planning.ground.awaiting import PROVIDER_DEFAULT, Wait
 from planning.ground.order import Id
 
 Manifest = Mapping[str, Any]
+_NO_ORIGINS: Mapping[Path, Path] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """A rendered object: identity, manifest, and how a run registers it."""
+class Rendered(NamedTuple):
+    """A rendered object: identity, manifest, and how a run registers it.
+
+    It is a tuple, because copies of it are made several times for each object.
+    """
 
     id: Id
     manifest: Manifest
@@ -32,7 +34,7 @@ class Rendered:
     """Whether the object stays in the cluster after it is removed from the stack."""
     protect: bool = False
     """Whether a run that would delete the object fails."""
-    origins: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
+    origins: Mapping[Path, Path] = _NO_ORIGINS
     """Paths of parts of the manifest that a user wrote, each with its path in the configuration."""
 
     @property

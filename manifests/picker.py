@@ -1,7 +1,6 @@
 """Objects of a variant's endpoint picker and its InferencePool, which agree in names, ports and identity."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from manifests import about, awaiting, rbac
@@ -150,7 +149,7 @@ def _deployment(variant: VariantPlan) -> Rendered:
     pod, config_path = Path("spec", "template", "spec"), variant.path / "endpointPicker" / "pod"
     origins = {pod / field: config_path / field for field in PASSED}
     rendered = about.part_object(variant, parts.PICKER, manifest)
-    return awaiting.with_wait(replace(rendered, origins=origins), picker.wait)
+    return awaiting.with_wait(rendered._replace(origins=origins), picker.wait)
 
 
 def _pod(variant: VariantPlan) -> dict[str, Any]:

@@ -80,17 +80,15 @@ class _PredecessorFinder:
         found = self.cache.get((namespace, owner_part))
         if found is None:
             owner, part = owner_part
-            earlier_parts = [(self._owner(namespace, owner, earlier_part), earlier_part) for earlier_part in part.after]
-            ids = (
-                predecessor
-                for earlier in earlier_parts
-                for predecessor in self.existing.get(earlier) or self._predecessors_of(namespace, earlier)
-            )
-            found = self.cache[namespace, owner_part] = tuple(dict.fromkeys(ids))
+            ids = dict[Id, None]()
+            for earlier_part in part.after:
+                earlier = (self._owner(namespace, owner, earlier_part), earlier_part)
+                ids.update(dict.fromkeys(self.existing.get(earlier) or self._predecessors_of(namespace, earlier)))
+            found = self.cache[namespace, owner_part] = tuple(ids)
         return found
 
     def _owner(self, namespace: str, owner: str, part: Part) -> str:
         """Return the owner of the objects of `part` that precede those of `owner`."""
-        if part == parts.NAMESPACE:
+        if part is parts.NAMESPACE:
             return namespace
-        return self.relations.weights.get(owner, owner) if part == parts.FILL else owner
+        return self.relations.weights.get(owner, owner) if part is parts.FILL else owner
