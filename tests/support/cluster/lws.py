@@ -38,6 +38,8 @@ def lws_plane(
 ) -> Iterator[ControlPlane]:
     """Start a control plane on which LeaderWorkerSets are brought up, rolled and scaled as on a cluster."""
     plane = new_plane()
+    # The controller also reconciles this kind, and ends where it is missing.
+    plane.kubectl("apply", "--server-side", f"--filename={tools['crds'].path / 'disaggregated-set'}")
     with controller(plane, tools, tmp_path_factory.mktemp("lws")):
         yield plane
     # A control plane that idles takes a twentieth of a processor from the tests after this module.
