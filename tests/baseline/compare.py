@@ -23,6 +23,8 @@ class Map:
     """Ids that are gone, each with what asserts the same."""
     modules: Mapping[str, Sequence[str]]
     functions: Mapping[str, str]
+    mutants: Mapping[str, Sequence[str]]
+    """By function of a mutant: where its expression is later, how it is written, and the kind of change if another."""
     texts: Mapping[str, str]
     """What texts of the later tree are called in those of the baseline."""
 
@@ -31,7 +33,7 @@ class Map:
         """Return the map that a YAML tree says."""
         modules = {old: [new] if isinstance(new, str) else new for old, new in (tree.get("modules") or {}).items()}
         lists = {name: [(rule[0], rule[1]) for rule in tree.get(name) or []] for name in ("tests", "dropped")}
-        rest = {name: tree.get(name) or {} for name in ("functions", "texts")}
+        rest = {name: tree.get(name) or {} for name in ("functions", "mutants", "texts")}
         return cls(modules=modules, **lists, **rest)
 
     def test(self, old: str) -> str:

@@ -107,6 +107,13 @@ def find(source: str, mutant: Mutant) -> Edit | None:
     return None
 
 
+def rewritten(source: str, module: str, function: str, expression: str, operator: str) -> Mutant | None:
+    """Return the last mutant of a function that changes an expression, which is written as `ast.unparse` writes it."""
+    found = functions(ast.parse(source)).get(function)
+    changes = mutants(module, function, found) if found else ()
+    return next((one for one, _ in reversed([*changes]) if (one.before, one.operator) == (expression, operator)), None)
+
+
 def functions(tree: ast.Module) -> dict[str, Function]:
     """Return functions and methods by their qualified names; what is defined inside of one belongs to it."""
     found: dict[str, Function] = {}

@@ -68,10 +68,24 @@ def again(rows: Iterable[Mapping[str, Any]], texts: Mapping[str, str], names: Ma
     found: list[Case] = []
     for row in rows:
         mutant = mutation.Mutant(**{field.name: row[field.name] for field in fields(mutation.Mutant)})
-        function = names.functions.get(f"{mutant.module}:{mutant.function}", mutant.function)
-        case = located(texts, mutant, names.module(mutant.module), function)
+        name = f"{mutant.module}:{mutant.function}"
+        if name in names.mutants:
+            case = written_anew(texts, mutant, *names.mutants[name])
+        else:
+            case = located(texts, mutant, names.module(mutant.module), names.functions.get(name, mutant.function))
         found += [replace(case, first=names.test(row["by"]))] if case else []
     return found
+
+
+def written_anew(
+    texts: Mapping[str, str], mutant: mutation.Mutant, place: str, expression: str, operator: str | None = None
+) -> Case | None:
+    """Return where a mutant is whose expression is written otherwise in this tree."""
+    module, _, function = place.partition(":")
+    source = texts.get(module, "")
+    later = mutation.rewritten(source, module, function, expression, operator or mutant.operator)
+    edit = mutation.find(source, later) if later else None
+    return Case(mutant, module, function, edit, source) if edit else None
 
 
 def located(
