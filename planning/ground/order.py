@@ -1,7 +1,8 @@
 """Order in which the objects of a stack are registered. It follows from their ids and the relations of their owners."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple
 
 from planning.ground import parts
@@ -40,55 +41,97 @@ def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, 
 
     If a part does not exist, its own predecessors take its place.
     """
-    existing = dict[_OwnerPart, list[Id]]()
+    existing = dict[tuple[str, Part], list[Id]]()
+    owned_parts = dict[str, set[Part]]()
     for identity in ids:
         existing.setdefault((identity.owner, identity.part), []).append(identity)
-    finder = _PredecessorFinder(existing, relations, {})
+        owned_parts.setdefault(identity.owner, set()).add(identity.part)
+    finder = _PredecessorFinder(
+        existing, {owner: frozenset(found) for owner, found in owned_parts.items()}, relations, {}, {}
+    )
     return {identity: finder.predecessors(identity) for identities in existing.values() for identity in identities}
 
 
-_OwnerPart = tuple[str, Part]
-"""An owner and one of its parts."""
+class _Side(IntEnum):
+    """Whose part a predecessor is, seen from an object: an index of `_Surroundings.owners`."""
+
+    OWN = 0
+    WEIGHTS = 1
+    NAMESPACE = 2
+
+
+class _Parts(NamedTuple):
+    """Existing parts of the owners around an object. Most services have the same ones, and hence the same order."""
+
+    own: frozenset[Part]
+    weights: frozenset[Part] | None
+    """Parts of the owner of the weights; None if the object's owner has weights of its own."""
+    namespace: frozenset[Part]
+
+
+class _Surroundings(NamedTuple):
+    """The owners whose parts may precede an owner's objects."""
+
+    owners: tuple[str, str, str]
+    parts: _Parts
 
 
 @dataclass(frozen=True, slots=True)
 class _PredecessorFinder:
     """Search for predecessors among the objects of a stack."""
 
-    existing: Mapping[_OwnerPart, list[Id]]
+    existing: Mapping[tuple[str, Part], list[Id]]
+    owned_parts: Mapping[str, frozenset[Part]]
     relations: Relations
-    cache: dict[tuple[str, _OwnerPart], tuple[Id, ...]]
-    """Predecessors by namespace, owner and part."""
+    surroundings: dict[tuple[str, str], _Surroundings]
+    """By namespace and owner."""
+    earlier_parts: dict[tuple[Part, _Parts], tuple[tuple[_Side, Part], ...]]
+    """Existing parts that precede a part, by that part and the parts around it."""
 
     def predecessors(self, identity: Id) -> tuple[Id, ...]:
         """Return the predecessors of an object."""
         namespace = self.relations.namespaces.get(identity.owner, "")
         further_owners = self.relations.further_owners.get(identity, ())
         further_predecessors = self.relations.further_predecessors.get(identity, ())
-        found = self._predecessors_of(namespace, (identity.owner, identity.part))
+        found = self._predecessors_of(namespace, identity.owner, identity.part)
         if not further_owners and not further_predecessors:
-            return found
-        ids = [*found]
+            return tuple(found)
         for owner in further_owners:
-            ids += self._predecessors_of(namespace, (owner, identity.part))
+            found += self._predecessors_of(namespace, owner, identity.part)
         for other in further_predecessors:
-            ids += (candidate for candidate in self.existing.get((other.owner, other.part), ()) if candidate == other)
-        return tuple(dict.fromkeys(ids))
+            found += (candidate for candidate in self.existing.get((other.owner, other.part), ()) if candidate == other)
+        return tuple(dict.fromkeys(found))
 
-    def _predecessors_of(self, namespace: str, owner_part: _OwnerPart) -> tuple[Id, ...]:
+    def _predecessors_of(self, namespace: str, owner: str, part: Part) -> list[Id]:
         """Return the predecessors of an owner's objects of one part, for an object in `namespace`."""
-        found = self.cache.get((namespace, owner_part))
-        if found is None:
-            owner, part = owner_part
-            ids = dict[Id, None]()
-            for earlier_part in part.after:
-                earlier = (self._owner(namespace, owner, earlier_part), earlier_part)
-                ids.update(dict.fromkeys(self.existing.get(earlier) or self._predecessors_of(namespace, earlier)))
-            found = self.cache[namespace, owner_part] = tuple(ids)
+        owners, around = self.surroundings.get((namespace, owner)) or self._look_around(namespace, owner)
+        earlier_parts = self.earlier_parts.get((part, around))
+        if earlier_parts is None:
+            earlier_parts = self.earlier_parts[part, around] = tuple(dict.fromkeys(_earlier(part, _Side.OWN, around)))
+        existing = self.existing
+        return [identity for side, earlier in earlier_parts for identity in existing[owners[side], earlier]]
+
+    def _look_around(self, namespace: str, owner: str) -> _Surroundings:
+        weights_owner = self.relations.weights.get(owner, owner)
+        none = frozenset[Part]()
+        around = _Parts(
+            self.owned_parts.get(owner, none),
+            None if weights_owner == owner else self.owned_parts.get(weights_owner, none),
+            self.owned_parts.get(namespace, none) & {parts.NAMESPACE},
+        )
+        found = self.surroundings[namespace, owner] = _Surroundings((owner, weights_owner, namespace), around)
         return found
 
-    def _owner(self, namespace: str, owner: str, part: Part) -> str:
-        """Return the owner of the objects of `part` that precede those of `owner`."""
-        if part is parts.NAMESPACE:
-            return namespace
-        return self.relations.weights.get(owner, owner) if part is parts.FILL else owner
+
+def _earlier(part: Part, side: _Side, around: _Parts) -> Iterator[tuple[_Side, Part]]:
+    """Yield the existing parts that precede a part. A part that does not exist yields its own predecessors."""
+    for earlier in part.after:
+        earlier_side = side
+        if earlier is parts.NAMESPACE:
+            earlier_side = _Side.NAMESPACE
+        elif earlier is parts.FILL and around.weights is not None:
+            earlier_side = _Side.WEIGHTS
+        if earlier in (around[earlier_side] or ()):
+            yield earlier_side, earlier
+        else:
+            yield from _earlier(earlier, earlier_side, around)

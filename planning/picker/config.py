@@ -101,18 +101,9 @@ def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
     )
 
 
-def asks_service(value: object, names: Names) -> bool:
+def asks_service(config: Mapping[str, Any], names: Names) -> bool:
     """Tell whether a configuration addresses the variant's Service, which tokenizes prompts for the picker."""
-    return _contains(value, f"//{address(names.base, names.namespace)}")
-
-
-def _contains(value: object, text: str) -> bool:
-    """Tell whether a text of a configuration contains another."""
-    if isinstance(value, dict):
-        return any(_contains(inner, text) for inner in cast("dict[str, object]", value).values())
-    if isinstance(value, list):
-        return any(_contains(inner, text) for inner in cast("list[object]", value))
-    return isinstance(value, str) and text in value
+    return f"//{address(names.base, names.namespace)}" in json.dumps(config)
 
 
 def _fill_template(template: object, values: _Values) -> object:

@@ -14,6 +14,8 @@ H2C = "kubernetes.io/h2c"
 """appProtocol of HTTP/2 without TLS."""
 FLOW_CONTROL = "flowControl"
 """Name of the feature gate, and of the section that it opens."""
+_PARSER_WORD = f"{shapes.PLUGIN}parser"
+"""Word of a shape where a configuration refers to a parser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +118,17 @@ def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: S
 
 def is_experimental(config: Mapping[str, Any], facts: PickerFacts) -> bool:
     """Tell whether a configuration declares alpha plugins, which the picker loads only with a flag."""
-    plugins = _plugins(Path(), config, facts)
-    return any(plugin.facts is not None and plugin.facts.stability == "alpha" for plugin in plugins)
+    return any(plugin.stability == "alpha" for plugin in _declared_types(config, facts))
 
 
 def predicts_latency(config: Mapping[str, Any], facts: PickerFacts) -> bool:
     """Tell whether a configuration declares plugins that ask a latency predictor."""
-    plugins = _plugins(Path(), config, facts)
-    return any(plugin.facts is not None and plugin.facts.predicts_latency for plugin in plugins)
+    return any(plugin.predicts_latency for plugin in _declared_types(config, facts))
 
 
 def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
     """Return the pool's appProtocol that the parsers of a configuration need. None if they take any."""
-    if not any(reference.groups == ("parser",) for reference in shapes.references(Path(), config, facts.config.shape)):
+    if not any(_PARSER_WORD in str(facts.config.shape.get(key)) for key in config):
         return None
     parsers = used_parsers(parse(Path(), config, facts), facts)
     return H2C if any(plugin.protocols == [H2C] for _, plugin in parsers) else None
@@ -150,6 +150,14 @@ def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, 
             plugin = declared.facts if declared is not None else facts.plugins.table.get(reference.name)
             if plugin is not None and "parser" in plugin.groups:
                 yield reference, plugin
+
+
+def _declared_types(config: Mapping[str, Any], facts: PickerFacts) -> Iterator[Plugin]:
+    """Yield the facts of the type of each declared plugin, if the release has the type."""
+    for _, item in _mappings(config.get("plugins")):
+        plugin = facts.plugins.table.get(str(item.get("type")))
+        if plugin is not None:
+            yield plugin
 
 
 def _plugins(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Iterator[DeclaredPlugin]:
