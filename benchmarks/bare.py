@@ -6,12 +6,25 @@ It is the floor for the program of this project: the same resources with the sam
 
 import json
 import pathlib
+import re
 from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
+
+_GROUPS = {
+    "": "core",
+    "apps": "apps",
+    "autoscaling": "autoscaling",
+    "batch": "batch",
+    "networking.k8s.io": "networking",
+    "policy": "policy",
+    "rbac.authorization.k8s.io": "rbac",
+    "resource.k8s.io": "resource",
+}
+"""Module of the SDK for each built-in API group."""
 
 
 def main() -> None:
@@ -56,7 +69,24 @@ def _register(
         protect=resource["protect"],
     )
     merged = pulumi.ResourceOptions.merge(opts, options)
-    return attrgetter(resource["class"])(k8s)(resource["name"], **resource["arguments"], opts=merged)
+    return _make(resource["name"], resource["manifest"], merged)
+
+
+def _make(name: str, manifest: Mapping[str, Any], opts: pulumi.ResourceOptions) -> pulumi.Resource:
+    """Register an object with the SDK's class for its kind, as a program that is written by hand does."""
+    group, _, version = manifest["apiVersion"].rpartition("/")
+    if group in _GROUPS:
+        cls = attrgetter(f"{_GROUPS[group]}.{version}.{manifest['kind']}")(k8s)
+        fields = {_snake_case(field): value for field, value in manifest.items()}
+        return cls(name, **fields, opts=opts)
+    identity = {"api_version": manifest["apiVersion"], "kind": manifest["kind"]}
+    return k8s.apiextensions.CustomResource(
+        name, **identity, metadata=manifest["metadata"], spec=manifest["spec"], opts=opts
+    )
+
+
+def _snake_case(field: str) -> str:
+    return re.sub("([A-Z])", r"_\1", field).lower()
 
 
 main()

@@ -20,7 +20,6 @@ from benchmarks import stacks
 from benchmarks.clusters import ROOT, Cluster, cluster
 from benchmarks.tables import show
 from benchmarks.timing import wall_seconds
-from components import registration
 from composition import Composition, Live, Refusal, compose
 from facts.cluster import name as cluster_name
 from local.engine import Engine
@@ -146,8 +145,7 @@ def _component(composition: Composition, component: Component, names: Mapping[An
         "resources": [
             {
                 "name": names[rendered.id],
-                "class": registration.class_name(rendered),
-                "arguments": registration.arguments(rendered),
+                "manifest": rendered.manifest,
                 "after": [names[earlier] for earlier in rendered.after],
                 "seconds": rendered.wait.seconds,
                 "replace_on_changes": ["spec"] if rendered.replace else None,

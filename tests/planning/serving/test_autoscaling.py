@@ -1,7 +1,6 @@
 """Autoscaling of a role: what is said, what is rendered of it, and what zerfoo's and aim-engine's tables say of it."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -121,8 +120,9 @@ def test_the_outputs_say_who_scales_and_how_many_devices_that_may_take(kind):
 
 def test_what_is_ignored_reaches_the_engine(monkeypatch):
     seen = {}
-    monkeypatch.setattr(registration, "_make", lambda name, _, opts: seen.setdefault(name, opts.ignore_changes))
-    alone = [replace(each, after=()) for each in objects(render(plan(stack(autoscaling=HPA))))]
+    note = lambda name, _, opts: seen.setdefault(name, opts.ignore_changes)  # noqa: E731 - stands for a class
+    monkeypatch.setattr(registration, "KubernetesObject", note)
+    alone = [each._replace(after=()) for each in objects(render(plan(stack(autoscaling=HPA))))]
     registration.register("qwen", alone, {}, registration.pulumi.ResourceOptions())
     assert seen.pop("qwen-decode") == ["spec.replicas"]
     assert set(map(bool, seen.values())) == {False}
