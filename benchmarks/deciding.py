@@ -1,9 +1,9 @@
 """Time and memory from a configuration to checked manifests, without Pulumi and without a cluster.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deciding [SERVICES ...]` (10, 100 and 1000 if
-absent). Each size runs in a process of its own, which first decides a small stack, because tables and schemas are read
-once, and which collects no garbage, like the program. Growth compares the milliseconds of a service with those of the
-previous size: 1.0 is linear.
+absent). Each size runs in a process of its own. The process first plans and renders a small stack, so that reading
+tables and schemas is not measured. Garbage collection is off, as in the program. The column `growth` divides the
+milliseconds for a service by those of the previous size: 1.0 is linear.
 """
 
 import gc

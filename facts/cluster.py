@@ -105,7 +105,10 @@ def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | U
 
 
 def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
-    """Read the kinds of a cluster, and the Gateways in use with their routes; None for all Gateways and routes."""
+    """Read the kinds of a cluster, and the Gateways in `used` with their routes.
+
+    If `used` is None, read all Gateways and routes. If it is empty, read neither Gateways nor routes.
+    """
 
     def read_facts() -> ClusterFacts:
         with connect(access, _DEADLINE_SECONDS) as api:
@@ -158,7 +161,10 @@ def _within_deadline(reader: Callable[[], Read]) -> Read | Unknown:
 
 
 def _reason(error: Exception) -> str:
-    """Return the name of an error without its text, which may contain a credential."""
+    """Return why a read failed: the class name of the error, or the text of a `RefusedError`.
+
+    The text of any other error may contain a credential.
+    """
     return str(error) if isinstance(error, RefusedError) else type(error).__name__
 
 
@@ -167,9 +173,9 @@ def _discover(api: Connection) -> frozenset[str]:
 
 
 def _gateways(api: Connection, used: Collection[GatewayRef] | None) -> Gateways:
-    """Read the Gateways in use one by one; None for all.
+    """Read the Gateways in `used` that exist. If `used` is None, read all Gateways.
 
-    Reading one Gateway takes fewer permissions than listing those of all namespaces.
+    The Gateways in `used` are read one by one, which takes fewer permissions than listing those of all namespaces.
     """
     if used is None:
         return Gateways(tuple(map(gateways.gateway, _list_objects(api, f"{_GATEWAY_API}/gateways"))))
@@ -188,7 +194,7 @@ def _gateways(api: Connection, used: Collection[GatewayRef] | None) -> Gateways:
 
 
 def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
-    """Read the routes that attach to a Gateway in use; None for all routes."""
+    """Read the routes that attach to a Gateway in `used`. If `used` is None, read all routes."""
     routes = map(gateways.route, _list_objects(api, f"{_GATEWAY_API}/httproutes"))
     return Routes(tuple(route for route in routes if used is None or any(ref.gateway in used for ref in route.parents)))
 

@@ -101,9 +101,10 @@ class _Entry:
 
 
 def endpoint(access: Access) -> Endpoint | NeedsClient:
-    """Return how to reach the server of a context; runs the user's credential plugin.
+    """Return how to reach the server of a context. Runs the credential plugin of the context's user.
 
-    A user that the context does not name, or that is not there, is nobody, as for kubectl.
+    If the context names no user, or one that the kubeconfig does not contain, requests carry no credentials. kubectl
+    does the same.
     """
     documents = _documents(access)
     name = access.context or _current_context(documents)
@@ -120,7 +121,10 @@ def endpoint(access: Access) -> Endpoint | NeedsClient:
 
 
 def cluster_name(access: Access) -> str:
-    """Return the name of the context's cluster; that of the current context's, if the context is unknown."""
+    """Return the name of the cluster of a context.
+
+    It is the current context if `access` names no context, or one that the kubeconfig does not contain.
+    """
     documents = _documents(access)
     current = _entry(documents, "contexts", _current_context(documents))
     context = _entry(documents, "contexts", access.context, required=False)
@@ -145,7 +149,9 @@ def _content(text: str | bytes) -> Mapping[str, Any]:
     try:
         content = yaml.load(text, Loader=loader)  # noqa: S506, a safe loader
     except yaml.YAMLError:
-        content = ()  # the error quotes the text
+        # The error is not re-raised: its message quotes the kubeconfig, which may contain credentials. `()` is
+        # rejected below.
+        content = ()
     if content is None:
         return _NONE
     if not isinstance(content, dict):
@@ -187,7 +193,11 @@ def _needs_client(url: str, cluster: Mapping[str, Any], user: Mapping[str, Any])
 
 
 def _has_proxy(url: str) -> bool:
-    """Return whether the environment has a proxy for a URL; the client decides again, and knows address ranges too."""
+    """Return whether the environment has a proxy for a URL.
+
+    The answer may be yes too often: address ranges in NO_PROXY are not recognized here. The Kubernetes client, which is
+    then used, decides again and does recognize them.
+    """
     parts, proxies = urlsplit(url), urllib.request.getproxies()
     return bool(proxies.get(parts.scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(parts.netloc)
 

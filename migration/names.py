@@ -36,7 +36,7 @@ class ZerfooNames:
 
 @dataclass(frozen=True, slots=True)
 class OtterScaleNames:
-    """Names of a ModelService's objects; its pool and its route have its own name."""
+    """Names of a ModelService's objects. The pool and the route have the same name as the ModelService."""
 
     decode: str
     prefill: str
@@ -65,7 +65,7 @@ def otterscale(namespace: str, name: str) -> OtterScaleNames:
 
 
 def sanitize_dns1035_label(text: str) -> str:
-    """Return OtterScale's form of a name, of any length; two names can have the same form."""
+    """Return OtterScale's form of a name. It is not shortened, and two names can have the same form."""
     lowered = "".join(char.lower() if "A" <= char <= "Z" else char for char in text)
     legal = re.sub(r"[^a-z0-9-]", "", re.sub(r"[._]", "-", lowered))
     label = re.sub(r"-+", "-", legal.strip("-")) or "modelservice"
@@ -95,7 +95,10 @@ def aim_route(namespace: str, service: str) -> str:
 
 
 def aim_template_cache(namespace: str, template: str, service: str | None = None, uid: str | None = None) -> str:
-    """Return aim-engine's name of a template cache, or with service and UID the name of the service's own cache."""
+    """Return aim-engine's name of a template cache.
+
+    If `service` and `uid` are given, it is the name of the cache that belongs to this service.
+    """
     if service is None:
         return aim_name([template], [namespace])
     return aim_name([template, service], [uid])

@@ -157,7 +157,10 @@ def _flag_name(token: str) -> str | None:
 
 
 def _takes_values(flag: Flag) -> bool:
-    """Return whether tokens after a flag are its values: not if it has one after `=`, as `-O3` has one attached."""
+    """Return whether the tokens after a flag are its values.
+
+    They are not if the flag already contains its value, as in `--flag=value` and `-O3`.
+    """
     return not flag.name or ("=" not in flag.tokens[0] and not re.match("-O.", flag.tokens[0]))
 
 

@@ -65,7 +65,10 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A list of `minimum` to `maximum` entries; a mistake in an entry is reported before their number."""
+    """A list of `minimum` to `maximum` entries.
+
+    The entries are checked first. Their number is checked only if every entry is valid.
+    """
 
     minimum: int
     maximum: int | None
@@ -107,7 +110,11 @@ class Between:
 
 
 def _number_as_text(value: object) -> object:
-    """Turn a number into text: `cpu: 4` is valid in Kubernetes, and a bare `10` gets the message of its shape."""
+    """Turn a number into text.
+
+    `cpu: 4` is a valid quantity in Kubernetes. A duration written as `10` is then rejected with the message of
+    `Duration`, not as "not a string".
+    """
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
