@@ -229,7 +229,7 @@ class Canary(Variant):
 
 
 class Service(Variant):
-    """One model service. The keys of `Role` apply to its decode role, or to its only role."""
+    """One model service. The keys for a role apply to its decode role, or to its only role."""
 
     name: Dns1035Label | None = Field(default=None, examples=["chat"])
     """First part of the objects' names; absent: the service's key."""
