@@ -1,4 +1,4 @@
-"""Time of `pulumi up` beside that of `kubectl apply --server-side` with the same objects.
+"""Times of `pulumi up` and of `kubectl apply --server-side` with the same objects.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deploying [SERVICES ...]` (10 and 50 if absent).
 Both run on one control plane, one after the other: the stack is destroyed before kubectl applies the rendered YAML of
