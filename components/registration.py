@@ -31,20 +31,22 @@ _CLASSES: Mapping[str, str] = {
     "v1/Service": "core.v1.Service",
     "v1/ServiceAccount": "core.v1.ServiceAccount",
 }
-"""Name of the SDK's class for each built-in kind. Names, because the SDK imports a module when it is first used."""
+"""Name of the SDK's class for each built-in kind. The values are names instead of classes, because the SDK imports a
+module only when the module is first used."""
 _CUSTOM = "apiextensions.CustomResource"
 _ARGUMENTS = {"automountServiceAccountToken": "automount_service_account_token", "roleRef": "role_ref"}
-"""Python names of top-level fields that the SDK's classes spell otherwise. Keys inside of the fields stay as they
-are."""
+"""Arguments of the SDK's classes for top-level fields whose names differ in Python. Keys inside these fields do not
+change."""
 
 Registered = dict[Id, pulumi.Resource]
-"""Registered resources by id. All components of a stack share it: an object may depend on one of another component."""
+"""Registered resources by id. All components of a stack share one mapping, because an object may depend on an object of
+another component."""
 
 
 def register(name: str, objects: Iterable[Rendered], registered: Registered, opts: pulumi.ResourceOptions) -> None:
     """Register the objects of the component `name`, and add them to `registered`.
 
-    Objects that they depend on come earlier in `objects`, or are in `registered` already.
+    The predecessors of an object must come earlier in `objects`, or be in `registered` already.
     """
     for rendered in objects:
         options = pulumi.ResourceOptions(
