@@ -66,7 +66,7 @@ class StackFile:
     def apply(self, work: Callable[[object], _Result]) -> _Result:
         """Return what `work` returns for the tree.
 
-        Raises `ConfigError` with the problems that `work` raises and those of ambiguous text.
+        Raises `ConfigError` with the problems that `work` raises, and with the problems of ambiguous text.
         """
         try:
             result = work(self.tree)

@@ -47,7 +47,7 @@ class Tls:
     """Verification of a server, and the client's certificate."""
 
     ca: Material | None
-    """Certificate authorities of the server. If it is None, those of the system are used."""
+    """CA certificates that verify the server. If it is None, the system's CA certificates are used."""
     insecure: bool
     server_name: str | None
     """Name that the server's certificate must have. If it is None, the host of the URL is used."""

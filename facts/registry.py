@@ -121,8 +121,8 @@ class _Repository:
     def manifest(self) -> tuple[bytes, str]:
         """Return the manifest's text and digest.
 
-        The manifest must have the digest in the reference. If the reference has none, the manifest must have the digest
-        in the registry's answer, if there is one there. Raises `_UnusableError` if the digests differ.
+        The manifest must have the digest in the reference. If the reference contains a tag instead, the manifest must
+        have the digest that the registry announces. Raises `_UnusableError` if the digests differ.
         """
         try:
             body, claimed = self._get(f"manifests/{self._tag_or_digest}", _ACCEPT)

@@ -128,9 +128,9 @@ def problems(path: Path, tokens: Sequence[str], json_flags: Collection[str]) -> 
 
 
 def json_problems(at: Path, flag: Flag) -> list[Problem]:
-    """Return the problem of a flag whose value at `at` is not valid JSON; empty for valid JSON.
+    """Return a problem if the value of a flag is not valid JSON, otherwise an empty list.
 
-    The problem names the position of the error and shows nothing of the value.
+    `at` is the path of the value. The problem names the position of the error and shows nothing of the value.
     """
     try:
         json.loads(flag.value or "")

@@ -36,7 +36,8 @@ INHERITED_BY_CANARY = tuple(
     for name, field in Variant.model_fields.items()
     if name not in {"prefill", "replicas", "autoscaling"}
 )
-"""Keys that a canary inherits from its service. Replicas and autoscaling are not; prefill is merged on its own."""
+"""Keys that a canary inherits from its service. Replicas and autoscaling are not inherited; prefill is merged
+separately."""
 _REPLACED_WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
 """Keys whose value a higher layer replaces whole."""
 _REPLACED_WHOLE_BELOW = frozenset({("endpointPicker", "tls"), ("env", "*")})
@@ -51,7 +52,7 @@ service may be called `gateway`."""
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Path at which a value was written, with the origins of values below it that were written elsewhere."""
+    """Path at which a value was written. `below` has the origins of inner values that were written elsewhere."""
 
     at: Path
     below: "Mapping[Any, Origin]" = field(default_factory=dict[Any, "Origin"])

@@ -69,8 +69,8 @@ class Parallelism(Spec):
     """Number of devices over which each layer is split (`--tensor-parallel-size`); absent: the smallest power of two
     that gives acceleratorMemory, or 1 without it."""
     pipeline: Count = 1
-    """Number of stages into which the layers are divided. A pod holds as many stages as fit a node, or one if the
-    number of devices of a node is unknown."""
+    """Number of stages into which the layers are divided. A pod has as many stages as fit on a node, or one
+    stage if the number of devices of a node is unknown."""
     data: Count = 1
     """Number of copies of the model, which share the requests of the replica (`--data-parallel-size`)."""
     data_local: Count | None = Field(default=None, examples=[8])

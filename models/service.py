@@ -145,7 +145,10 @@ class SidecarTls(Spec):
 
 
 class Sidecar(Spec):
-    """The routing sidecar in decode pods. It sends each prompt to a prefill pod, and then the request to the engine."""
+    """The routing sidecar in decode pods.
+
+    It lets a prefill pod process the prompt, and then sends the request to the engine.
+    """
 
     image: ImageRef | None = Field(default=None, examples=["registry.example/llm-d-router-disagg-sidecar:v0.10.0"])
     """The sidecar's image; absent: the release channel's."""

@@ -100,10 +100,10 @@ class Dedicated(Spec):
 
 
 class Existing(Spec):
-    """A claim that exists, which a Job fills before the first pod starts."""
+    """An existing claim, which a Job fills before the first pod starts."""
 
     type: Literal["existing"]
-    """A claim that exists, which a Job fills before the first pod starts. For a claim that already holds the weights,
+    """An existing claim, which a Job fills before the first pod starts. For a claim that already contains the weights,
     use model.source: pvc:// instead."""
     claim_name: Annotated[DnsSubdomain, Field(examples=["weights"])]
     """The claim, in the service's namespace."""

@@ -1,6 +1,6 @@
 """Value types of the configuration: each is a string or number with one rule, one message and one example.
 
-A value contains its unit: a duration follows the grammar of the Gateway API, a quantity that of Kubernetes.
+A value contains its unit. Durations follow the grammar of the Gateway API, quantities follow the grammar of Kubernetes.
 """
 
 import re
@@ -23,7 +23,7 @@ def refuse(what: str, remedy: str, *, echoed: bool = True) -> PydanticCustomErro
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A string that matches the whole of `pattern` and has at most `longest` characters."""
+    """A string that matches `pattern` from beginning to end, and has at most `longest` characters."""
 
     what: str
     pattern: str

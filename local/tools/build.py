@@ -228,7 +228,7 @@ def metadata(directory: Path) -> dict[str, Any] | None:
 
 
 def damage(entry: Entry, directory: Path) -> str | None:
-    """Return a text on how a build differs from its record; None if it does not differ."""
+    """Return a description of how a build differs from its record; None if it does not differ."""
     record = metadata(directory)
     if record is None:
         return f"{METADATA} is missing or unreadable"
