@@ -42,8 +42,8 @@ def main() -> None:
 def _compose(tree: object, target: Live) -> Composition | Refusal:
     """Compose without garbage collection.
 
-    Plans and manifests stay in use until the end, and every collection would look through all of them; it takes up to
-    half of the time of a large stack. Later collections, while resources are registered, leave them out as well.
+    Plans and manifests stay in use until the end. Every collection would examine all of them, which takes up to half of
+    the time for a large stack. Collections while resources are registered leave them out, too.
     """
     gc.disable()
     try:
@@ -54,7 +54,7 @@ def _compose(tree: object, target: Live) -> Composition | Refusal:
 
 
 def _configuration() -> object:
-    """Return the tree of the stack. Raises RunError if the key is encrypted as a whole."""
+    """Return the tree of the stack. Raises RunError if the value of the configuration key is encrypted as a whole."""
     if pulumi.runtime.is_config_secret(ROOT):
         what = "holds a secret value (the key is encrypted as a whole)"
         remedy = "put it into an existing Secret and give its name, or into a config key of its own"
@@ -74,7 +74,7 @@ def _run_error(headline: str, problems: Iterable[str]) -> pulumi.RunError:
 def _provider(spec: Cluster, access: cluster.Access) -> k8s.Provider:
     """Make the explicit provider.
 
-    The cluster's name identifies it in the state, so that new credentials replace no resources.
+    The state identifies the cluster by its name, so that new credentials do not replace the resources.
     """
     return k8s.Provider(
         "cluster",
@@ -106,7 +106,7 @@ def _register(composition: Composition, provider: k8s.Provider) -> Registered:
 
 
 def _export(composition: Composition, registered: Registered) -> None:
-    """Export the outputs; `ready` of a service resolves once all objects that it awaits are up."""
+    """Export the outputs. The output `ready` of a service resolves when all awaited objects of the service are up."""
     contract = composition.contract
     for service in composition.plan.services:
         urns = [registered[object_id].urn for object_id in composition.awaited_objects(service)]

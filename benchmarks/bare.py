@@ -1,7 +1,7 @@
-"""A Pulumi program that registers what a JSON file lists, and decides nothing.
+"""A Pulumi program that registers the resources in a JSON file, and decides nothing.
 
-It is the floor for the program of this project: the same resources with the same arguments and options, written down in
-`registrations.json` beforehand (`benchmarks/preview.py`).
+The time that it takes is the minimum for the program of this project. It registers the same resources with the same
+arguments and options. `benchmarks/preview.py` writes them to `registrations.json` beforehand.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A control plane of its own for a benchmark, and projects that the engine deploys onto it."""
+"""A control plane for one benchmark, and projects that the engine deploys onto this control plane."""
 
 import contextlib
 import json
@@ -42,7 +42,7 @@ class Cluster:
         project.mkdir(parents=True)
         for file, target in {**program, **{file: ROOT / file for file in ("Pulumi.yaml", ".venv")}}.items():
             (project / file).symlink_to(target)
-        # JSON is YAML, too, and the engine reads it faster than any of us writes YAML.
+        # JSON is YAML, too, so the standard library can write the stack file.
         stack = json.dumps({"config": {"inference-stacks:stack": tree}}, indent=2)
         (project / f"Pulumi.{STACK}.yaml").write_text(stack, encoding="utf-8")
         return Engine(
@@ -64,7 +64,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster() -> Generator[Cluster]:
-    """Start a control plane, and remove it at the end. Its nodes have devices for hundreds of services."""
+    """Run a control plane during a `with` block. Its nodes have devices for hundreds of services."""
     report = Report(sys.stderr)
     tools = ensure(TOOLS, report)
     with tempfile.TemporaryDirectory(prefix="inference-stacks-bench-") as temporary:

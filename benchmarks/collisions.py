@@ -1,9 +1,10 @@
 """Cost of the check that the routes of two stacks on one gateway do not collide.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.collisions [SERVICES]` (200 if absent). Two stacks
-of that many services share a gateway; one is deployed, the other is checked. The tables show the share of the check in
-planning and rendering the whole stack, and how it grows from half the services to twice as many: 2.0 is linear, 4.0 is
-every pair. Times are the processor's, so that other work does not count.
+of that many services share a gateway; one counts as deployed, the other is checked. The column `share` divides the time
+of the check by the time for planning and rendering the whole stack. The columns `growth` divide the time of the check
+by the time for half the services, and the time for twice as many services by the time of the check. 2.0 is linear, 4.0
+is quadratic. All times are processor times, so that other work on the machine does not count.
 """
 
 import sys

@@ -1,9 +1,9 @@
 """Time and memory from a configuration to checked manifests, without Pulumi and without a cluster.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deciding [SERVICES ...]` (10, 100 and 1000 if
-absent). Each size runs in a process of its own, which first decides a small stack, because tables and schemas are read
-once, and which collects no garbage, like the program. Growth compares the milliseconds of a service with those of the
-previous size: 1.0 is linear.
+absent). Each size runs in a process of its own. The process first plans and renders a small stack, so that reading
+tables and schemas is not measured. Garbage collection is off, as in the program. The column `growth` divides the
+milliseconds for a service by those of the previous size: 1.0 is linear.
 """
 
 import gc
@@ -29,7 +29,7 @@ from models.load import load
 
 _SIZES = (10, 100, 1000)
 _WARM = 10
-"""Services of the stack that a process decides before it measures."""
+"""Number of services of the stack that a process plans and renders before it measures."""
 _RUNS = 5
 _STEPS = ("load", "plan", "render", "check")
 _RENDERED = (10, 100)
@@ -38,7 +38,7 @@ _MEASURE = "--measure"
 
 
 def main(sizes: tuple[int, ...]) -> None:
-    """Print the figures of stacks of some sizes, in ascending order."""
+    """Print the figures of stacks of some sizes. `sizes` are in ascending order."""
     figures = {size: _measured_apart(size) for size in sizes}
     milliseconds = {size: of_size["whole"] * 1000 / size for size, of_size in figures.items()}
     growths = {more: f"{milliseconds[more] / milliseconds[fewer]:.2f}" for fewer, more in pairwise(sizes)}
@@ -67,7 +67,7 @@ def main(sizes: tuple[int, ...]) -> None:
 
 
 def _render_seconds(services: int) -> float:
-    """Return the least seconds of the processor that the command takes."""
+    """Return the lowest processor time of several runs of the command, in seconds."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "Pulumi.stack.yaml"
         file.write_text(yaml.safe_dump({"config": {"inference-stacks:stack": stacks.tree(services)}}))
@@ -83,13 +83,13 @@ def _child_seconds(command: Sequence[str]) -> float:
 
 
 def _measured_apart(services: int) -> dict[str, float]:
-    """Return the figures of a size, measured in a process of its own."""
+    """Measure a size in a separate process, and return the figures."""
     command = [sys.executable, "-m", "benchmarks.deciding", _MEASURE, str(services)]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
 
 def _measure(services: int) -> dict[str, float]:
-    """Return seconds of the processor for each step, number of objects, and MiB that this process took at most."""
+    """Return the processor seconds of each step, the number of objects, and the peak memory of this process in MiB."""
     _whole(stacks.tree(_WARM))
     gc.disable()
     tree = stacks.tree(services)

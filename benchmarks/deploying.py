@@ -1,10 +1,10 @@
-"""Time of `pulumi up` beside that of `kubectl apply --server-side` with the same objects.
+"""Times of `pulumi up` and of `kubectl apply --server-side` with the same objects.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deploying [SERVICES ...]` (10 and 50 if absent).
 Both run on one control plane, one after the other: the stack is destroyed before kubectl applies the rendered YAML of
 the same services in another namespace. `pulumi up` orders the objects and ends when all are up: weights, pods, pickers
-and routes. `kubectl apply` sends them and waits for none, so the seconds until `kubectl wait` finds all Deployments
-Available count beside it.
+and routes. `kubectl apply` only sends the objects and waits for none. The column `Available` therefore gives the time
+until `kubectl wait` finds all Deployments Available.
 """
 
 import sys

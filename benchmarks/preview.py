@@ -1,10 +1,11 @@
-"""Cost of `pulumi preview` beside that of a bare program which registers the same resources.
+"""Cost of `pulumi preview`, compared with the cost of a bare program that registers the same resources.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.preview [SERVICES ...]` (1, 10 and 100 if absent).
-The bare program (`benchmarks/bare.py`) reads every resource with its arguments and options from a file, so that the
-ratio is what validating, deciding, rendering and checking add. Both have engines of their own on one control plane,
-where nothing is deployed. After a first pair, whose previews have to be equal, three pairs alternate; medians count.
-Wall-clock time is that of the command, processor time that of the program, which the engine waits for.
+The bare program (`benchmarks/bare.py`) reads every resource with its arguments and options from a file. The ratio
+therefore shows what validating, planning, rendering and checking add. Each program has its own engine. Both engines use
+one control plane, on which nothing is deployed. The first previews of the two programs must be equal. Then the two
+programs alternate for three pairs of previews, and the table shows the medians. Wall-clock time is measured for the
+command, processor time for the program that the engine runs.
 """
 
 import json
@@ -29,7 +30,7 @@ from planning.plans import ServicePlan, VariantPlan
 _SIZES = (1, 10, 100)
 _PAIRS = 3
 _IGNORED = {"created", "modified", "sourcePosition", "stackTrace", "outputs"}
-"""Fields of a resource in a preview that are no part of what is registered."""
+"""Fields of a resource in a preview that do not belong to the resource's registration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,10 @@ class _Program:
 
     engine: Engine
     times: Path
-    """File that each run of the program writes its processor time into."""
+    """File into which each run of the program writes its processor time."""
 
     def preview(self) -> tuple[float, float]:
-        """Return the wall-clock seconds of a preview, and the processor's of the program."""
+        """Return the wall-clock seconds of a preview, and the processor seconds of the program."""
         seconds, _ = wall_seconds(lambda: self.engine.run("preview", "--suppress-progress", "--suppress-outputs"))
         minutes = re.findall(r"(\d+)m([\d.]+)s", self.times.read_text(encoding="ascii"))
         return seconds, sum(60 * float(whole) + float(rest) for whole, rest in minutes)
@@ -78,12 +79,12 @@ def _row(shared: Cluster, services: int) -> tuple[object, ...]:
 
 
 def _program(shared: Cluster, name: str, tree: Mapping[str, Any], registrations: Mapping[str, Any] | None) -> _Program:
-    """Return this program, or the bare one with its registrations."""
+    """Return this program if `registrations` is None, otherwise the bare program with these registrations."""
     directory = shared.directory / name
     directory.mkdir()
     times = directory / "times"
     python = directory / "python"
-    # The language host also asks Python for its packages, by `-m pip`; that is not the program.
+    # The language host also runs `python -m pip` to list packages. Only a run of the program may write its time.
     python.write_text(f"""#!/bin/sh
 "{sys.executable}" "$@"
 code=$?

@@ -9,7 +9,7 @@ _MODELS = (
     ("google/gemma-3-4b-it", "9Gi"),
 )
 _HOST, _HEADER = 8, 9
-"""Last digits of the services with a host of their own, and of those that a header selects."""
+"""Last digit of the number of a service: of those with a separate host, and of those that a header selects."""
 
 
 def tree(services: int, namespace: str = "models", *, create_namespace: bool = False) -> dict[str, Any]:

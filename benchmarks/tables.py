@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 
 def show(sentence: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table below a sentence, which ends with the cores of this machine."""
+    """Print a sentence with the number of cores of this machine, and a table below it."""
     lines = [columns, ["---"] * len(columns), *rows]
     print(f"{sentence} ({len(os.sched_getaffinity(0))} cores):\n")
     for line in lines:

@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 def processor_seconds(work: Callable[[], object], runs: int) -> float:
-    """Return the least processor time of several runs, which other work on the machine hardly changes."""
+    """Return the lowest processor time of several runs. Other work on the machine hardly changes it."""
     return min(_processor_seconds(work) for _ in range(runs))
 
 

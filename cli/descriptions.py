@@ -1,7 +1,7 @@
 """Descriptions of configuration keys: the docstrings below the fields of the specs.
 
-pydantic can collect them when a spec is defined; that reads the sources at every start of the program, so it is done
-here, for the schema alone.
+pydantic can collect them when a spec is defined, but then it reads the sources at every start of the program. This
+module reads them only for the schema and for the reference page.
 """
 
 import ast
@@ -53,7 +53,7 @@ def _docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def _below(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    """Yield field and text of every annotated name that a text stands right below."""
+    """Yield the name and the docstring of every field with a docstring directly below it."""
     for field, text in pairwise(node.body):
         match field, text:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(content))):

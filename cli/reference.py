@@ -1,4 +1,4 @@
-"""`reference`: the page of every configuration word, made from the specs."""
+"""Command `reference`: the page of all configuration keys, generated from the specs."""
 
 import json
 import re
@@ -13,9 +13,9 @@ from models.vocabulary import Shape
 
 _DEFINITIONS = "#/$defs/"
 _ANY = "JsonValue"
-"""Definition of values that Kubernetes or an engine judges; it has no section."""
+"""Name of the definition of arbitrary values. The page has no section for it."""
 _LONGEST = 80
-"""Characters of a default or an example in a table; what is longer is left to the section of its type."""
+"""Maximum number of characters of a default or an example in a table. Longer ones are left out."""
 _HEAD = f"""# Configuration
 
 Every word of `Pulumi.<stack>.yaml`, generated from the specs: `python -m cli reference > docs/configuration.md`.
@@ -34,7 +34,7 @@ class _Section:
 
     definition: dict[str, Any]
     places: list[str] = field(default_factory=list[str])
-    """Paths at which the group stands, the first of them in the title."""
+    """Paths at which the group stands. The first path is the title."""
 
     @property
     def title(self) -> str:
@@ -84,7 +84,7 @@ def _groups(node: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
 
 
 def _alternatives(node: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the alternatives of a value, each with what `type` says for it, or with an empty text."""
+    """Yield each alternative of a value, after the text `type: …` that selects it, or after an empty text."""
     tags = {reference: f"type: {tag}" for tag, reference in node.get("discriminator", {}).get("mapping", {}).items()}
     for alternative in (*node.get("oneOf", ()), *node.get("anyOf", ())):
         yield tags.get(alternative.get("$ref"), ""), alternative
@@ -106,7 +106,7 @@ def _lines(section: _Section, sections: dict[str, _Section]) -> Iterator[str]:
 
 
 def _type(node: dict[str, Any], sections: dict[str, _Section]) -> str:
-    """Return what may be written, in words, with links to sections."""
+    """Return a description of the allowed values, with links to sections."""
     alternatives = [inner for _, inner in _alternatives(node) if inner.get("type") != "null"]
     if alternatives:
         return " or ".join(dict.fromkeys(_type(inner, sections) for inner in alternatives))
@@ -128,7 +128,7 @@ def _link(section: _Section) -> str:
 
 
 def _scalar(node: dict[str, Any]) -> str:
-    """Return what a text or a number is, in words."""
+    """Return a description of the allowed texts or numbers."""
     if node.get("type") in {"integer", "number"}:
         least = node.get("minimum", node.get("exclusiveMinimum"))
         bound = "" if least is None else f" above {least}" if "exclusiveMinimum" in node else f" from {least}"

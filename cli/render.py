@@ -1,7 +1,8 @@
-"""Command `render`: prints the objects of a stack in the order of registration, byte for byte the same each time.
+"""Command `render`: prints the objects of a stack in the order of registration.
 
-The YAML output has a header of comments (`release`, `facts`, `objects`) and one document for each object. The JSON
-output is one document in ASCII with the keys `release`, `factsDigest` (null if the facts are unknown) and `objects`.
+The same configuration always gives the same bytes. The YAML output has a header of comments (`release`, `facts`,
+`objects`) and one document for each object. The JSON output is one document in ASCII with the keys `release`,
+`factsDigest` (null if the facts are unknown) and `objects`.
 """
 
 import json

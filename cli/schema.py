@@ -15,7 +15,7 @@ _VERBATIM = frozenset({"default", "description", "enum", "examples", "title"})
 
 
 def schema() -> dict[str, Any]:
-    """Return the schema of a whole stack file; it allows any other key, because Pulumi adds its own."""
+    """Return the schema of a whole stack file. It allows other keys in the file, because Pulumi writes some."""
     tree = with_descriptions()
     definitions = tree.pop("$defs")
     definitions |= _partials(definitions)
@@ -43,7 +43,10 @@ def text() -> str:
 
 
 def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
-    """Let `defaults`, `prefill` and `canary` be partial, and in a stack with `defaults` also the services."""
+    """Make `defaults`, `prefill` and `canary` partial: their keys are not required.
+
+    In a stack with `defaults`, the services are partial, too.
+    """
     properties = tree["properties"]
     annotations = {key: properties["defaults"][key] for key in _VERBATIM & properties["defaults"].keys()}
     properties["defaults"] = {"$ref": f"{_DEFINITIONS}{_PARTIAL}Service"} | dict(sorted(annotations.items()))

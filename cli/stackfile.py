@@ -66,7 +66,7 @@ class StackFile:
     def apply(self, work: Callable[[object], _Result]) -> _Result:
         """Return what `work` returns for the tree.
 
-        Raises `ConfigError` with the problems that `work` raises and those of ambiguous text.
+        Raises `ConfigError` with the problems that `work` raises, and with the problems of ambiguous text.
         """
         try:
             result = work(self.tree)
@@ -79,7 +79,7 @@ class StackFile:
         return result
 
     def _with_original_text(self, problem: Problem) -> Problem:
-        """Return a problem whose texts have a value as it is in the file: 1.50 instead of 1.5."""
+        """Return a problem whose texts show a value as it is written in the file: 1.50 instead of 1.5."""
         shown, text = self.original_texts.get(problem.path, ("", ""))
         echoed = re.search(rf"(?<=[( ]){re.escape(shown)}(?=\)$)", problem.what)
         if not text or echoed is None or not problem.remedy.startswith("write it quoted"):
@@ -190,7 +190,7 @@ class _Reader:
         return merged
 
     def _check_key(self, node: yaml.ScalarNode, at: Path) -> None:
-        """Add a problem if some reader takes a key for something else than text."""
+        """Add a problem if some reader does not read a key as text."""
         text = cast("str", node.value)
         if node.tag == _PLAIN and (noun := _other_reading(text)) is not None:
             self._add_ambiguity(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
@@ -250,7 +250,7 @@ def _number(text: str) -> float | None:
 
 
 def _other_reading(text: str) -> str | None:
-    """Return a noun for what some reader takes an unquoted scalar for; None if all readers take it for text."""
+    """Return a noun for the type that some reader gives to an unquoted scalar. None if all readers read it as text."""
     value = _unquoted_value(text)
     if isinstance(value, str):
         return next((noun for noun, pattern in _AMBIGUOUS.items() if pattern.fullmatch(text)), None)

@@ -23,7 +23,7 @@ class ModelServiceStack(pulumi.ComponentResource):
     """The serving pods of one service and of its canary, their weights, and the Services in front of them."""
 
     host: pulumi.Output[str]
-    """In-cluster address of the service's own pods, host:port."""
+    """In-cluster address of the Service in front of the primary's pods, host:port."""
 
     def __init__(self, name: str, args: ModelServiceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Register the service's objects in their planned order."""

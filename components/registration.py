@@ -12,7 +12,8 @@ _SECRET_OUTPUTS = ["data", "stringData"]
 """Fields of a Secret that are encrypted in the state."""
 
 Registered = dict[Id, pulumi.Resource]
-"""Registered resources by id. All components of a stack share it: an object may depend on one of another component."""
+"""Registered resources by id. All components of a stack share one mapping, because an object may depend on an object of
+another component."""
 
 
 class KubernetesObject(pulumi.CustomResource):
@@ -40,7 +41,7 @@ def resource_type(manifest: Manifest) -> str:
 def register(name: str, objects: Iterable[Rendered], registered: Registered, opts: pulumi.ResourceOptions) -> None:
     """Register the objects of the component `name`, and add them to `registered`.
 
-    Objects that they depend on come earlier in `objects`, or are in `registered` already.
+    The predecessors of an object must come earlier in `objects`, or be in `registered` already.
     """
     for rendered in objects:
         options = pulumi.ResourceOptions(

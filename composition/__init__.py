@@ -1,7 +1,7 @@
 """Composition of a stack from its configuration, for a deployment run and for `python -m cli render`.
 
-The steps, whose order only this package decides: load, read sizes, plan, read the cluster, decide waits, render, check.
-The package neither imports Pulumi nor prints. Its callers print the problems and register or write the objects.
+Only this package decides the order of the steps: load, read sizes, plan, read the cluster, decide waits, render, check.
+The package neither imports Pulumi nor prints. Its callers print the problems, and register or print the objects.
 """
 
 from composition.pipeline import Composition, Refusal, compose

@@ -88,7 +88,7 @@ class Composition:
 
 
 def compose(tree: object, target: Target) -> Composition | Refusal:
-    """Run all steps on a configuration; `tree` is the value of the key `inference-stacks:stack`."""
+    """Run all steps on a configuration. `tree` is the value of the configuration key `inference-stacks:stack`."""
     source_warnings, plan_warnings = tuple[Problem, ...](), tuple[Problem, ...]()
     try:
         loaded, size_warnings = source_sizes.add_sizes(load(tree))

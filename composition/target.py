@@ -14,7 +14,7 @@ class Target(Protocol):
     """A source of cluster facts. It never raises for a failed read."""
 
     def facts(self, spec: Cluster, used: Iterable[GatewayRef]) -> ClusterFacts:
-        """Return the kinds of the cluster, the Gateways in use and their routes."""
+        """Return the kinds of the cluster, the Gateways in `used`, and the routes that attach to them."""
         ...
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
@@ -24,29 +24,29 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The cluster of the configuration, read as far as `cluster.facts` allows."""
+    """The cluster of the configuration. Its facts come from the source that `cluster.facts` names."""
 
     kubeconfig: str | None
-    """Text of a kubeconfig; None for the files that KUBECONFIG names, or the default file."""
+    """Text of a kubeconfig. If it is None, the files that KUBECONFIG names are read, or else the default file."""
     root: Path
-    """Folder that paths in the configuration are relative to."""
+    """Folder to which paths in the configuration are relative."""
 
     def access(self, spec: Cluster) -> cluster.Access:
-        """Return kubeconfig and context by which the cluster is reached."""
+        """Return the kubeconfig and the context of the cluster."""
         return cluster.Access(self.kubeconfig, spec.context)
 
     def facts(self, spec: Cluster, used: Iterable[GatewayRef]) -> ClusterFacts:
-        """Read the facts that the configuration asks for."""
+        """Read the facts from the source that the configuration names."""
         return cluster.read(spec, self.access(spec), self.root, used)
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
-        """Read the InferencePools of some namespaces; `Unknown` unless the configuration has live facts."""
+        """Read the InferencePools of some namespaces. `Unknown` if `cluster.facts` is not of type live."""
         return cluster.pools(spec, self.access(spec), namespaces)
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Given facts, which replace those that the configuration asks for; no cluster is read."""
+    """Given facts, which are used instead of those that the configuration names. No cluster is read."""
 
     known: ClusterFacts
 
@@ -55,5 +55,5 @@ class Given:
         return self.known
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:  # noqa: ARG002, the protocol's
-        """Return that the pools are unknown."""
+        """Return `Unknown`, because the given facts contain no pools."""
         return Unknown("the cluster was not asked")

@@ -1,4 +1,5 @@
 """Readers of cluster facts (from a live cluster or a file) and of the sizes of weights.
 
-Only the composition and the command line call them. A failed read is `Unknown` with its reason, never an empty result.
+Only the composition and the command line call them. If a read fails, its result is `Unknown` with the reason, and never
+empty.
 """

@@ -33,7 +33,7 @@ Read = TypeVar("Read")
 
 _DEADLINE_SECONDS = 15
 _ATTEMPTS, _PAUSE_SECONDS = 3, 0.5
-"""A connection that breaks once says nothing about the cluster, so reads are repeated."""
+"""Number of attempts of a read, and pause between two of them. One broken connection says nothing about the cluster."""
 _JSON = "application/json"
 _GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
 _PAGE = "500"
@@ -42,10 +42,10 @@ _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryL
 
 
 def read(spec: Cluster, access: Access, root: Path, used: Iterable[GatewayRef] = ()) -> ClusterFacts:
-    """Read the facts that the configuration asks for.
+    """Read the cluster facts from the source that `cluster.facts` names.
 
-    Only the Gateways in `used` are read, with the routes that attach to them. The path of a facts file is relative to
-    `root`. Never raises for a failed read.
+    From a live cluster, only the Gateways in `used` are read, with the routes that attach to them. The path of a facts
+    file is relative to `root`. A failed read does not raise; its facts are `Unknown`.
     """
     if isinstance(spec.facts, NoFacts):
         return NOTHING_READ
@@ -55,12 +55,18 @@ def read(spec: Cluster, access: Access, root: Path, used: Iterable[GatewayRef] =
 
 
 def read_all(access: Access) -> ClusterFacts:
-    """Read all facts of a live cluster that any stack may use. Never raises for a failed read."""
+    """Read all facts of a live cluster that any stack may use.
+
+    A failed read does not raise; its facts are `Unknown`.
+    """
     return _live(access, None)
 
 
 def from_file(path: Path) -> ClusterFacts:
-    """Read the cluster facts that `python -m cli facts` wrote. Never raises for a failed read."""
+    """Read cluster facts from a file with the output of `python -m cli facts`.
+
+    If the file cannot be read, all facts are `Unknown`.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         kinds = Served(frozenset(map(str, content["apis"])))
@@ -71,20 +77,20 @@ def from_file(path: Path) -> ClusterFacts:
 
 
 def _part(path: Path, content: Mapping[str, Any], part: type[Read]) -> Read | Unknown:
-    """Return one part of a facts file; `Unknown` if the file was written without it."""
+    """Return one part of a facts file. The part is `Unknown` if the file does not contain it."""
     name = part.__name__.lower()
     return TypeAdapter(part).validate_python(content) if name in content else Unknown(f"{path.name} has no {name}")
 
 
 def to_json(facts: ClusterFacts) -> str:
-    """Return cluster facts as the text of a facts file; unknown parts are left out."""
+    """Return cluster facts as the text of a facts file. Unknown parts are left out."""
     apis = {} if isinstance(facts.apis, Unknown) else {"apis": sorted(facts.apis.kinds)}
     parts = (asdict(part) for part in (facts.gateways, facts.routes) if not isinstance(part, Unknown))
     return json.dumps({**apis, **{name: value for part in parts for name, value in part.items()}}, indent=1) + "\n"
 
 
 def name(access: Access) -> str | None:
-    """Return the cluster's name in the kubeconfig's context; None if it cannot be read."""
+    """Return the name of the cluster in the context of the kubeconfig. None if the kubeconfig cannot be read."""
     try:
         return kubeconfig.cluster_name(access)
     except Exception:  # noqa: BLE001, a kubeconfig with any mistake gives no name
@@ -92,7 +98,10 @@ def name(access: Access) -> str | None:
 
 
 def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | Unknown:
-    """Read the InferencePools of some namespaces; `Unknown` unless the configuration has live facts."""
+    """Read the InferencePools in `namespaces`.
+
+    The result is `Unknown` if the read fails, or if `cluster.facts` is not of type live.
+    """
     if not isinstance(spec.facts, LiveFacts):
         return Unknown(f"cluster.facts is {spec.facts.type}")
     distinct = tuple(sorted(set(namespaces)))
@@ -105,7 +114,10 @@ def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | U
 
 
 def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
-    """Read the kinds of a cluster, and the Gateways in use with their routes; None for all Gateways and routes."""
+    """Read the kinds of a cluster, and the Gateways in `used` with their routes.
+
+    If `used` is None, read all Gateways and routes. If it is empty, read neither Gateways nor routes.
+    """
 
     def read_facts() -> ClusterFacts:
         with connect(access, _DEADLINE_SECONDS) as api:
@@ -121,7 +133,7 @@ def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
 
 
 def _unless_refused(reader: Callable[[], Read]) -> Read | Unknown:
-    """Run a reader that the user may lack permission for; `Unknown` if the API server refuses."""
+    """Run a reader. If the API server refuses, for example because the user lacks a permission, return `Unknown`."""
     try:
         return reader()
     except RefusedError as error:
@@ -129,9 +141,10 @@ def _unless_refused(reader: Callable[[], Read]) -> Read | Unknown:
 
 
 def _within_deadline(reader: Callable[[], Read]) -> Read | Unknown:
-    """Run a reader within a deadline that also covers credential plugins, which have no deadline themselves.
+    """Run a reader within a deadline, and repeat it after a failure. If it fails again, return `Unknown`.
 
-    The thread is a daemon, so that a plugin that hangs does not keep the program from ending.
+    A request that the API server refused is not repeated. The deadline also limits credential plugins, which have no
+    time limit themselves. The thread is a daemon, so that a plugin that hangs does not keep the program from ending.
     """
     results = queue.SimpleQueue[Read | Exception]()
 
@@ -158,7 +171,10 @@ def _within_deadline(reader: Callable[[], Read]) -> Read | Unknown:
 
 
 def _reason(error: Exception) -> str:
-    """Return the name of an error without its text, which may contain a credential."""
+    """Return why a read failed: the class name of the error, or the text of a `RefusedError`.
+
+    The text of any other error may contain a credential.
+    """
     return str(error) if isinstance(error, RefusedError) else type(error).__name__
 
 
@@ -167,9 +183,9 @@ def _discover(api: Connection) -> frozenset[str]:
 
 
 def _gateways(api: Connection, used: Collection[GatewayRef] | None) -> Gateways:
-    """Read the Gateways in use one by one; None for all.
+    """Read the Gateways in `used` that exist. If `used` is None, read all Gateways.
 
-    Reading one Gateway takes fewer permissions than listing those of all namespaces.
+    The Gateways in `used` are read one by one, which takes fewer permissions than listing those of all namespaces.
     """
     if used is None:
         return Gateways(tuple(map(gateways.gateway, _list_objects(api, f"{_GATEWAY_API}/gateways"))))
@@ -188,7 +204,7 @@ def _gateways(api: Connection, used: Collection[GatewayRef] | None) -> Gateways:
 
 
 def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
-    """Read the routes that attach to a Gateway in use; None for all routes."""
+    """Read the routes that attach to a Gateway in `used`. If `used` is None, read all routes."""
     routes = map(gateways.route, _list_objects(api, f"{_GATEWAY_API}/httproutes"))
     return Routes(tuple(route for route in routes if used is None or any(ref.gateway in used for ref in route.parents)))
 
@@ -213,7 +229,7 @@ def _pools(api: Connection, namespace: str) -> Iterator[tuple[tuple[str, str], d
 
 
 def _kinds(discovery: Mapping[str, Any]) -> Iterator[str]:
-    """Yield `apiVersion/Kind` of each resource; the core group's name is empty."""
+    """Yield `apiVersion/Kind` of each resource. The name of the core group is empty."""
     for group in discovery["items"]:
         name = group.get("metadata", {}).get("name", "")
         for version in group["versions"]:

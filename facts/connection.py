@@ -1,4 +1,7 @@
-"""Connections to an API server, for GETs of JSON: plain HTTP, or the Kubernetes client where that is not enough."""
+"""Connections that read JSON from an API server.
+
+They use plain HTTP if it is enough, and otherwise the Kubernetes client.
+"""
 
 import contextlib
 import http.client
@@ -31,24 +34,27 @@ class RefusedError(Exception):
 
 
 class NewConnectionError(OSError):
-    """The server takes no connection; named as in the Kubernetes client, because users see the name."""
+    """The server accepts no connection. Users see the name of this class; it is the same in the Kubernetes client."""
 
 
 class NameResolutionError(OSError):
-    """The server's name has no address; named as in the Kubernetes client, because users see the name."""
+    """The server's name has no address. Users see the name of this class; it is the same in the Kubernetes client."""
 
 
 class Connection(Protocol):
     """A connection to an API server."""
 
     def get(self, path: str, accepted: str, query: Mapping[str, str] = _NO_QUERY) -> Mapping[str, Any]:
-        """Return the JSON under a path; raises RefusedError."""
+        """Return the JSON at a path. `accepted` is the value of the Accept header.
+
+        Raises RefusedError if the server answers with another status than 200.
+        """
         ...
 
 
 @contextmanager
 def connect(access: Access, seconds: float) -> Generator[Connection, None, None]:
-    """Connect to the server of a context; each request may take some seconds."""
+    """Connect to the server of a context. `seconds` is the timeout of each request."""
     endpoint = kubeconfig.endpoint(access)
     if isinstance(endpoint, NeedsClient):
         with _client(access, endpoint) as api:
@@ -59,7 +65,7 @@ def connect(access: Access, seconds: float) -> Generator[Connection, None, None]
 
 
 class _Plain:
-    """A connection over http.client, kept open between requests."""
+    """A connection by `http.client`. It stays open between requests."""
 
     def __init__(self, endpoint: Endpoint, connection: http.client.HTTPConnection) -> None:
         self._connection = connection
@@ -75,7 +81,7 @@ class _Plain:
 
 
 class _Client:
-    """A connection of the Kubernetes client."""
+    """A connection by the Kubernetes client."""
 
     def __init__(self, api: Any, seconds: float) -> None:  # noqa: ANN401, the client is untyped
         self._api = api
@@ -101,7 +107,10 @@ def _json(status: int, content: bytes) -> Mapping[str, Any]:
 
 
 class _HttpConnection(http.client.HTTPConnection):
-    """A connection that speaks TLS if the endpoint does, with the server name of the endpoint."""
+    """A connection that uses TLS if the endpoint has it.
+
+    The server's certificate must be valid for the server name of the endpoint, or for its host if it has none.
+    """
 
     def __init__(self, endpoint: Endpoint, seconds: float) -> None:
         parts, tls = urlsplit(endpoint.url), endpoint.tls
@@ -123,7 +132,11 @@ class _HttpConnection(http.client.HTTPConnection):
 
 
 def _tls_context(tls: Tls) -> ssl.SSLContext:
-    """Return a context that verifies as kubectl does: without the strict checks that authorities of clusters fail."""
+    """Return a context that verifies certificates as kubectl does.
+
+    The strict checks of `ssl.create_default_context` are off, because the certificate authorities of many clusters do
+    not pass them.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.hostname_checks_common_name = False
@@ -137,24 +150,28 @@ def _tls_context(tls: Tls) -> ssl.SSLContext:
             context.load_verify_locations(path)
     if tls.certificate is not None:
         with _file(tls.certificate) as certificate, _file(tls.key or tls.certificate) as key:
-            context.load_cert_chain(certificate, key, password=b"")  # else OpenSSL asks for one on the terminal
+            # Without a password, OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(certificate, key, password=b"")
     return context
 
 
 @contextmanager
 def _file(material: Material) -> Generator[Path, None, None]:
-    """Yield a file with certificates or a key, which `ssl` reads from files only; data are there for a moment."""
+    """Yield a file with certificates or a key, because `ssl` reads them only from files.
+
+    PEM text is written to a file that is removed afterwards.
+    """
     if isinstance(material, Path):
         yield material
         return
-    with tempfile.TemporaryDirectory() as folder:  # nobody else may enter it
+    with tempfile.TemporaryDirectory() as folder:  # other users cannot read it
         path = Path(folder, "pem")
         path.write_bytes(material)
         yield path
 
 
 def _client(access: Access, endpoint: NeedsClient) -> Any:  # noqa: ANN401, the client is untyped
-    """Return the Kubernetes client, whose import takes a third of a second."""
+    """Return the Kubernetes client. It is imported here, because the import takes a third of a second."""
     client, config = (importlib.import_module(f"kubernetes.{module}") for module in ("client", "config"))
     settings = client.Configuration()
     settings.retries = False

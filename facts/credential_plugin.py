@@ -17,12 +17,12 @@ _STDIN = 0
 
 
 class PluginError(Exception):
-    """A credential plugin failed. The text never holds what the plugin printed, which may be a credential."""
+    """A credential plugin failed. The error's text never contains the plugin's output, which may be a credential."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Answer of a plugin: a token, a client certificate with its key (both PEM), or all of them."""
+    """Answer of a plugin: a token, or a client certificate with its key (both PEM), or all. Absent parts are empty."""
 
     token: str = field(repr=False)
     certificate: bytes = field(repr=False)
@@ -32,8 +32,8 @@ class Credential:
 def run(plugin: Mapping[str, Any], folder: Path, cluster: Mapping[str, Any]) -> Credential:
     """Run a plugin and return its credential.
 
-    A command with a slash is relative to `folder`; others are searched in PATH. `cluster` is passed on if the plugin
-    asks for it. There is no deadline: a plugin may wait for its user.
+    A command with a slash is relative to `folder`; others are searched in PATH. The plugin gets `cluster` if its
+    `provideClusterInfo` is true. There is no time limit, because a plugin may wait for the user.
     """
     interactive = _is_interactive(plugin)
     spec = {"interactive": interactive, **({"cluster": cluster} if plugin.get("provideClusterInfo") else {})}
@@ -54,7 +54,10 @@ def run(plugin: Mapping[str, Any], folder: Path, cluster: Mapping[str, Any]) -> 
 
 
 def _is_interactive(plugin: Mapping[str, Any]) -> bool:
-    """Return whether the plugin gets the terminal, for which client-go looks at standard input."""
+    """Return whether the plugin may use the terminal. As in client-go, there is one if standard input is a terminal.
+
+    Raises PluginError if the plugin needs a terminal and there is none.
+    """
     mode, terminal = plugin.get("interactiveMode") or "IfAvailable", os.isatty(_STDIN)
     if mode == "Always" and not terminal:
         raise PluginError("the credential plugin needs a terminal")

@@ -10,11 +10,14 @@ from planning.ground.cluster_facts import GatewayRef, LiveGateway, LiveRoute, Pa
 KIND = "Gateway"
 _ANY_PATH = {"type": "PathPrefix", "value": "/"}
 _EMPTY: Mapping[str, Any] = {}
-"""An empty rule or match, which selects every request, or an empty condition."""
+"""An empty rule, match or condition. An empty rule or match selects every request."""
 
 
 def gateway(item: Mapping[str, Any]) -> LiveGateway:
-    """Return a Gateway with the status that its controller wrote; without a status it is not accepted."""
+    """Return a Gateway with the status that its controller wrote.
+
+    A Gateway without a status is neither accepted nor programmed.
+    """
     metadata = item["metadata"]
     conditions = {condition["type"]: condition for condition in item.get("status", {}).get("conditions", ())}
     states = [conditions.get(name, _EMPTY) for name in ("Accepted", "Programmed")]

@@ -1,7 +1,8 @@
-"""Reader of kubeconfigs by client-go's rules: a server, how to verify it, and the user's credentials.
+"""Reader of kubeconfigs: the server of a context, the verification of the server, and the user's credentials.
 
-Where kubectl and the Python client differ, kubectl is right, because the provider shares its code. The rules are those
-of `k8s.io/client-go`: `tools/clientcmd/loader.go` for files, `tools/clientcmd/client_config.go` for users.
+Where kubectl and the Python client differ, this module does what kubectl does, because the Pulumi provider uses the
+same Go code. The rules are in `k8s.io/client-go`: `tools/clientcmd/loader.go` for files, and
+`tools/clientcmd/client_config.go` for users.
 """
 
 import base64
@@ -19,16 +20,16 @@ from facts import credential_plugin
 from facts.credential_plugin import Credential
 
 Material = bytes | Path
-"""Certificates or a key as PEM text, or the file that holds them."""
+"""Certificates or a key: PEM text, or the path of a file that contains it."""
 
 _VARIABLE = "KUBECONFIG"
 _NONE: Mapping[str, Any] = {}
 _PLUGIN_EXTENSION = "client.authentication.k8s.io/exec"
-"""Extension of a cluster that a credential plugin gets as its configuration."""
+"""Name of the extension of a cluster that is passed to a credential plugin as the plugin's configuration."""
 
 
 class KubeconfigError(Exception):
-    """A kubeconfig leads to no server. The text never holds a credential."""
+    """A kubeconfig is invalid, or names no server. The error's text never contains a credential."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,9 @@ class Access:
     """Kubeconfig and context by which a cluster is reached."""
 
     kubeconfig: str | None
-    """Text of a kubeconfig; None for the files that KUBECONFIG names, or the default file."""
+    """Text of a kubeconfig. If it is None, the files that KUBECONFIG names are read, or else the default file."""
     context: str | None
-    """Context of the kubeconfig; None for its current context."""
+    """Name of a context in the kubeconfig. If it is None, the current context is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,10 @@ class Tls:
     """Verification of a server, and the client's certificate."""
 
     ca: Material | None
-    """None for the system's certificate authorities."""
+    """CA certificates that verify the server. If it is None, the system's CA certificates are used."""
     insecure: bool
     server_name: str | None
-    """Name in the server's certificate; None for the host of its URL."""
+    """Name that the server's certificate must have. If it is None, the host of the URL is used."""
     certificate: Material | None = field(repr=False)
     key: Material | None = field(repr=False)
 
@@ -59,19 +60,19 @@ class Endpoint:
     """A server that plain HTTP requests reach, and the credentials for it."""
 
     url: str
-    """Protocol, host, and the path that precedes those of the API; no slash at the end."""
+    """URL of the server, without a slash at the end. If it has a path, the paths of the API follow that path."""
     tls: Tls | None
-    """None for http."""
+    """None if the protocol is http."""
     authorization: str | None = field(repr=False)
-    """Value of the header Authorization; None for none."""
+    """Value of the Authorization header. None if requests have no such header."""
 
 
 @dataclass(frozen=True, slots=True)
 class NeedsClient:
-    """A context that only the Kubernetes client reaches: through a proxy, or with an identity provider."""
+    """A context that needs the Kubernetes client, for example because of a proxy or an `auth-provider`."""
 
     files: tuple[Path, ...]
-    """Files of the kubeconfig; empty if it is a text."""
+    """Files of the kubeconfig. Empty if the kubeconfig was given as text."""
     context: str
 
 
@@ -79,7 +80,7 @@ class NeedsClient:
 class _Document:
     content: Mapping[str, Any]
     folder: Path
-    """Folder that paths are relative to."""
+    """Folder to which paths in the kubeconfig are relative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,10 @@ class _Entry:
     folder: Path
 
     def material(self, name: str) -> Material | None:
-        """Return what `<name>-data` or the file `name` holds; data come first."""
+        """Return certificates or a key: the content of the field `<name>-data`, or else the path in the field `name`.
+
+        None if both fields are absent.
+        """
         data, path = self.fields.get(f"{name}-data"), self.fields.get(name)
         if not data:
             return self.folder / path if path else None
@@ -101,9 +105,10 @@ class _Entry:
 
 
 def endpoint(access: Access) -> Endpoint | NeedsClient:
-    """Return how to reach the server of a context; runs the user's credential plugin.
+    """Return how to reach the server of a context. Runs the credential plugin of the context's user.
 
-    A user that the context does not name, or that is not there, is nobody, as for kubectl.
+    If the context names no user, or one that the kubeconfig does not contain, requests carry no credentials. kubectl
+    does the same.
     """
     documents = _documents(access)
     name = access.context or _current_context(documents)
@@ -120,7 +125,10 @@ def endpoint(access: Access) -> Endpoint | NeedsClient:
 
 
 def cluster_name(access: Access) -> str:
-    """Return the name of the context's cluster; that of the current context's, if the context is unknown."""
+    """Return the name of the cluster of a context.
+
+    It is the current context if `access` names no context, or one that the kubeconfig does not contain.
+    """
     documents = _documents(access)
     current = _entry(documents, "contexts", _current_context(documents))
     context = _entry(documents, "contexts", access.context, required=False)
@@ -128,7 +136,7 @@ def cluster_name(access: Access) -> str:
 
 
 def _documents(access: Access) -> Sequence[_Document]:
-    """Return the text, or the files that exist, in order of precedence."""
+    """Return the contents of the kubeconfig's text or existing files, in order of precedence."""
     if access.kubeconfig is not None:
         return (_Document(_content(access.kubeconfig), Path.cwd()),)
     return [_Document(_content(path.read_bytes()), path.absolute().parent) for path in _files()]
@@ -145,7 +153,9 @@ def _content(text: str | bytes) -> Mapping[str, Any]:
     try:
         content = yaml.load(text, Loader=loader)  # noqa: S506, a safe loader
     except yaml.YAMLError:
-        content = ()  # the error quotes the text
+        # The error is not re-raised: its message quotes the kubeconfig, which may contain credentials. `()` is
+        # rejected below.
+        content = ()
     if content is None:
         return _NONE
     if not isinstance(content, dict):
@@ -156,8 +166,8 @@ def _content(text: str | bytes) -> Mapping[str, Any]:
 def _current_context(documents: Sequence[_Document]) -> str:
     """Return the current context of the first file that sets one.
 
-    `ClientConfigLoadingRules.Load` of client-go merges single values in reverse order, so that the first file wins; the
-    Python client takes the last.
+    `ClientConfigLoadingRules.Load` of client-go merges single values in reverse order, so that the first file wins. In
+    the Python client, the last file wins.
     """
     names = (document.content.get("current-context") for document in documents)
     name = next(filter(None, names), None)
@@ -167,7 +177,10 @@ def _current_context(documents: Sequence[_Document]) -> str:
 
 
 def _entry(documents: Sequence[_Document], section: str, name: str | None, *, required: bool = True) -> _Entry:
-    """Return an entry of the first file that has it; an empty entry if none has, unless it is required."""
+    """Return the entry called `name` from the first file that has it.
+
+    If no file has it, raises KubeconfigError, or returns an empty entry if the entry is not `required`.
+    """
     for document in documents:
         entries = cast("Sequence[Mapping[str, Any]]", document.content.get(section) or ())
         found = [entry for entry in entries if entry["name"] == name]
@@ -187,13 +200,20 @@ def _needs_client(url: str, cluster: Mapping[str, Any], user: Mapping[str, Any])
 
 
 def _has_proxy(url: str) -> bool:
-    """Return whether the environment has a proxy for a URL; the client decides again, and knows address ranges too."""
+    """Return whether the environment has a proxy for a URL.
+
+    The answer may be yes too often: address ranges in NO_PROXY are not recognized here. The Kubernetes client, which is
+    then used, decides again and does recognize them.
+    """
     parts, proxies = urlsplit(url), urllib.request.getproxies()
     return bool(proxies.get(parts.scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(parts.netloc)
 
 
 def _credential(cluster: _Entry, user: _Entry) -> Credential:
-    """Return what the user's plugin answers; as in client-go, a plugin is not asked if the user has credentials."""
+    """Run the user's credential plugin and return its answer.
+
+    The answer is empty if the user has no plugin, or has other credentials: client-go does not run the plugin then.
+    """
     plugin = user.fields.get("exec")
     others = ("token", "tokenFile", "username", "password", "client-certificate", "client-certificate-data")
     if not plugin or any(user.fields.get(name) for name in others):
@@ -202,7 +222,10 @@ def _credential(cluster: _Entry, user: _Entry) -> Credential:
 
 
 def _plugin_cluster(cluster: _Entry) -> Mapping[str, Any]:
-    """Return a cluster as credential plugins read it: certificates as data, and the plugin's own extension."""
+    """Return a cluster in the form that credential plugins read.
+
+    Certificates are data instead of paths, and `config` is the extension for the plugin.
+    """
     ca = cluster.material("certificate-authority")
     pem = ca.read_bytes() if isinstance(ca, Path) else ca
     extensions = {item["name"]: item["extension"] for item in cluster.fields.get("extensions") or ()}
@@ -242,7 +265,10 @@ def _authorization(user: _Entry, credential: Credential) -> str | None:
 
 
 def _token(user: _Entry) -> str:
-    """Return the token in the user's file, else the token in the kubeconfig; the file is the one that is renewed."""
+    """Return the token in the user's `tokenFile`, or else the token in the kubeconfig.
+
+    The file takes precedence, because its token may be renewed.
+    """
     token, path = str(user.fields.get("token") or ""), user.fields.get("tokenFile")
     if not path:
         return token

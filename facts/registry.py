@@ -25,7 +25,7 @@ _ATTEMPTS = 2
 _LARGEST = 8 * 2**20
 """Maximum size of a manifest or Kitfile in bytes. Registries accept manifests of up to 4 MiB."""
 _LONGEST_CHAIN = 10
-"""Maximum number of references from one ModelKit to the next. It is kit's own limit."""
+"""Maximum number of references from one ModelKit to the next. The command `kit` has the same limit."""
 _INDEXES = frozenset(
     {"application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"}
 )
@@ -60,17 +60,17 @@ class _UnusableError(Exception):
 
 
 class _UnknownSizeError(Exception):
-    """The size could not be found out, which does not mean that the source is wrong.
+    """The size could not be read. The source may be right nevertheless.
 
-    For example, the registry denied access, while the pods may have other rights.
+    For example, the registry may deny access to this program and grant it to the pods.
     """
 
 
 def ask(question: Wanted, seconds: float) -> Answer:
-    """Answer how many bytes of layers kit would unpack: a `Size`, or `Unusable` or `Unknown`.
+    """Return how many bytes of layers `kit` would unpack.
 
-    `seconds` is the timeout of each request. Raises OSError or ValueError if the registry or Docker's configuration
-    cannot be read.
+    The answer is `Unusable` if the source has a mistake, and `Unknown` if the size cannot be read. `seconds` is the
+    timeout of each request. Raises OSError or ValueError if the registry or Docker's configuration cannot be read.
     """
     try:
         return _size(question, seconds)
@@ -81,9 +81,10 @@ def ask(question: Wanted, seconds: float) -> Answer:
 
 
 def _size(question: Wanted, seconds: float) -> Size:
-    """Return the size of all layers to unpack, and the digest of the ModelKit itself.
+    """Return the size of all layers to unpack, and the digest of the ModelKit that the source names.
 
-    A ModelKit may contain no model but refer to another ModelKit for it. The model layers of that one count, too.
+    Instead of a model, a ModelKit may contain a reference to another ModelKit. The model layers of the other ModelKit
+    are then added.
     """
     reference, filters, kits = place(question.source), question.layers, dict[str, _Kit]()
     layers = list[tuple[int, bool]]()
@@ -120,7 +121,8 @@ class _Repository:
     def manifest(self) -> tuple[bytes, str]:
         """Return the manifest's text and digest.
 
-        A digest in the reference must be the manifest's. Otherwise a digest in the registry's answer must be.
+        The manifest must have the digest in the reference. If the reference contains a tag instead, the manifest must
+        have the digest that the registry announces. Raises `_UnusableError` if the digests differ.
         """
         try:
             body, claimed = self._get(f"manifests/{self._tag_or_digest}", _ACCEPT)
@@ -147,7 +149,7 @@ class _Repository:
     def _absence_error(self) -> Exception:
         """Return the error for a manifest that the registry does not find.
 
-        A registry may answer so, too, if the manifest is private and the request is anonymous.
+        A registry may also answer 404 if the manifest is private and the request is anonymous.
         """
         if self._question.private and self._credentials is None:
             return _UnknownSizeError("an anonymous request does not find it; the pods ask with credentials")
@@ -240,7 +242,7 @@ class _Kit:
         raise _UnusableError(Unusable("source", f"is no ModelKit ({repository.reference})", remedy))
 
     def layer_sizes(self, filters: Sequence[str]) -> Iterator[tuple[int, bool]]:
-        """Yield, for each layer that the filters unpack, its bytes and whether it is compressed."""
+        """Yield the size in bytes of each layer that `filters` select, and whether the layer is compressed."""
         if "kitfile" in filters and self.kitfile:
             yield len(json.dumps(self.kitfile)), False
         for layer in self.manifest.get("layers", ()):
@@ -262,8 +264,8 @@ class _Kit:
 def _body(response: HTTPResponse) -> bytes:
     """Return the body of an answer.
 
-    Raises `_UnknownSizeError` if it is too long, and ConnectionResetError if it was cut short: its digest would be
-    wrong.
+    Raises `_UnknownSizeError` if the body is too long. Raises ConnectionResetError if it is shorter than its
+    `Content-Length`, because its digest would be wrong.
     """
     body = response.read(_LARGEST + 1)
     if len(body) > _LARGEST:
@@ -276,8 +278,8 @@ def _body(response: HTTPResponse) -> bytes:
 def _docker_credentials(host: str) -> str | None:
     """Return user and password for a registry, as base64 text, from `auths` of Docker's configuration.
 
-    None if there are none; credential helpers are not run. Raises OSError or ValueError if the file exists but cannot
-    be read, because it may contain credentials.
+    None if there are none for this registry. Credential helpers are not run. Raises OSError or ValueError if the file
+    exists but cannot be read, because it may contain credentials.
     """
     path = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"
     try:
@@ -292,5 +294,5 @@ def _docker_credentials(host: str) -> str | None:
 
 
 def _host(key: str) -> str:
-    """Return the host of a key of `auths`. The key is a host, or a URL, and may have a path."""
+    """Return the host in a key of `auths`. The key is a host or a URL, and may contain a path."""
     return key.partition("://")[2].partition("/")[0] if "://" in key else key.partition("/")[0]

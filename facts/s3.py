@@ -13,7 +13,8 @@ _ATTEMPTS = 2
 _PAGE = 1000
 """Number of objects in one page of a listing."""
 _DEFAULT_REGION = "us-east-1"
-"""Default region of the downloader in a pod. A region in the user's AWS configuration is ignored, as it is there."""
+"""Default region of the downloader in a pod. The region in the user's AWS configuration is ignored, because pods do not
+have that configuration."""
 _NO_BUCKET = frozenset({"NoSuchBucket", "InvalidBucketName"})
 _OTHER_REGION = frozenset({"AuthorizationHeaderMalformed", "PermanentRedirect"})
 _DENIED = frozenset({"ExpiredToken", "InvalidToken"})
@@ -23,7 +24,10 @@ _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".zip")
 
 
 class Clients:
-    """Factory of S3 clients for one run. Credentials are looked up once; without any, requests are anonymous."""
+    """Factory of S3 clients for one run. The user's credentials are looked up once.
+
+    If there are none, requests are anonymous.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -80,7 +84,7 @@ def _object_sizes(client: Any, bucket: str, prefix: str) -> dict[str, int] | Non
 
 
 def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Answer:
-    """Return the answer that follows from an S3 error: a wrong bucket or region, or else an unknown size."""
+    """Return the answer to an S3 error: `Unusable` for a wrong bucket or region, otherwise `Unknown`."""
     error, meta = response["Error"], response["ResponseMetadata"]
     code = str(error["Code"])
     if code in _NO_BUCKET:

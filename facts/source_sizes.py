@@ -1,8 +1,8 @@
 """Reader of the sizes of s3:// and kit:// sources. It asks all sources at the same time, within one deadline.
 
 Other sources are not asked. Users write the size of an hf:// source if it is needed; the weights of pvc:// and image://
-are not fetched. Pods read sources with Secrets that this program does not see. If a source denies access to the user
-who runs the program, its size is therefore unknown, which is no mistake in the configuration.
+are not fetched. Pods read sources with Secrets that this program does not see. A source may therefore deny access to
+the user who runs the program and grant it to the pods. Its size is then unknown, and that is no error.
 """
 
 import queue
@@ -23,17 +23,17 @@ DEADLINE_SECONDS = 15.0
 def add_sizes(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, list[Problem]]:
     """Ask sources for the sizes that are needed and that the user did not write.
 
-    Returns the configuration with those sizes, and warnings. A failed read is a warning and never raises. A source that
-    no pod can fetch from becomes a problem of the configuration.
+    Returns the configuration with those sizes, and warnings. A failed read does not raise; it gives a warning. A source
+    that no pod can fetch from gives an error in the configuration.
     """
     return with_answers(loaded, sizes(questions(loaded.stack).values(), deadline))
 
 
 def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
-    """Answer each question once, within `deadline` seconds for all. A failed read is an answer and never raises.
+    """Answer all questions together within `deadline` seconds. A failed read does not raise; its answer is `Unknown`.
 
-    Each source is asked in a daemon thread, because a credential plugin or a server that hangs must not keep the
-    program from ending.
+    Equal questions are asked once. Each source is asked in a daemon thread, because a credential plugin or a server
+    that hangs must not keep the program from ending.
     """
     distinct = dict.fromkeys(questions)
     results = queue.SimpleQueue[tuple[Wanted, Answer]]()

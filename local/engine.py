@@ -1,4 +1,4 @@
-"""Runner of Pulumi's engine: on a copy of the stack file, with a backend, passphrase and home directory of its own."""
+"""Runner of Pulumi's engine, with a separate backend, passphrase and home directory, and a copy of the stack file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMMANDS = (
 INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USER")
 """Environment variables that a run of the engine inherits from this program."""
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
-"""Lines of a stack file that hold its encryption settings. They fit only the passphrase of its author."""
+"""Lines of a stack file with its encryption settings. They are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
 """Line of the copied stack file that belongs to the passphrase of this engine."""
 CLOCK_TOLERANCE = 2.0
@@ -236,8 +236,8 @@ class Engine:
     def _settle(self) -> None:
         """Resolve the pending operations of a killed run.
 
-        For deletions and changes, a refresh reads from the cluster how they ended. Creations are only dropped from the
-        state once all are complete.
+        For deletions and changes, a refresh reads from the cluster how they ended. Pending creations are dropped from
+        the state when all of them are complete.
         """
         if any(operation["type"] != "creating" for operation in self._pending()):
             self._report.say("asking the cluster about what the killed run was doing")
@@ -245,10 +245,11 @@ class Engine:
         self._drop_completed_creations()
 
     def _drop_completed_creations(self) -> None:
-        """Drop pending creations from the state if it has all of their resources. Otherwise the engine keeps warning.
+        """Drop pending creations from the state if the state has all of their resources.
 
-        An import of the state drops all of them at once. If the state lacks one of the resources, all are kept, because
-        its object may exist in the cluster.
+        The engine warns about pending creations in every run. An import of the state drops all of them at once. If the
+        state lacks one of the resources, no pending creation is dropped, because the object of that resource may exist
+        in the cluster.
         """
         urns = {resource["urn"] for resource in self._latest().get("resources") or ()}
         pending = self._pending()
@@ -354,9 +355,9 @@ def _link(link: Path, target: Path) -> None:
 def _install(path: Path, tool: Tool) -> None:
     """Install a tool in a folder of commands.
 
-    The engine, the language host and its executor resolve symbolic links, and look for each other in the folder where
-    they end. So that they share a folder, they are hard links or copies. Tools from PATH share a folder already, so a
-    symbolic link is enough.
+    The engine, the language host and its executor resolve symbolic links, and look for each other in the folder of the
+    target. They are therefore installed as hard links or copies, so that they are in one folder. Tools from PATH are in
+    one folder already, so symbolic links are enough.
     """
     if tool.origin == "PATH":
         _link(path, tool.path)

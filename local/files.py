@@ -43,7 +43,8 @@ def private_directory(path: Path) -> Path:
 def lock(path: Path, refusal: str | None = None) -> Generator[None]:
     """Hold an exclusive lock on a file or directory; the system releases it when the process ends for any reason.
 
-    If another process holds the lock, waits, or with `refusal` raises LocalError with that text.
+    If another process holds the lock, this function waits. If `refusal` is given, it raises LocalError with that text
+    instead.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDONLY | (0 if path.is_dir() else os.O_CREAT), 0o600)

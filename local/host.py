@@ -1,4 +1,4 @@
-"""Check of the machine's requirements: platform, Python modules, commands and disk space."""
+"""Check that the machine has all that the project needs: platform, Python modules, commands and disk space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Processes that this program started. Pid and start time identify one, or an environment variable that marks it."""
+"""Processes that this program started.
+
+A process is identified by its pid and start time, or found by an environment variable that marks it.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +76,8 @@ class Process:
 def heed_interrupts() -> None:
     """Make SIGINT interrupt this process and its children, even if the shell started it to ignore SIGINT.
 
-    Shells start background jobs so. When the Pulumi engine ends, it interrupts its plugins, and it waits five seconds
-    for each plugin that ignores the signal.
+    Shells start background jobs in that way. When the Pulumi engine ends, it interrupts its plugins, and it waits five
+    seconds for each plugin that ignores the signal.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -73,7 +73,7 @@ def up(report: Report, project: Path = PROJECT) -> None:
 
 
 def down(report: Report, project: Path = PROJECT) -> None:
-    """End all processes of this checkout's control plane and engine, and remove their state, if there are any."""
+    """End all processes of this checkout's control plane and engine, and remove the directory of their state."""
     state = state_directory(project)
     if state.exists():
         with files.lock(state, refusal=BUSY.format(state=state)):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from local.report import Report
 
 REQUIREMENTS = ("requirements-dev.txt", "requirements.txt")
-"""The file that is installed, and the one that it begins with."""
+"""The requirements file that is installed, and the requirements file that it includes."""
 STAMP = "installed"
 UNFINISHED = "unfinished"
 CREATE_SECONDS = 10.0
@@ -39,7 +39,7 @@ def setup(project: Path, report: Report) -> None:
                 shutil.rmtree(environment, ignore_errors=True)
                 _run([sys.executable, "-m", "venv", str(environment)], project)
         with report.step("Python packages", INSTALL_SECONDS):
-            # A killed pip may leave half a package that looks installed; this file makes the next run start over.
+            # A killed pip may leave half a package that looks installed. So this file makes the next run start over.
             (environment / UNFINISHED).touch()
             install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", REQUIREMENTS[0]]
             _run([str(environment / "bin" / "python"), *install], project)
@@ -48,7 +48,10 @@ def setup(project: Path, report: Report) -> None:
 
 
 def _runs(environment: Path, *arguments: str) -> bool:
-    """Return whether the environment's Python exists and runs some arguments, or an empty program, without an error."""
+    """Return whether the environment's Python exists and runs without an error.
+
+    It is run with `arguments`. If there are none, it runs an empty program.
+    """
     python = environment / "bin" / "python"
     command = [str(python), *(arguments or ("-c", "pass"))]
     return python.exists() and subprocess.run(command, capture_output=True, check=False).returncode == 0

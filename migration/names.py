@@ -1,7 +1,7 @@
 """Names that zerfoo's operator, OtterScale's model-operator and aim-engine give to their objects.
 
 A migration needs them to find, adopt or remove those objects. This project gives its own objects other names, made in
-`planning.ground.names`, because the names here are not always legal and two objects can have the same one.
+`planning.ground.names`, because the names here are not always legal, and two objects can get the same name.
 """
 
 import hashlib
@@ -13,16 +13,19 @@ from dataclasses import dataclass
 LONGEST = 63
 """Largest number of characters in a DNS label."""
 _PREDICTOR = "-predictor-"
-"""Text between the names of InferenceService and namespace in the host name that KServe makes."""
+"""Text that KServe puts between the names of the InferenceService and of the namespace in a host name."""
 _SHORTEST = 10
-"""Characters that aim-engine needs for an InferenceService's name; it rejects a namespace that leaves fewer."""
+"""Minimum number of characters for an InferenceService's name. aim-engine rejects a namespace that leaves fewer."""
 _ESCAPED = {character: f"\\u{ord(character):04x}" for character in "&<>\u2028\u2029"}
 """Characters that Go's JSON escapes and Python's does not."""
 
 
 @dataclass(frozen=True, slots=True)
 class ZerfooNames:
-    """Names of a ZerfooInferenceService's objects; illegal if the service's name is longer than 55 characters."""
+    """Names of a ZerfooInferenceService's objects.
+
+    They are illegal if the name of the ZerfooInferenceService is longer than 55 characters.
+    """
 
     primary: str
     """Deployment of the primary."""
@@ -36,7 +39,7 @@ class ZerfooNames:
 
 @dataclass(frozen=True, slots=True)
 class OtterScaleNames:
-    """Names of a ModelService's objects; its pool and its route have its own name."""
+    """Names of a ModelService's objects. The pool and the route have the same name as the ModelService."""
 
     decode: str
     prefill: str
@@ -65,7 +68,7 @@ def otterscale(namespace: str, name: str) -> OtterScaleNames:
 
 
 def sanitize_dns1035_label(text: str) -> str:
-    """Return OtterScale's form of a name, of any length; two names can have the same form."""
+    """Return OtterScale's form of a name. It is not shortened, and two names can have the same form."""
     lowered = "".join(char.lower() if "A" <= char <= "Z" else char for char in text)
     legal = re.sub(r"[^a-z0-9-]", "", re.sub(r"[._]", "-", lowered))
     label = re.sub(r"-+", "-", legal.strip("-")) or "modelservice"
@@ -73,9 +76,10 @@ def sanitize_dns1035_label(text: str) -> str:
 
 
 def inference_service(namespace: str, service: str) -> str:
-    """Return aim-engine's name of an InferenceService, short enough that the predictor's host fits one DNS label.
+    """Return aim-engine's name of an InferenceService.
 
-    Raises `ValueError` if the namespace leaves too few characters.
+    The name is shortened until `predictor` returns a legal DNS label for it. Raises `ValueError` if the namespace is
+    too long for that.
     """
     longest = LONGEST - len(_PREDICTOR) - len(namespace)
     if longest < _SHORTEST:
@@ -95,7 +99,10 @@ def aim_route(namespace: str, service: str) -> str:
 
 
 def aim_template_cache(namespace: str, template: str, service: str | None = None, uid: str | None = None) -> str:
-    """Return aim-engine's name of a template cache, or with service and UID the name of the service's own cache."""
+    """Return aim-engine's name of a template cache.
+
+    If `service` and `uid` are given, it is the name of the cache that belongs to this service.
+    """
     if service is None:
         return aim_name([template], [namespace])
     return aim_name([template, service], [uid])
@@ -104,7 +111,10 @@ def aim_template_cache(namespace: str, template: str, service: str | None = None
 def aim_artifact(
     source: str, env: Sequence[object] | None = None, storage_class: str = "", cache: str | None = None
 ) -> str:
-    """Return aim-engine's name of an artifact; `cache` is the dedicated cache that it belongs to, if any."""
+    """Return aim-engine's name of an artifact. `cache` names the dedicated cache to which the artifact belongs.
+
+    `cache` is None if the artifact belongs to no dedicated cache.
+    """
     dedicated = [] if cache is None else ["dedicated", cache]
     return aim_name([source.replace(".", "-")], [source, env or None, storage_class, *dedicated], digits=10)
 
@@ -115,9 +125,10 @@ def aim_of_artifact(artifact: str, suffix: str, uid: str) -> str:
 
 
 def aim_name(parts: Sequence[str], hashed: Sequence[object] = (), *, digits: int = 8, longest: int = LONGEST) -> str:
-    """Return a name as aim-engine derives it: its parts and a hash of `hashed`, the longest parts cut to fit.
+    """Return a name that aim-engine derives from some parts. A hash of `hashed` follows the parts if `hashed` is given.
 
-    Raises `ValueError` without parts, or with a limit that is not from 1 to 63.
+    If the name has more than `longest` characters, the longest part is cut by one character, again and again. Raises
+    `ValueError` if there are no parts, or if `longest` is not from 1 to 63.
     """
     if not parts:
         raise ValueError("nameParts cannot be empty")
@@ -132,7 +143,7 @@ def aim_name(parts: Sequence[str], hashed: Sequence[object] = (), *, digits: int
 
 
 def rfc_1123(text: str) -> str:
-    """Return aim-engine's form of one part of a name; it can be empty."""
+    """Return aim-engine's form of one part of a name. The result can be empty."""
     return re.sub(r"[^a-z0-9-]", "-", text.lower()).strip("-")[:LONGEST].rstrip("-")
 
 
@@ -148,7 +159,10 @@ def label_value(text: str) -> str:
 
 
 def _as_go(value: object) -> str:
-    """Return a value as aim-engine's JSON: a mapping is a flat list, sorted by key, and an empty list is null."""
+    """Return a value as the JSON that aim-engine makes of it.
+
+    A mapping becomes a flat list of its keys and values, sorted by key. An empty list becomes null.
+    """
     if isinstance(value, dict):
         value = [text for pair in sorted(value.items()) for text in pair]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if value == []:

@@ -61,7 +61,7 @@ class ExtendedResource(Spec):
     type: Literal["extended-resource"]
     """Devices that a device plugin advertises, counted by one resource name."""
     resource_name: Annotated[ExtendedResourceName, Field(examples=["nvidia.com/mig-3g.40gb"])]
-    """The resource, such as a MIG profile's."""
+    """Name of the extended resource, such as the resource of a MIG profile."""
 
 
 class ResourceClaim(Spec):
@@ -70,7 +70,7 @@ class ResourceClaim(Spec):
     type: Literal["resource-claim"]
     """Devices of dynamic resource allocation, claimed for each pod."""
     device_class_name: Annotated[DnsSubdomain, Field(examples=["gpu.nvidia.com"])]
-    """The DeviceClass, which the vendor's driver installs."""
+    """Name of the DeviceClass, which the vendor's driver installs."""
     selectors: Annotated[Items[CelExpression], Field(max_length=32)] = Field(
         default=(), examples=[["device.capacity['gpu.nvidia.com'].memory.isGreaterThan(quantity('40Gi'))"]]
     )
@@ -81,25 +81,26 @@ Allocation = Annotated[ExtendedResource | ResourceClaim, Field(discriminator="ty
 
 
 class UserClass(Spec):
-    """One class of devices. Beside a shipped class of the same name, only what differs."""
+    """A class of devices. If a class with this name is shipped, the keys here change that class."""
 
     vendor: Vendor | None = Field(default=None, examples=["nvidia"])
-    """Vendor of the devices; required for a new class, fixed for a shipped one."""
+    """Vendor of the devices. Required for a new class; a shipped class keeps its vendor."""
     product: Text | None = Field(default=None, examples=["NVIDIA H100 80GB, 3g.40gb"])
     """Product name of the devices; absent: any product of the vendor."""
     memory: Memory | None = Field(default=None, examples=["40Gi"])
     """Memory of one device, as its vendor names it (a device of 80 GB has 80Gi); absent: unknown."""
     devices_per_node: DevicesPerNode | None = Field(default=None, examples=[8])
-    """Devices of the largest node; absent: unknown."""
+    """Number of devices of the largest node; absent: unknown."""
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={}, examples=[{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}]
     )
-    """Labels that a node has to carry, besides a shipped class's; a label of the same key takes its place."""
+    """Labels that a node must have, in addition to those of the shipped class. A label with the same key replaces the
+    shipped one."""
     tolerations: Items[Toleration] | None = Field(
         default=None, examples=[[{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]]
     )
-    """Taints of the nodes that the pods tolerate; absent: the vendor's."""
+    """Taints of the nodes that the pods tolerate; absent: those of the shipped class, or of the vendor's class."""
     allocation: Allocation | None = Field(
         default=None, examples=[{"type": "extended-resource", "resourceName": "nvidia.com/mig-3g.40gb"}]
     )
-    """How a pod gets its devices; absent: by the vendor's resource."""
+    """How a pod gets its devices; absent: as in the shipped class, or in the vendor's class."""

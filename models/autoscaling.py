@@ -19,37 +19,37 @@ from models.vocabulary import (
 
 
 class RequestMetric(Spec):
-    """Requests, on average over the replicas."""
+    """Number of requests, averaged over the replicas."""
 
     type: Literal["queue-size", "running-requests"]
-    """queue-size: requests that wait for a place in a batch; running-requests: those that are in one."""
+    """queue-size: requests that wait for a place in a batch; running-requests: requests that are in a batch."""
     target: Annotated[float, Between(0, 100_000, "write a number above 0, such as 5"), Field(examples=[5])]
-    """Requests of one replica, above which there are too few replicas."""
+    """Number of requests per replica above which replicas are added."""
 
 
 class CacheMetric(Spec):
-    """How full the KV caches are, on average over the replicas."""
+    """Share of the KV cache that is in use, averaged over the replicas."""
 
     type: Literal["kv-cache-utilization"]
-    """How full the KV caches are."""
+    """Share of the KV cache that is in use."""
     target: Annotated[Share, Field(examples=[0.8])]
-    """Share of the cache in use, above which there are too few replicas."""
+    """Share in use above which replicas are added."""
 
 
 class CpuMetric(Spec):
-    """CPU time, on average over the replicas; says little where devices do the work."""
+    """CPU time, averaged over the replicas. It says little about the load if devices do the work."""
 
     type: Literal["cpu"]
     """CPU time."""
     target_percent: Annotated[Count, Field(examples=[80])]
-    """Percent of the requested CPU, above which there are too few replicas."""
+    """Percentage of the requested CPU above which replicas are added."""
 
 
 class CustomMetric(Spec):
-    """A metric in the autoscaler's own words."""
+    """A metric in the syntax of the autoscaler."""
 
     type: Literal["custom"]
-    """A metric in the autoscaler's own words."""
+    """A metric in the syntax of the autoscaler."""
     spec: Annotated[
         KubernetesObject,
         Field(
@@ -61,7 +61,7 @@ class CustomMetric(Spec):
             ]
         ),
     ]
-    """For hpa a MetricSpec of autoscaling/v2, for keda a trigger of a ScaledObject."""
+    """With type hpa, a MetricSpec of autoscaling/v2. With type keda, a trigger of a ScaledObject."""
 
 
 Metric = Annotated[RequestMetric | CacheMetric | CpuMetric | CustomMetric, Field(discriminator="type")]
@@ -71,26 +71,27 @@ class _Bounds(Spec):
     """Bounds, behaviour and metrics, which every autoscaler has."""
 
     min_replicas: CountOrNone = 1
-    """Replicas at least."""
+    """Minimum number of replicas."""
     max_replicas: Annotated[Count, Field(examples=[4])]
-    """Replicas at most."""
+    """Maximum number of replicas."""
     behavior: KubernetesObject = Field(
         default={"scaleDown": {"stabilizationWindowSeconds": 300}},
         examples=[{"scaleUp": {"stabilizationWindowSeconds": 60}}],
     )
-    """How fast the number may change, as autoscaling/v2 has it; absent: down by what the last 300 seconds allowed."""
+    """Limits on how fast the number of replicas changes (HorizontalPodAutoscalerBehavior of autoscaling/v2). Absent:
+    the number goes down only to the highest number that the metrics gave in the last 300 seconds."""
     metrics: Annotated[
         Items[Metric],
         Entries(1, None, "write at least one, such as {type: queue-size, target: 5}"),
         Field(examples=[[{"type": "queue-size", "target": 5}]]),
     ]
-    """Metrics of the role. Each asks for a number of replicas, and the highest counts."""
+    """Metrics of the role. Each metric gives a number of replicas, and the highest number is used."""
 
 
 class HpaAutoscaling(_Bounds):
-    """A HorizontalPodAutoscaler. An adapter has to expose the engine's metrics as metrics of pods.
+    """A HorizontalPodAutoscaler. A metrics adapter must expose the engine's metrics as metrics of pods.
 
-    Their names are those of the engine with an underscore for the colon, such as vllm_num_requests_waiting.
+    The adapter must replace the colon in their names by an underscore, as in vllm_num_requests_waiting.
     """
 
     type: Literal["hpa"]
@@ -98,14 +99,14 @@ class HpaAutoscaling(_Bounds):
 
 
 class KedaAutoscaling(_Bounds):
-    """A ScaledObject of KEDA, which asks observability.prometheus and runs an HPA of its own."""
+    """A ScaledObject of KEDA. KEDA queries observability.prometheus, and creates the HPA."""
 
     type: Literal["keda"]
     """A ScaledObject of KEDA."""
     polling_interval: Interval = "30s"
     """Time between two queries, at least 1s."""
     cooldown_period: Duration = "5m"
-    """Time without any load before the last replica may go."""
+    """With minReplicas 0: time without load after which the last replica is removed."""
 
 
 Autoscaling = Annotated[HpaAutoscaling | KedaAutoscaling, Field(discriminator="type")]

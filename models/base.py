@@ -9,12 +9,13 @@ from pydantic.alias_generators import to_camel
 class Spec(BaseModel):
     """A section of the configuration: strict and frozen, with camelCase keys in YAML.
 
-    An unknown key is an error. Pydantic's own error texts never show an input, which could be a credential.
+    An unknown key is an error. Error texts of pydantic never show the input, which could be a credential.
     """
 
     model_config = ConfigDict(
         alias_generator=to_camel,
-        # A validator is built when it is first used: those of groups are parts of the stack's and never used alone.
+        # A validator is built when it is first used. Most specs are validated only as a part of the stack, by the
+        # stack's validator. So the validators of most specs are never built.
         defer_build=True,
         extra="forbid",
         frozen=True,
@@ -26,12 +27,12 @@ class Spec(BaseModel):
 
     @classmethod
     def default(cls, **values: Any) -> Self:  # noqa: ANN401, values of the fields that have no default
-        """Return the spec of an absent section, unvalidated, so that its validator need not be built at import."""
+        """Return the spec of an absent section. It is not validated, so that no validator is built at import."""
         return cls.model_construct(**values)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Return the spec itself, which is safe to share because it is frozen.
 
-        Pydantic copies a default into every value that lacks the field; this saves those copies.
+        Pydantic copies the default of a field into each spec in which the field is absent. This method saves the copy.
         """
         return self

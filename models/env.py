@@ -42,11 +42,11 @@ class KeyRef(Spec):
     """One key of an existing Secret or ConfigMap."""
 
     name: Annotated[DnsSubdomain, Field(examples=["hf-token"])]
-    """The Secret or ConfigMap, in the service's namespace."""
+    """Name of the Secret or ConfigMap, in the service's namespace."""
     key: Annotated[DataKey, Field(examples=["HF_TOKEN"])]
-    """The key in it."""
+    """Key in the Secret or ConfigMap."""
     optional: bool = False
-    """Start the container without the variable where the object or its key is absent."""
+    """Start the container without the variable if the Secret or ConfigMap, or its key, is absent."""
 
 
 class FieldRef(Spec):
@@ -62,7 +62,7 @@ class ResourceFieldRef(Spec):
     resource: Annotated[ContainerResource, Field(examples=["limits.memory"])]
     """The request or limit, such as limits.memory."""
     container_name: DnsLabel | None = Field(default=None, examples=["vllm"])
-    """The container; absent: the one that has the variable."""
+    """Name of the container; absent: the container that has the variable."""
     divisor: Quantity | None = Field(default=None, examples=["1Mi"])
     """Unit of the value; absent: cores or bytes."""
 
@@ -92,7 +92,10 @@ class EnvSource(Spec):
 
 
 def _text_or_source(value: object) -> str | EnvSource:
-    """Validate a variable's value by its YAML type, so that a mistake is one error instead of one for each type."""
+    """Validate a variable's value by its YAML type.
+
+    A mistake then gives one error. A union of types would give one error for each type.
+    """
     if isinstance(value, dict):
         return EnvSource.model_validate(cast("dict[str, object]", value))
     if isinstance(value, str | EnvSource):

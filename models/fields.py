@@ -34,9 +34,9 @@ def field_at(path: Path) -> FieldInfo | None:
 
 
 def remedy_for_null(path: Path, inherited: Collection[str]) -> str:
-    """Return the advice for a null at a path where no layer below has a value that it could remove.
+    """Return the advice for a null that removes nothing, because no lower layer has a value at `path`.
 
-    `inherited` are the keys that the value would inherit. Paths in `defaults` have the fields of a service.
+    `inherited` are the keys that a mapping at `path` would inherit. Paths in `defaults` have the fields of a service.
     """
     at = Path("services", "", *path[1:]) if path[:1] == ("defaults",) and path[1:] else path
     field, specs = field_at(at), specs_at(at)
@@ -60,7 +60,7 @@ def _types_at(path: Path) -> list[object]:
 
 
 def _types_below(annotation: object, part: str | int) -> Iterator[object]:
-    """Yield the types of what a type holds at a key or an index."""
+    """Yield the types of the values that a type has at a key or an index."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         for name, field in annotation.model_fields.items():
             if (field.alias or name) == part:

@@ -1,7 +1,8 @@
 """Command-line flags, parsed from a list of tokens as vLLM's argument parser reads them.
 
 vLLM reads `_` as `-` before the first dot of a name, `--flag value` as `--flag=value`, `--no-flag` as the opposite of
-`--flag`, and `-O3` as `--optimization-level 3`. A flag whose value is JSON may also come in pieces: `--flag.key=value`.
+`--flag`, and `-O3` as `--optimization-level 3`. A flag with a JSON object as its value may also be written in pieces:
+`--flag.key=value`.
 """
 
 import json
@@ -48,13 +49,13 @@ class Flag:
 
     @property
     def switch(self) -> str:
-        """The name without `no-`, which `--x` and `--no-x` share."""
+        """The name without `no-`. It is the same for `--x` and `--no-x`."""
         return f"--{self.name.removeprefix('--no-')}" if self.name.startswith("--no-") else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class MergedToken:
-    """One token of a merged list, with its position in the layer that it is from."""
+    """One token of a merged list, with its position in the layer from which it comes."""
 
     token: str
     layer: int
@@ -63,7 +64,7 @@ class MergedToken:
 
 
 def parse(tokens: Sequence[str]) -> tuple[Flag, ...]:
-    """Split a list of tokens into flags, in order; every token is in one of them."""
+    """Split a list of tokens into flags, in order. Every token belongs to one of the flags."""
     flags = list[Flag]()
     for index, token in enumerate(tokens):
         name = _flag_name(token)
@@ -75,9 +76,9 @@ def parse(tokens: Sequence[str]) -> tuple[Flag, ...]:
 
 
 def merge(low: Sequence[str], high: Sequence[str]) -> list[str]:
-    """Merge two lists by flag name: a flag of `high` takes the place of the same flag of `low`; new flags follow.
+    """Merge two lists by flag name. A flag of `high` replaces the same flag of `low`, in its place; new flags follow.
 
-    JSON objects merge deeply (RFC 7386) into one compact token `--flag={…}`.
+    If both values are JSON objects, they merge deeply (RFC 7386) into one token `--flag={…}`.
     """
     return [merged.token for merged in merge_with_origins(low, high)]
 
@@ -102,7 +103,10 @@ def merge_with_origins(low: Sequence[str], high: Sequence[str]) -> list[MergedTo
 
 
 def malformed_json(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, Flag]]:
-    """Return layer and flag of each malformed JSON object that should merge with a valid one of the other layer."""
+    """Return layer and flag of each malformed JSON object.
+
+    Only a flag counts whose value in the other layer is a valid JSON object, with which it should merge.
+    """
     high_flags, malformed = {flag.name: flag for flag in parse(high) if flag.name}, list[tuple[int, Flag]]()
     for low_flag in parse(low):
         pair = [(LOW, low_flag), (HIGH, high_flags[low_flag.name])] if low_flag.name in high_flags else []
@@ -124,9 +128,9 @@ def problems(path: Path, tokens: Sequence[str], json_flags: Collection[str]) -> 
 
 
 def json_problems(at: Path, flag: Flag) -> list[Problem]:
-    """Return the problem of a flag whose value at `at` is not valid JSON; empty for valid JSON.
+    """Return a problem if the value of a flag is not valid JSON, otherwise an empty list.
 
-    The problem names the position of the error and shows nothing of the value.
+    `at` is the path of the value. The problem names the position of the error and shows nothing of the value.
     """
     try:
         json.loads(flag.value or "")
@@ -143,7 +147,7 @@ def json_problems(at: Path, flag: Flag) -> list[Problem]:
 def _flag_name(token: str) -> str | None:
     """Return the canonical name of the flag that a token starts.
 
-    None for a value of the flag before it, "" for a token that belongs to no flag.
+    None if the token is a value of the flag before it. "" if the token belongs to no flag.
     """
     if _FLAG_AND_MORE.fullmatch(token):
         return ""
@@ -157,7 +161,10 @@ def _flag_name(token: str) -> str | None:
 
 
 def _takes_values(flag: Flag) -> bool:
-    """Return whether tokens after a flag are its values: not if it has one after `=`, as `-O3` has one attached."""
+    """Return whether the tokens after a flag are its values.
+
+    They are not if the flag already contains its value, as in `--flag=value` and `-O3`.
+    """
     return not flag.name or ("=" not in flag.tokens[0] and not re.match("-O.", flag.tokens[0]))
 
 
@@ -172,7 +179,10 @@ def _merged_tokens(flags: Sequence[Flag], layer: int, *, stray: bool = False) ->
 
 
 def _override(low: Flag, high: Sequence[Flag]) -> list[MergedToken]:
-    """Return the tokens that take the place of a low flag: the high flags, or one token with the JSON of both."""
+    """Return the tokens that replace a flag of the low layer.
+
+    They are the tokens of the high flags. If both layers have one JSON object, they are one token with the merged JSON.
+    """
     low_object, high_object = json_object(low), json_object(high[0])
     if low.name != high[0].name or len(high) > 1 or low_object is None or high_object is None:
         return _merged_tokens(high, HIGH)
@@ -206,7 +216,10 @@ def _merge_patch(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stray_tokens(path: Path, flag: Flag, json_flags: Collection[str]) -> Iterator[Problem]:
-    """Yield a problem for tokens that belong to no flag; a flag with a JSON value takes one token as its value."""
+    """Yield a problem for tokens that belong to no flag.
+
+    The value of a flag with a JSON value is one token, so further tokens belong to no flag.
+    """
     remedy = "write --flag=value as one entry, or flag and value as two"
     if not flag.name:
         yield Problem(path / flag.index, "is no flag", remedy)

@@ -1,4 +1,4 @@
-"""Specs of small types of the Kubernetes API, with its names and rules."""
+"""Specs of small types of the Kubernetes API, with the names and rules of the API."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Merge of the configuration's layers, with a record of where each value was written.
+"""Merge of the configuration's layers, with a record of the path at which each value was written.
 
 The layers are `defaults`, a service, its `prefill` and its `canary`. They merge by RFC 7386: mappings merge by key,
 scalars and lists are replaced, and null removes a value. An explicit false, 0 or "" wins like any other value.
@@ -36,20 +36,23 @@ INHERITED_BY_CANARY = tuple(
     for name, field in Variant.model_fields.items()
     if name not in {"prefill", "replicas", "autoscaling"}
 )
-"""Keys that a canary inherits from its service. Replicas and autoscaling are not; prefill is merged on its own."""
+"""Keys that a canary inherits from its service. Replicas and autoscaling are not inherited; prefill is merged
+separately."""
 _REPLACED_WHOLE = frozenset({"gateway", "verify", "allocation", "facts", "tenants", "patch"})
 """Keys whose value a higher layer replaces whole."""
 _REPLACED_WHOLE_BELOW = frozenset({("endpointPicker", "tls"), ("env", "*")})
-"""The same for keys below certain parents only; `*` stands for names that the user chose."""
+"""Parent and key, for keys whose value is replaced whole only below this parent. `*` stands for names that the user
+chose."""
 _TYPED = frozenset({"storage", "rollout", "autoscaling"})
 """Keys whose value a higher layer replaces whole if it has another `type`."""
 _NAMES_BELOW = frozenset({"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env"})
-"""Mappings whose keys are names that the user chose. Paths have `*` for them, so a service may be called `gateway`."""
+"""Mappings whose keys are names that the user chose. In the paths of a merge, `*` stands for such a name, so that a
+service may be called `gateway`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Path at which a value was written, with the origins of values below it that were written elsewhere."""
+    """Path at which a value was written. `below` has the origins of inner values that were written elsewhere."""
 
     at: Path
     below: "Mapping[Any, Origin]" = field(default_factory=dict[Any, "Origin"])
@@ -83,10 +86,11 @@ class Layer:
         return Layer(self.tree[key], self.origin.child(key))
 
     def locate(self, path: Path, *, absent: bool) -> Path:
-        """Return the path at which the value at `path` of a merged stack was written, or should be written if absent.
+        """Return the path at which the user wrote the value at `path` of a merged stack.
 
-        A missing value is reported in the service, not in `defaults`. Inside a list, or a value that is replaced whole
-        such as `gateway`, it is reported where that list or value was written.
+        If the value is `absent`, return the path at which it should be written. That path is in the service, not in
+        `defaults`. But a list, or a value that is replaced whole (such as `gateway`), may be written in `defaults`. A
+        value that is absent inside it should be written there, too.
         """
         origin = self.origin.locate(path)
         if absent and origin[:1] == ("defaults",) and not _is_inside_whole(path):
@@ -106,7 +110,7 @@ class Layer:
 
 
 def merge(low: Layer, high: Layer) -> Layer:
-    """Merge a higher layer over a lower one; the result shares nothing with either."""
+    """Merge a higher layer over a lower one. The result shares no mapping and no list with them."""
     problems = list[Problem]()
     merged = _merge_values(low, high, Path(), problems)
     return Layer(merged.tree, merged.origin, (*low.problems, *high.problems, *problems))
@@ -167,7 +171,7 @@ def _services(defaults: Layer, tree: object) -> Layer:
 def _service(defaults: Layer, explicit: Layer) -> Layer:
     """Return a service merged over the defaults.
 
-    A service that is null is a problem. Other values that are no mappings are left to validation.
+    A service that is null is a problem. Other values that are no mappings are reported by the validation.
     """
     if explicit.tree is None:
         return Layer(None, explicit.origin, (_ineffective_null(explicit.origin.at),))
@@ -191,7 +195,10 @@ def _with_part(service: Layer, key: str, part: Layer) -> Layer:
 
 
 def _with_prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
-    """Return a service with its prefill merged from `layers`, the lowest first. Null in the highest removes prefill."""
+    """Return a service with its prefill merged from `layers`, the lowest first.
+
+    If the highest layer is null, the service has no prefill.
+    """
     if not layers:
         return service
     if layers[-1].tree is None:
@@ -222,7 +229,7 @@ def _canary(service: Layer, prefills: Sequence[Layer], explicit: Layer) -> Layer
         return Layer(_copy(explicit.tree), explicit.origin)
     base = service
     if "source" in _mapping(explicit.tree.get("model")) and "model" in service.tree:
-        # The service's size is that of another source.
+        # The size in the service is the size of another source.
         base = Layer({**service.tree, "model": _without(service.tree["model"], "size")}, service.origin)
     merged = _merge_inherited(base, INHERITED_BY_CANARY, explicit.origin.at, [explicit.without("prefill")])
     layers = list[Layer]()
@@ -238,7 +245,7 @@ def _canary(service: Layer, prefills: Sequence[Layer], explicit: Layer) -> Layer
 def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequence[Layer]) -> Layer:
     """Merge layers over the service's values of `keys`.
 
-    A key that is set nowhere gets its origin in the service, so that it is reported missing there.
+    A key that no layer sets gets an origin in the service, so that it is reported as missing there.
     """
     inherited = {key: service.origin.child(key) for key in keys}
     merged = Layer(_select(service.tree, *keys), Origin(at, inherited))
@@ -259,7 +266,7 @@ def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _without(value: object, key: str) -> object:
-    """Return a mapping without a key. Any other value is returned as it is, and rejected by validation."""
+    """Return a mapping without a key. A value that is no mapping is returned unchanged; the validation rejects it."""
     return {name: inner for name, inner in _mapping(value).items() if name != key} if _mapping(value) else value
 
 
@@ -272,7 +279,7 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
-    """Merge two values. `path` is theirs in the merged tree, with `*` for names that the user chose."""
+    """Merge two values. `path` is the path of both in the merged tree, with `*` for names that the user chose."""
     if _is_merged_by_key(low.tree, high.tree, path):
         return _merge_mappings(low, high, path, problems)
     if path[-2:] == ("engine", "args") and _is_tokens(low.tree) and _is_tokens(high.tree):
@@ -325,8 +332,8 @@ def _is_tokens(value: object) -> TypeGuard[list[str]]:
 def _merge_arguments(low: Layer, high: Layer, problems: list[Problem]) -> Layer:
     """Merge arguments by flag.
 
-    JSON values of one flag merge as well. Malformed JSON cannot, and would silently replace the other layer's value, so
-    it is a problem.
+    If a flag has a JSON object in both layers, the objects merge as well. Malformed JSON cannot be merged. It would
+    silently replace the value of the other layer, and is therefore reported as a problem.
     """
     origins = (low.origin, high.origin)
     for layer, flag in flags.malformed_json(low.tree, high.tree):

@@ -1,8 +1,9 @@
 """Loader that turns the tree of a configuration into a `Stack`, or reports every problem in it at once.
 
-It merges the layers of the tree and validates the result. A problem is reported where the user wrote the value, and
-only once if several services inherit it. A tree with mistakes is repaired: a wrong value is replaced by its field's
-default or example. The checks that need a whole stack can then run as well, and all problems are reported together.
+It merges the layers of the tree and validates the result. A problem is reported at the path where the user wrote the
+value. If several services inherit the value, the problem is reported once. A tree with mistakes is repaired: a wrong
+value is replaced by its field's default or example. The checks that need a whole stack can then run as well, and all
+problems are reported together.
 """
 
 import copy
@@ -67,8 +68,8 @@ class Loaded:
         """Yield problems with the paths at which their values were written.
 
         Problems marked `explicit_only` are dropped if the value is inherited. A canary may have a problem with a value
-        that it inherits from its service. If the service has the same problem, it is reported at the value's origin.
-        If not, other values of the canary cause it, so it is reported in the canary.
+        that it inherits from its service. If the service has the same problem, the path is that of the value's origin.
+        Otherwise, other values of the canary cause the problem, and the path is in the canary.
         """
         located = [(problem, *self._locate(problem)) for problem in problems]
         service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}
@@ -81,7 +82,10 @@ class Loaded:
             yield replace(problem, path=path)
 
     def _locate(self, problem: Problem) -> tuple[Path, Path]:
-        """Return the path at which the value of a problem was written, and the path of its canary, empty if none."""
+        """Return the path at which the value of a problem was written, and the path of the canary with the problem.
+
+        The second path is empty if the problem is not in a canary.
+        """
         path = problem.path
         canary = Path(*path[:3]) if path[:1] == ("services",) and path[2:3] == ("canary",) else Path()
         return self.merged.locate(path, absent=not self.merged.holds(path)), canary
@@ -95,7 +99,7 @@ def load(tree: object) -> Loaded:
     if not isinstance(tree, dict) or not tree:
         raise ConfigError([Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")])
     merged = merge_stack(cast("dict[str, Any]", tree))
-    # The services inherit the defaults, and are validated with them.
+    # The values of `defaults` are not validated here, but in the services that inherit them.
     defaults = merged.tree.pop("defaults", {})
     problems, repaired = list(merged.problems), [problem.path for problem in merged.problems]
     while True:
@@ -203,7 +207,10 @@ def _wrong_type(kind: str, value: object, shown: str) -> tuple[str, str]:
 
 
 def _intended_path(tree: object, details: ErrorDetails) -> Path:
-    """Return the path of the known key that an unknown key resembles. That key is then not reported as missing."""
+    """Return the path of the known key that an unknown key resembles.
+
+    If the known key is missing, that is not reported, because the unknown key is reported already.
+    """
     path = _path(tree, details)
     return Path(*path[:-1], *_closest_name(path, _known_keys(path, details["loc"][-2:-1])))
 
@@ -214,7 +221,10 @@ def _closest_name(path: Path, names: Sequence[str]) -> list[str]:
 
 
 def _known_keys(path: Path, tag: tuple[str | int, ...]) -> list[str]:
-    """Return the keys that are valid in place of an unknown one. `tag` selects the spec of a union, if there is one."""
+    """Return the keys that are valid in place of an unknown one.
+
+    If `tag` selects a spec of a union, only the keys of this spec are returned.
+    """
     specs = fields.specs_at(path.parent)
     selected = [spec for spec in specs if set(tag) & set(fields.type_tags(spec))] or specs
     return [field.alias or name for spec in selected for name, field in spec.model_fields.items()]
@@ -243,7 +253,7 @@ def _flow_yaml(value: object) -> str:
 
 
 def _repair(tree: dict[str, Any], path: Path) -> Path:
-    """Repair a value and return its path: a required one becomes its field's example, an optional one is removed.
+    """Repair a value and return its path. A required value becomes the example of its field, others are removed.
 
     If the path leads into a list, the whole list is repaired: removing an item would change the indices of the others.
     """

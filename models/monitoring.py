@@ -9,22 +9,22 @@ from models.vocabulary import AbsolutePath, Interval, LabelKey, LabelValue
 
 
 class Monitors(Spec):
-    """Kinds of objects that make metrics scraped; each service's `metrics` selects its endpoints."""
+    """Objects that tell a scraper what to scrape. `metrics` of a service selects the endpoints of that service."""
 
     type: Literal["none", "prometheus-operator", "gmp"] = "none"
     """The kind of monitor objects: ServiceMonitor and PodMonitor of the Prometheus operator, PodMonitoring of Google's
     Managed Service for Prometheus (gmp), or none."""
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"release": "kube-prometheus-stack"}])
-    """Labels that the scraper selects monitor objects by."""
+    """Labels by which the scraper selects monitor objects."""
 
 
 class Metrics(Spec):
-    """Endpoints of a service that are scraped, in the way that observability.metrics names."""
+    """Endpoints of a service that are scraped. observability.metrics decides by which objects."""
 
     decode: bool = True
-    """Scrape the engines of the decode, or only, role."""
+    """Scrape the engines of the decode role, or of the only role."""
     prefill: bool = True
-    """Scrape the engines of prefill."""
+    """Scrape the engines of the prefill role."""
     picker: bool = True
     """Scrape the endpoint picker."""
     path: AbsolutePath = "/metrics"

@@ -34,7 +34,7 @@ def _check_cidr(value: str) -> str:
 
 
 def _network(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    """Parse CIDR notation; None for anything else, such as a dotted mask (10.0.0.0/255.0.0.0)."""
+    """Parse CIDR notation. Return None for any other text, such as a dotted mask (10.0.0.0/255.0.0.0)."""
     if re.fullmatch(_CIDR, value) is None:
         return None
     try:
@@ -47,21 +47,23 @@ Cidr = Annotated[str, _CidrShape()]
 
 
 class NetworkPolicies(Spec):
-    """NetworkPolicies from the known graph, with default deny of all else; policies of your own add to them.
+    """NetworkPolicies that allow the known connections and deny all others. Policies of your own add to them.
 
-    DNS is asked in kube-system. A Service inside of the cluster is let through to its namespace on the port in its
-    address, which has to be the one that its pods listen on.
+    DNS queries to kube-system are allowed. Connections to a Service inside the cluster are allowed to all pods of its
+    namespace, on the port in its address. Its pods must listen on that port.
     """
 
     gateway_pods: dict[LabelKey, LabelValue] = Field(
         default={}, examples=[{"gateway.networking.k8s.io/gateway-name": "inference-gateway"}]
     )
-    """Labels of the gateway's pods, in its namespace; absent: any pod there. The load balancer of gke has none: its
-    front ends' addresses are let in, and a proxy-only subnet needs a policy of your own."""
+    """Labels of the gateway's pods, in the gateway's namespace; absent: any pod there. The load balancer of provider
+    gke has no pods: connections from the addresses of its front ends are allowed. A proxy-only subnet needs a policy of
+    your own."""
     prometheus_namespace: DnsLabel = "monitoring"
-    """Namespace of what scrapes; metrics.type gmp has its own."""
+    """Namespace of the Prometheus that scrapes. It has no effect with observability.metrics.type gmp, whose collectors
+    have fixed namespaces."""
     api_server_cidrs: Items[Cidr] = Field(default=(), alias="apiServerCIDRs", examples=[["10.0.0.10/32"]])
     """Addresses of the API server behind its Service, on any port; absent: any address on ports 443 and 6443."""
     egress_cidrs: Items[Cidr] = Field(default=(), alias="egressCIDRs", examples=[["203.0.113.0/24"]])
-    """Addresses outside of the cluster that models are fetched from and traces are sent to, on port 443 and the ports
-    that are written in endpoints; absent: any address."""
+    """Addresses outside the cluster from which models are fetched and to which traces are sent. They are allowed on
+    port 443 and on the ports in endpoints. Absent: any address."""

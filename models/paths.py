@@ -20,7 +20,7 @@ class Path(tuple[str | int, ...]):
 
     def __truediv__(self, part: str | int) -> "Path":
         """Return the path of the value at a key or an index."""
-        # Planning makes a hundred of these for each service; `Path(*self, part)` would pack the parts twice.
+        # Planning makes a hundred paths for each service, and `Path(*self, part)` would pack the parts twice.
         return tuple.__new__(Path, (*self, part))  # pyright: ignore[reportUnknownMemberType] - typeshed leaves it open
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Path(tuple[str | int, ...]):
         return Path(*self[:-1])
 
     def below(self, top: "Path") -> "Path":
-        """Return the path relative to `top`, which it has to be within."""
+        """Return the path relative to `top`. The path must be within `top`."""
         return Path(*self[len(top) :])
 
     def is_within(self, top: "Path") -> bool:

@@ -78,7 +78,7 @@ class FlowControl(Spec):
     default_priority_band: BandDefaults | None = Field(default=None, examples=[{"maxRequests": "500"}])
     """Settings of the bands that priorityBands does not list."""
     default_negative_priority_band: BandDefaults | None = Field(default=None, examples=[{"maxRequests": "50"}])
-    """Settings of the bands with a negative priority that priorityBands does not list; absent: those of
+    """Settings of the bands with a negative priority that priorityBands does not list; absent: the settings in
     defaultPriorityBand."""
     priority_bands: Items[PriorityBand] = Field(default=(), examples=[[{"priority": 100, "maxRequests": "500"}]])
     """Settings of single bands, by their priority."""
@@ -142,7 +142,7 @@ class EndpointPicker(Spec):
         "approximate-prefix-cache"
     )
     """Plugins and profiles that score the pods. approximate-prefix-cache: by the prompt prefixes that the picker sent
-    to each pod; precise-prefix-cache: by the KV cache blocks that each pod reports to hold; predicted-latency: by the
+    to each pod; precise-prefix-cache: by the KV cache blocks that each pod reports; predicted-latency: by the
     latency that latencyPredictor predicts; custom: by config. With prefill, a preset also has profiles for both roles.
     Not every release has every preset."""
     scorer_weights: dict[Text, Weight] = Field(default={}, examples=[{"prefix-cache-scorer": 3}])
@@ -171,7 +171,7 @@ class EndpointPicker(Spec):
     flags: dict[FlagName, str] = Field(default={}, examples=[{"drain-timeout": "60s"}])
     """Further flags of the picker, by their names without leading dashes. Flags that other keys set are refused."""
     image: ImageRef | None = Field(default=None, examples=["registry.example/endpoint-picker:v0.10.0"])
-    """Image of the picker; absent: that of the release channel."""
+    """Image of the picker; absent: the release channel's image."""
     port: Port = 9002
     """Port on which the gateway asks the picker (ext-proc, gRPC)."""
     log_level: Annotated[int, Within(0, 10, "write 1 for normal, 4 for debugging")] = 1

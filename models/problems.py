@@ -22,8 +22,8 @@ class Problem:
     path: Path
     """Path in the configuration.
 
-    For a problem outside the configuration it is a single name, such as that of a file. It is empty if `what` names the
-    place.
+    For a problem outside the configuration, the path is a single name, such as the name of a file. The path is empty if
+    `what` names the place.
     """
     what: str
     """The mistake, as the predicate of a sentence about the path: `is missing`."""

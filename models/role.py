@@ -69,8 +69,8 @@ class Parallelism(Spec):
     """Number of devices over which each layer is split (`--tensor-parallel-size`); absent: the smallest power of two
     that gives acceleratorMemory, or 1 without it."""
     pipeline: Count = 1
-    """Number of stages into which the layers are divided. A pod holds as many stages as fit a node, or one if the
-    number of devices of a node is unknown."""
+    """Number of stages into which the layers are divided. A pod has as many stages as fit on a node, or one
+    stage if the number of devices of a node is unknown."""
     data: Count = 1
     """Number of copies of the model, which share the requests of the replica (`--data-parallel-size`)."""
     data_local: Count | None = Field(default=None, examples=[8])
@@ -167,7 +167,7 @@ class RollingUpdate(Spec):
     type: Literal["RollingUpdate"]
     """Replace pods step by step."""
     max_surge: CountOrNone = 0
-    """Number of replicas that may exist above the configured number during a rollout. Without free devices for them the
+    """Number of additional replicas that may exist during a rollout. Without free devices for these replicas, the
     rollout does not finish."""
     max_unavailable: CountOrNone = 1
     """Number of replicas that may be unavailable during a rollout."""
@@ -193,7 +193,7 @@ class DisruptionBudget(Spec):
     """The PodDisruptionBudget of the role. It is created only if the role can have more than one replica."""
 
     enabled: bool = True
-    """Whether it is created."""
+    """Whether the PodDisruptionBudget is created."""
     max_unavailable: CountOrNone = 1
     """Maximum number of pods that are evicted at a time; 0 forbids every eviction."""
 
@@ -206,8 +206,8 @@ class Role(Spec):
     accelerator: Annotated[Text, Field(examples=["nvidia"])]
     """Accelerator class: a vendor such as nvidia, a product such as nvidia-h100-80gb, or cpu for no devices."""
     accelerator_memory: Quantity | None = Field(default=None, examples=["160Gi"])
-    """Device memory that one copy of the model needs. Without parallelism.tensor it decides the number of devices; with
-    it, the devices are checked to have that memory."""
+    """Device memory that one copy of the model needs. If parallelism.tensor is absent, the number of devices follows
+    from this memory. If it is set, a check compares the memory of the devices with this memory."""
     parallelism: Parallelism = Parallelism.default()
     """Layout of one replica over devices."""
     replicas: CountOrNone = 1
@@ -231,5 +231,5 @@ class Role(Spec):
     disruption_budget: DisruptionBudget = DisruptionBudget.default()
     """Limit on evictions of pods."""
     patch: KubernetesObject = Field(default={}, examples=[{"spec": {"minReadySeconds": 30}}])
-    """Merged into the workload object at the end. Maps merge by key, and null removes a key. Lists of named items merge
-    by name; other lists are replaced."""
+    """Changes of the rendered workload object, merged into it at the end. Maps merge by key, and null removes a key.
+    Lists of named items merge by name; other lists are replaced."""

@@ -118,7 +118,8 @@ class Route(Spec):
     gateway: Gateway | None = Field(
         default=None, examples=[{"name": "other-gateway", "namespace": "gateways", "provider": "istio"}]
     )
-    """The Gateway of this service, which replaces the stack's whole; absent: the stack's."""
+    """The Gateway of this service. It replaces the stack's gateway completely; no key of it is inherited. Absent: the
+    stack's gateway."""
     hostnames: Annotated[Items[Hostname], Entries(0, 16, "write at most 16")] = Field(
         default=(), examples=[["llm.example.com"]]
     )

@@ -60,7 +60,7 @@ class Adapter(Spec):
     """One LoRA adapter."""
 
     source: Annotated[ModelSource, Field(examples=["hf://acme/qwen3-sql-lora"])]
-    """Source of the adapter's weights. The model's secrets open it, too."""
+    """Source of the adapter's weights. The Secret in model.secrets opens this source, too."""
     size: Quantity | None = Field(default=None, examples=["200Mi"])
     """Bytes of the adapter's weights."""
 
@@ -127,7 +127,7 @@ class KvCache(Spec):
     block_size: Count | None = Field(default=None, examples=[128])
     """Tokens in one block. Absent: 64 if roles or the picker must agree about it, else the engine's default."""
     connector: Literal["nixlv2", "shared-storage", "mooncake", "offloading"] = "nixlv2"
-    """Connector by which prefill hands its cache to decode."""
+    """Connector that transfers the cache from prefill pods to decode pods."""
     events: bool = False
     """Publish the content of each pod's cache (`--kv-events-config`), for routers that use it."""
     cpu_offload: Quantity | None = Field(default=None, examples=["32Gi"])
@@ -145,16 +145,19 @@ class SidecarTls(Spec):
 
 
 class Sidecar(Spec):
-    """The routing sidecar in decode pods. It has prefill process the prompt before it asks the engine."""
+    """The routing sidecar in decode pods.
+
+    It lets a prefill pod process the prompt, and then sends the request to the engine.
+    """
 
     image: ImageRef | None = Field(default=None, examples=["registry.example/llm-d-router-disagg-sidecar:v0.10.0"])
     """The sidecar's image; absent: the release channel's."""
     engine_port: Port = 8200
-    """Port of the engine in decode pods, because the sidecar listens on engine.port there."""
+    """Port of the engine in decode pods. The sidecar listens on engine.port there."""
     log_level: Literal["debug", "info", "error"] | None = Field(default=None, examples=["debug"])
     """Verbosity (`--zap-log-level`); absent: the sidecar's default."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "512Mi"}, limits={"memory": "1Gi"})
-    """Requests and limits of the sidecar, replaced whole."""
+    """Requests and limits of the sidecar. If you set them, none of the default requests and limits remain."""
     tls: SidecarTls = SidecarTls.default()
     """TLS between the sidecar and prefill."""
 
@@ -162,7 +165,7 @@ class Sidecar(Spec):
 class Prefill(Role):
     """The second role: pods that only process prompts.
 
-    Absent keys are as in the service, except replicas, autoscaling and patch.
+    Absent keys have the values of the service, except replicas, autoscaling and patch.
     """
 
 
@@ -170,18 +173,18 @@ class ServiceInterceptor(Spec):
     """Token metering of the service."""
 
     enabled: bool = True
-    """Label the service's Kubernetes Service so that the interceptor finds and bills it."""
+    """Label the Kubernetes Service, so that the interceptor finds it and bills its requests."""
     resource_id: ResourceId | None = Field(default=None, examples=["chat-7f3a"])
     """Id by which requests are billed, unique in the stack; absent: the service's key."""
 
 
 class Variant(Role):
-    """Keys that a service and its canary have; the keys of `Role` are those of the decode role, or of the only role."""
+    """Keys that a service and its canary have. The keys of `Role` apply to the decode role, or to the only role."""
 
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"team": "search"}])
-    """Labels on the service's objects; never in selectors."""
+    """Labels of the service's objects. Selectors do not use them."""
     annotations: dict[LabelKey, str] = Field(default={}, examples=[{"owner": "search@example.com"}])
-    """Annotations on the service's objects."""
+    """Annotations of the service's objects."""
     model: Annotated[
         Model,
         Field(
@@ -202,10 +205,10 @@ class Variant(Role):
     """Time that running requests have to finish while a pod terminates. The pod's preStop hook, the engine's shutdown
     timeout and the grace period follow from it."""
     prefill: Prefill | None = Field(default=None, examples=[{"replicas": 2}])
-    """Process prompts in pods of their own; the service's keys are then those of the decode role. {} takes the
+    """Process prompts in separate pods. The service's keys then apply to the decode role. {}: prefill with the
     service's settings."""
     sidecar: Sidecar | None = Field(default=None, examples=[{"logLevel": "debug"}])
-    """The routing sidecar. With prefill there always is one; without prefill this is not allowed."""
+    """The routing sidecar. With prefill, decode pods always have it; without prefill, this key is not allowed."""
     endpoint_picker: EndpointPicker = EndpointPicker.default()
     """The endpoint picker."""
     objectives: dict[DnsLabel, Objective] = Field(default={}, examples=[{"batch": {"priority": -1}}])
@@ -218,17 +221,18 @@ class Variant(Role):
 class Canary(Variant):
     """A second variant of the service, with its own pods, pool and picker.
 
-    Absent keys are as in the service, except replicas, which is 1, and autoscaling.
+    Absent keys have the values of the service, except replicas (1) and autoscaling (none).
     """
 
     weight: Annotated[int, Within(0, 100, "write the percentage of requests for the canary"), Field(examples=[10])]
-    """Percentage of the requests that go to the canary; with 0 it runs, but gets only requests with its headers."""
+    """Percentage of the requests that go to the canary. With 0 the canary runs, but gets only requests with all of its
+    headers."""
     headers: Headers = Field(default={}, examples=[{"x-canary": "always"}])
     """Requests with all of these headers always go to the canary."""
 
 
 class Service(Variant):
-    """One model service. The keys of a role are those of its decode role, or of its only role."""
+    """One model service. The keys for a role apply to its decode role, or to its only role."""
 
     name: Dns1035Label | None = Field(default=None, examples=["chat"])
     """First part of the objects' names; absent: the service's key."""

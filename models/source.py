@@ -95,7 +95,10 @@ def place(source: str) -> str:
 
 
 def hub(source: str) -> tuple[str, str | None]:
-    """Return repository and revision of an `hf://` source; None for the revision means the default branch."""
+    """Return repository and revision of an `hf://` source. The revision is None if the source names none.
+
+    Hugging Face then uses the default branch.
+    """
     name, _, revision = place(source).partition("@")
     return name, revision or None
 

@@ -58,8 +58,8 @@ class NoFacts(Spec):
 class Cluster(Spec):
     """The cluster to deploy to.
 
-    Its kubeconfig is the secret key inference-stacks:kubeconfig. Without that key, the files that KUBECONFIG names are
-    read, or the default file.
+    Its kubeconfig is the value of the secret configuration key inference-stacks:kubeconfig. Without that key, the files
+    that KUBECONFIG names are read, or the default file.
     """
 
     name: DnsSubdomain | None = Field(default=None, examples=["prod-eu"])
@@ -154,13 +154,14 @@ class Stack(Spec):
     namespace_options: NamespaceOptions = NamespaceOptions.default()
     """Creation of the namespaces in use."""
     labels: dict[LabelKey, LabelValue] = Field(default={}, examples=[{"team": "platform"}])
-    """Labels on every object; never in selectors."""
+    """Labels of every object. Selectors do not use them."""
     gateway: Gateway | None = Field(
         default=None, examples=[{"name": "inference-gateway", "namespace": "gateways", "provider": "istio"}]
     )
-    """The Gateway; absent: no routes, in-cluster Services only."""
+    """The Gateway that routes attach to. Absent: there are no routes, and services can be reached only inside the
+    cluster."""
     images: Images = Images.default()
-    """Images of the containers that fetch weights. A service sets those of its engine, sidecar and picker."""
+    """Images of the containers that fetch weights. The images of engine, sidecar and picker are keys of a service."""
     accelerators: dict[Dns1035Label, UserClass] = Field(
         default={}, examples=[{"h100-slice": {"vendor": "nvidia", "memory": "40Gi"}}]
     )

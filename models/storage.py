@@ -25,13 +25,13 @@ SubPath = Annotated[
 ]
 Headroom = Annotated[int, Within(0, 1000, "write percent, such as 10")]
 AccessMode = Literal["ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
-"""Access modes with which a Job can fill a claim, which excludes ReadOnlyMany."""
+"""Access modes with which a Job can fill a claim. ReadOnlyMany is therefore left out."""
 
 
 class Fill(Spec):
     """The Job that fills a claim.
 
-    A change here applies to the next fill only: that of a new source, or the retry of a failed one.
+    A change of these settings affects only later fills: the fill of a new source, or the retry of a failed fill.
     """
 
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, "write the one that opens the source")] = Field(
@@ -45,10 +45,10 @@ class Fill(Spec):
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HTTPS_PROXY": "http://proxy.example.com:3128"}])
     """Environment variables of the Job; they override the generated ones."""
     resources: Resources = FETCHING
-    """Requests and limits of the Job's container, replaced whole."""
+    """Requests and limits of the Job's container. If you set them, none of the default requests and limits remain."""
     service_account_name: DnsSubdomain | None = Field(default=None, examples=["weights-reader"])
-    """An existing ServiceAccount that may open the source. Absent: pod.serviceAccountName of the service, if it has
-    one; otherwise, and for a cache, the namespace's default, whose token is not mounted."""
+    """An existing ServiceAccount that may open the source. Absent: pod.serviceAccountName of the service. For a cache,
+    or if the service has none, it is the namespace's default account, whose token is not mounted."""
 
 
 class Ephemeral(Spec):
@@ -76,17 +76,17 @@ class Shared(Spec):
 
 
 class Dedicated(Spec):
-    """A claim of the service's own, which a Job fills before the first pod starts."""
+    """A claim for this service alone, which a Job fills before the first pod starts."""
 
     type: Literal["dedicated"]
-    """A claim of the service's own, which a Job fills before the first pod starts."""
+    """A claim for this service alone, which a Job fills before the first pod starts."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
     """StorageClass of the claim; absent: the stack's."""
     access_mode: AccessMode = "ReadWriteMany"
     """Access mode of the claim; ReadWriteOnce and ReadWriteOncePod work only with a single pod."""
     size: Quantity | None = Field(default=None, examples=["160Gi"])
-    """Size of the claim; absent: model.size plus the headroom. A new source gets a second claim; the old one serves
-    until that is full."""
+    """Size of the claim; absent: model.size plus the headroom. For a new source a second claim is created. Pods use the
+    old claim until the second one is filled."""
     headroom_percent: Headroom = 10
     """Extra space, in percent of the weights."""
     retain: bool = False
@@ -100,15 +100,15 @@ class Dedicated(Spec):
 
 
 class Existing(Spec):
-    """A claim that exists, which a Job fills before the first pod starts."""
+    """An existing claim, which a Job fills before the first pod starts."""
 
     type: Literal["existing"]
-    """A claim that exists, which a Job fills before the first pod starts. For a claim that already holds the weights,
+    """An existing claim, which a Job fills before the first pod starts. For a claim that already contains the weights,
     use model.source: pvc:// instead."""
     claim_name: Annotated[DnsSubdomain, Field(examples=["weights"])]
     """The claim, in the service's namespace."""
     sub_path: SubPath | None = Field(default=None, examples=["llm/qwen"])
-    """Folder of the claim to use; absent: the whole claim. Each source gets a folder of its own below it."""
+    """Folder of the claim to use; absent: the whole claim. Below this folder, each source gets a separate folder."""
     fill: Fill = Fill.default()
     """Settings of the Job. Secrets, endpoint and region here apply only where the model has none."""
     mount_path: MountPath = MODEL_MOUNT
@@ -142,7 +142,7 @@ class Cache(Spec):
 _CACHE_FIELDS: dict[str, TypeAdapter[Any]] = {"source": TypeAdapter(ModelSource), "size": TypeAdapter(Quantity)}
 """Fields that a cache supplies to the models of its services, with their types."""
 _STAND_IN_SOURCE = "hf://Qwen/Qwen3-0.6B"
-"""Source of a model whose cache supplies no valid one. The mistake is then reported for the cache, and only there."""
+"""Placeholder source of a model whose cache has no valid source. The mistake is then reported only for the cache."""
 
 
 def complete_models(tree: object) -> object:

@@ -1,6 +1,6 @@
 """Value types of the configuration: each is a string or number with one rule, one message and one example.
 
-A value contains its unit: a duration follows the grammar of the Gateway API, a quantity that of Kubernetes.
+A value contains its unit. Durations follow the grammar of the Gateway API, quantities follow the grammar of Kubernetes.
 """
 
 import re
@@ -14,13 +14,16 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 
 def refuse(what: str, remedy: str, *, echoed: bool = True) -> PydanticCustomError:
-    """Make the validation error that `models.load` turns into a `Problem`; `echoed` shows the value after `what`."""
+    """Make a validation error, which `models.load` turns into a `Problem`.
+
+    If `echoed` is true, the message shows the value after `what`.
+    """
     return PydanticCustomError("problem", "{what}; {remedy}", {"what": what, "remedy": remedy, "echoed": echoed})
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A string that matches the whole of `pattern` and has at most `longest` characters."""
+    """A string that matches `pattern` from beginning to end, and has at most `longest` characters."""
 
     what: str
     pattern: str
@@ -65,7 +68,10 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A list of `minimum` to `maximum` entries; a mistake in an entry is reported before their number."""
+    """A list of `minimum` to `maximum` entries.
+
+    The entries are checked first. Their number is checked only if every entry is valid.
+    """
 
     minimum: int
     maximum: int | None
@@ -107,12 +113,16 @@ class Between:
 
 
 def _number_as_text(value: object) -> object:
-    """Turn a number into text: `cpu: 4` is valid in Kubernetes, and a bare `10` gets the message of its shape."""
+    """Turn a number into text.
+
+    `cpu: 4` is a valid quantity in Kubernetes. A duration written as `10` is then rejected with the message of
+    `Duration`, not as "not a string".
+    """
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _at_least_a_second(interval: str) -> str:
-    """Reject an interval below a second: the objects that it goes into count whole seconds, and 0 means no pause."""
+    """Reject an interval below a second. It is written into objects as whole seconds, and 0 would mean no pause."""
     if milliseconds(interval) < _SECOND:
         raise refuse("is below a second", "write 1s or more")
     return interval
@@ -133,7 +143,7 @@ IMAGE = (
     r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]*(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})"
 )
-"""Pattern of a container image reference; it requires a tag or digest, because the default tag is `latest`."""
+"""Pattern of a container image reference. A tag or digest is required, because the default tag is `latest`."""
 
 DnsLabel = Annotated[str, Shape("is not a DNS label", _LABEL, f"{_LABEL_RULE}, such as models", 63)]
 Dns1035Label = Annotated[
@@ -201,7 +211,7 @@ Share = Annotated[float, Between(0, 1, "write a share such as 0.9")]
 CountOrNone = Annotated[int, Within(0, LARGEST, "write 0 or more")]
 
 KubernetesObject = dict[str, JsonValue]
-"""A part of a Kubernetes object, in the API's own keys; checked against the API's schema after rendering."""
+"""A part of a Kubernetes object, with the keys of the API. After rendering, it is checked against the API's schema."""
 
 _DURATION_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
 _SECOND = 1000

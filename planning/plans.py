@@ -48,7 +48,7 @@ class VariantPlan:
     accelerators: Mapping[str, str]
     """Name of the accelerator class of each role."""
     decode: Workload
-    """Workload of the decode role, which is the only one without prefill."""
+    """Workload of the decode role. If there is no prefill role, it is the only workload."""
     prefill: Workload | None
     storage: StoragePlan | None
     """Claim for the weights, and the Job that fills it. None if the variant mounts no claim, or mounts one that a cache
@@ -68,7 +68,8 @@ class VariantPlan:
     policies: tuple[Policy, ...]
     """Network policies of serving pods and picker. Empty if the stack has no network policies."""
     resource_id: str | None
-    """Id by which the interceptor bills, for the label of the routed Service. None if the variant is not metered."""
+    """Value of a label on the Service that receives routed requests. The interceptor bills requests under this id. None
+    if the variant is not metered."""
     domain: str
     """DNS domain of the cluster."""
     warnings: tuple[Problem, ...]
@@ -145,7 +146,7 @@ class ServicePlan:
 
     @property
     def route_id(self) -> Id:
-        """Return the id of the HTTPRoute. It has an object only if the service has a route."""
+        """Return the id of the HTTPRoute. The stack contains an object with this id only if the service has a route."""
         return Id(self.primary.owner, parts.ROUTE)
 
     def preview_inputs(self) -> dict[str, Any]:
@@ -314,10 +315,10 @@ def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
 
 
 def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPlan:
-    """Return the canary's plan, without storage if the primary's fill Job is its own, too.
+    """Return the canary's plan. Its storage is left out if primary and canary would have the same fill Job.
 
-    Then the canary uses the weights of the primary. The Jobs are the same if they have the same name, which contains a
-    hash of their content, and fill the same claim.
+    The canary then uses the primary's weights. Two Jobs are the same if they fill the same claim and have the same
+    name, which contains a hash of the Job's content.
     """
     canary_storage, primary_storage = canary.storage, primary.storage
     if (

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CRDS = ("gateway-api", "gateway-api-inference-extension", "istio", "keda", "lws", "prometheus-operator")
 NODES = Path(__file__).with_name("nodes.yaml")
 MARK = "INFERENCE_STACKS_CONTROL_PLANE"
-"""Environment variable of all processes of a control plane: its directory."""
+"""Environment variable that marks all processes of a control plane. Its value is the control plane's directory."""
 STATE = "state.json"
 ATTEMPTS = 3
 READY_SECONDS = 240.0
@@ -40,9 +40,9 @@ class PartError(LocalError):
 
 
 class ControlPlane:
-    """A control plane with data, keys, logs and kubeconfig in one directory; several can run at once.
+    """A control plane with data, keys, logs and kubeconfig in one directory. Several control planes can run at once.
 
-    With `tie_to_parent` its processes are killed when the thread that called `start()` ends.
+    If `tie_to_parent` is true, the processes are killed when the thread that called `start()` ends.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class ControlPlane:
     def _end_parts(self) -> None:
         running = self._running()
         processes.end(running[part] for part in parts.CONTROLLERS if part in running)
-        # The API server stores nothing, so it can be killed; ending by itself would take it seconds.
+        # The API server stores nothing, so it is killed: a graceful end would take seconds.
         processes.end((running[part] for part in ("kube-apiserver",) if part in running), grace=0)
         processes.end(running[part] for part in ("etcd",) if part in running)
         self._end_unrecorded()
@@ -235,7 +235,7 @@ class ControlPlane:
         self._save(processes={})
 
     def _end_unrecorded(self) -> None:
-        """End processes of a killed start, which have this directory's mark and are not in the record."""
+        """End the processes that a killed start left. They have this directory's mark, and are not recorded."""
         recorded = set(self._running().values())
         processes.end(
             process for process in processes.find_marked(MARK, str(self.directory)) if process not in recorded

@@ -18,7 +18,7 @@ METADATA_ONLY = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.i
 
 
 class Api:
-    """The API server on a loopback port, trusted by its own certificate authority."""
+    """Client of the API server on a loopback port. The file `authority` has the CA certificate of the server."""
 
     def __init__(self, port: int, authority: Path, token: str) -> None:
         self._port = port
@@ -26,7 +26,7 @@ class Api:
         self._token = token
 
     def get(self, path: str, accept: str = "application/json") -> tuple[int, bytes]:
-        """Return status and body; status 0 and an empty body if nothing answers."""
+        """Return status and body. If the server does not answer, the status is 0 and the body is empty."""
         connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=TIMEOUT, context=self._tls)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {self._token}", "Accept": accept})
@@ -60,7 +60,10 @@ class Api:
         return {item["metadata"]["name"] for item in definitions["items"] or ()} <= served
 
     def describes_kinds(self) -> bool:
-        """Return whether the schema of all kinds is served; computing it takes seconds, and clients wait for it."""
+        """Return whether the schema of all kinds is served.
+
+        The API server computes the schema for some seconds, and clients wait for it.
+        """
         return self.get("/openapi/v2", SCHEMA)[0] == http.HTTPStatus.OK
 
     def _json(self, path: str, accept: str) -> dict[str, Any] | None:

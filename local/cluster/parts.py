@@ -23,9 +23,9 @@ PARTS = (*STORE, *CONTROLLERS)
 
 
 def free_ports() -> dict[str, int]:
-    """Return a free port for every listener; another program can take one before the listener does.
+    """Return a free port for every listener. Another program may take a port before its listener does.
 
-    All ports are held until the last is found, so that they differ.
+    All ports are held until the last one is found, so that they differ.
     """
     sockets = {name: socket.socket() for name in PORTS}
     try:
@@ -38,7 +38,7 @@ def free_ports() -> dict[str, int]:
 
 
 def write_credentials(directory: Path) -> str:
-    """Return the administrator's token, written first if there is none."""
+    """Return the administrator's token. If there is none, write one first."""
     path = directory / "tokens.csv"
     if not path.exists():
         files.write(path, f"{secrets.token_hex(32)},{CONTEXT}-admin,{CONTEXT}-admin,system:masters\n")

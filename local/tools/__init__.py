@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2
 LARGE_SECONDS = 80
-"""Duration of a large build. Such builds take gigabytes of disk and run one by one, to stay below `FREE_BYTES`."""
+"""Expected duration from which a build counts as large. Large builds take gigabytes of disk. They run one by one, so
+that all builds together take less than `FREE_BYTES`."""
 FREE_BYTES = 8 * 1000**3
 """Free disk space that the first set-up needs, in bytes."""
 
@@ -51,9 +52,10 @@ def cache_directory() -> Path:
 def ensure(
     names: Iterable[str] | None, report: Report, *, cache: Path | None = None, root: Path = table.ROOT
 ) -> dict[str, Tool]:
-    """Return the named tools (all, if None) by name, after building those that are missing or damaged.
+    """Return the tools in `names`, by name, after building those that are missing or damaged.
 
-    Raises LocalError if a build fails, or if the disk has too little space for one.
+    If `names` is None, all tools are returned. Raises LocalError if a build fails, or if the disk has too little space
+    for a build.
     """
     cache = cache or cache_directory()
     go, entries = table.read(root)
@@ -79,7 +81,7 @@ def ensure(
 
 
 def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
-    """Return the entries of the named tools. Raises LocalError for a name that is no tool's."""
+    """Return the entries of the tools in `names`; all entries if it is None. Raises LocalError for an unknown name."""
     if names is None:
         return entries
     requested = set(names)
@@ -90,7 +92,7 @@ def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
 
 
 def _needs(entry: Entry, requested: list[Entry]) -> bool:
-    """Return whether an entry is requested, or decides where a requested one is taken from."""
+    """Return whether an entry is requested, or decides whether a requested entry is taken from PATH."""
     return any(entry.name in (other.name, other.together) for other in requested)
 
 

@@ -31,7 +31,10 @@ TEMPORARY = "unfinished-"
 
 
 class Builder:
-    """Builder of the cache's entries. Threads and programs can build at the same time. Methods raise LocalError."""
+    """Builder of the entries of a cache. Several threads and programs can build in one cache at the same time.
+
+    Methods raise LocalError if a build fails.
+    """
 
     def __init__(self, cache: Path, go: Go, report: Report) -> None:
         self._cache = cache
@@ -69,7 +72,7 @@ class Builder:
         shutil.rmtree(self._compiler_cache(entry.name), ignore_errors=True)
 
     def tidy(self) -> None:
-        """Remove the modules that the toolchain installed here downloaded, unless another program is building."""
+        """Remove the Go modules that the toolchain of this cache downloaded, unless another program is building."""
         if not any(self._cache.glob(f"tools/*/{TEMPORARY}*")):
             shutil.rmtree(self._cache / "go" / "path", ignore_errors=True)
 
@@ -136,16 +139,16 @@ class Builder:
         return self._run([str(go), *arguments], name, directory, {**os.environ, **environment, **settings})
 
     def _compiler_cache(self, name: str) -> Path:
-        """Return the folder of the packages that the toolchain installed here has compiled for one tool.
+        """Return the folder of the packages that the toolchain of this cache compiled for one tool.
 
-        If a build is interrupted, the next build reuses them.
+        If a build is interrupted, the next build reuses the packages.
         """
         return self._cache / "go" / "build" / name
 
     def _go_toolchain(self) -> tuple[Path, dict[str, str]]:
         """Return the path of `go`, and the environment variables that it needs.
 
-        A `go` on PATH needs none: it uses the user's caches. The toolchain that is installed here has its own.
+        A `go` on PATH needs no variables: it uses the user's caches. The toolchain of this cache gets separate caches.
         """
         with files.lock(self._cache / "go" / "lock"):
             if self._toolchain is None:
@@ -225,7 +228,7 @@ def metadata(directory: Path) -> dict[str, Any] | None:
 
 
 def damage(entry: Entry, directory: Path) -> str | None:
-    """Return a text on how a build differs from its record; None if it does not differ."""
+    """Return a description of how a build differs from its record; None if it does not differ."""
     record = metadata(directory)
     if record is None:
         return f"{METADATA} is missing or unreadable"

@@ -1,4 +1,4 @@
-"""Finder of tools on PATH, which are used only in a suitable version."""
+"""Finder of tools on PATH. A tool on PATH is used only if its version is suitable."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 PROBE_TIMEOUT = 10.0
 OURS = ".inference-stacks"
-"""Name of a file that marks an engine's folder of commands; its tools are ignored, because `make down` removes them."""
+"""Name of a file that marks an engine's folder of commands. Tools in such a folder are ignored, because `make down`
+removes them."""
 
 
 def find(entry: Entry) -> tuple[str, dict[str, Path]] | None:
-    """Return version and paths of an entry's tools; None unless one folder on PATH has all in one suitable version."""
+    """Return version and paths of an entry's tools.
+
+    None unless one folder on PATH has all of the tools, in the same suitable version.
+    """
     if entry.on_path is None:
         return None
     first = shutil.which(entry.names[0], path=_search_path())
@@ -53,7 +57,10 @@ def _search_path() -> str:
 
 
 def _version(on_path: OnPath, name: str, path: Path) -> str | None:
-    """Return the version that a tool prints, or for a tool without a probe the version in its file; None if unknown."""
+    """Return the version of a tool; None if it is unknown.
+
+    A tool with a probe prints its version. For other tools, the version is searched in the tool's file.
+    """
     probe = on_path.probes.get(name, on_path.probe)
     if probe is not None:
         printed = re.search(on_path.pattern, _output([str(path), *probe]))

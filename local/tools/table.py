@@ -23,11 +23,11 @@ class OnPath:
     pattern: str
     """Regular expression whose group is the version, in a tool's output or file."""
     probe: tuple[str, ...] | None
-    """Arguments with which a tool prints its version; None to search in its file."""
+    """Arguments with which a tool prints its version. If it is None, the version is searched in the tool's file."""
     probes: dict[str, tuple[str, ...]]
-    """The same for tools that need other arguments, by name."""
+    """Arguments for single tools, by name of the tool. They are used instead of `probe`."""
     beside: tuple[str, ...]
-    """Further files that have to be in the tools' folder."""
+    """Further files that must be in the same folder as the tools."""
 
     def fits(self, version: str) -> bool:
         """Return whether a dotted version is at least `minimum` and below `below`.
@@ -67,9 +67,9 @@ class Entry:
     module: Path
     files: tuple[Files, ...]
     at: str | None
-    """Path of the tool below the build's folder; None for its name."""
+    """Path of the tool below the build's folder. If it is None, the tool's name is the path."""
     together: str | None
-    """Entry that decides whether the tools are taken from PATH; None for this one."""
+    """Name of another entry that decides whether the tools are taken from PATH. If it is None, this entry decides."""
     on_path: OnPath | None
     row: str
     """The row as JSON, without the keys that do not change a build."""

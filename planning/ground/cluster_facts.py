@@ -115,8 +115,8 @@ class ClusterFacts:
     def digest(self, needed: Iterable[str], awaited: Iterable[GatewayRef] = ()) -> str | None:
         """Return a SHA-256 of the facts that this stack depends on, or None if the served kinds are unknown.
 
-        The digest covers the kinds in `needed` alone, so that an unrelated CRD does not change it, and the Gateways in
-        `awaited`, whose acceptance of routes the stack waits for.
+        The digest covers the kinds in `needed` and the Gateways in `awaited`, which the stack waits for to accept its
+        routes. Other kinds are left out, so that an unrelated CRD does not change the digest.
         """
         if isinstance(self.apis, Unknown):
             return None

@@ -53,9 +53,9 @@ def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, 
 
 
 class _Side(IntEnum):
-    """Whose part a predecessor is, seen from an object: an index of `_Surroundings.owners`."""
+    """Relation of a predecessor's owner to the object that it precedes: an index of `_Surroundings.owners`."""
 
-    OWN = 0
+    OWNER = 0
     WEIGHTS = 1
     NAMESPACE = 2
 
@@ -63,7 +63,7 @@ class _Side(IntEnum):
 class _Parts(NamedTuple):
     """Existing parts of the owners around an object. Most services have the same ones, and hence the same order."""
 
-    own: frozenset[Part]
+    owner: frozenset[Part]
     weights: frozenset[Part] | None
     """Parts of the owner of the weights; None if the object's owner has weights of its own."""
     namespace: frozenset[Part]
@@ -107,7 +107,7 @@ class _PredecessorFinder:
         owners, around = self.surroundings.get((namespace, owner)) or self._look_around(namespace, owner)
         earlier_parts = self.earlier_parts.get((part, around))
         if earlier_parts is None:
-            earlier_parts = self.earlier_parts[part, around] = tuple(dict.fromkeys(_earlier(part, _Side.OWN, around)))
+            earlier_parts = self.earlier_parts[part, around] = tuple(dict.fromkeys(_earlier(part, _Side.OWNER, around)))
         existing = self.existing
         return [identity for side, earlier in earlier_parts for identity in existing[owners[side], earlier]]
 

@@ -1,7 +1,8 @@
-"""YAML by libyaml, which is several times as fast as PyYAML's own code.
+"""YAML by libyaml, which is several times as fast as PyYAML's Python code.
 
-PyYAML's own takes its place where it was built without libyaml, and for the few values that libyaml writes with other
-bytes: a text has to be the same on every machine, because pods roll when the text of their configuration changes.
+The Python code is used if PyYAML was built without libyaml. It is also used for the few values for which the two write
+different bytes. A text must be the same on every machine, because pods roll when the text of their configuration
+changes.
 """
 
 import json
@@ -13,27 +14,29 @@ import yaml
 _LOADER = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 _LONG_OR_EMPTY_KEY = r'|"": |"[^"]{120,}": '
 _FOLDED_OTHERWISE = re.compile(r"\\" + _LONG_OR_EMPTY_KEY)
-"""Values, as JSON, that libyaml folds in other places: those with a text that YAML escapes."""
+"""Matches the JSON of values that libyaml folds in other places: those with a text that YAML escapes, or with a long or
+empty key."""
 _BLOCKS_OTHERWISE = re.compile(r'\\[bfru]|\\n\\n"|"\\n"' + _LONG_OR_EMPTY_KEY)
-"""Values, as JSON, that libyaml writes in other styles: rare characters, and text that ends in empty lines."""
+"""Matches the JSON of values that libyaml writes in another style: those with rare characters, with a text that ends in
+empty lines, or with a long or empty key."""
 _WIDE = 10_000
 """Long strings stay on one line, so that a diff shows the words that changed."""
 
 
 class _NoAnchors:
-    """Repeats a value that occurs twice."""
+    """Mixin of dumpers that writes a value in full each time it occurs, instead of an anchor and aliases."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002, the signature is YAML's
-        """Return that no value is referred to."""
+        """Return True: no value is written as an alias."""
         return True
 
 
 class _PythonBlocks(_NoAnchors, yaml.SafeDumper):
-    """PyYAML's own code."""
+    """Dumper in Python code."""
 
 
 class _Blocks(_NoAnchors, cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDumper))):
-    """libyaml, if PyYAML has it."""
+    """Dumper of libyaml, or in Python code if PyYAML was built without libyaml."""
 
 
 def _string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

@@ -65,7 +65,7 @@ class Picker:
     port: int
     app_protocol: str
     pool_app_protocol: str | None
-    """appProtocol of the pool; None for the default, if the picker's parsers support it."""
+    """appProtocol of the pool. None if the picker's parsers support the default protocol, which then applies."""
     failure_mode: str
     fail_open_reason: str | None
     rules: tuple[Mapping[str, Any], ...]

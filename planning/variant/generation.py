@@ -43,9 +43,9 @@ def name_of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str,
 
 
 def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, Any]:
-    """Return the settings that are equal in all pods of a generation, which the hash is made of.
+    """Return the settings from which the hash is made.
 
-    Settings of a role stand below the role's name, because they may differ between the roles.
+    The settings of a role are equal in all pods of that role in a generation. They stand below the role's name.
     """
     roles: dict[str, Role] = {"decode": spec}
     if spec.prefill is not None:
