@@ -271,13 +271,13 @@ def test_8_every_object_is_registered_so_that_a_destroy_finds_it():
 
 def test_8_nothing_is_retained_unless_it_is_said(monkeypatch):
     """See zerfoo 3.5."""
-    options, make = {}, registration._make
+    options, make = {}, registration.KubernetesObject
 
     def noted(name, one, opts):
         options[name] = (opts.retain_on_delete, opts.protect)
         return make(name, one, opts)
 
-    monkeypatch.setattr(registration, "_make", noted)
+    monkeypatch.setattr(registration, "KubernetesObject", noted)
     run(canary(20) | {"cluster": {"facts": {"type": "none"}, "name": "prod"}})
     assert set(options.values()) == {(None, None)}
 

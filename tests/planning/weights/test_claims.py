@@ -380,13 +380,13 @@ def test_a_larger_source_has_more_time():
 
 
 def test_what_is_decided_about_claims_and_jobs_reaches_the_engine(monkeypatch):
-    options, make = {}, registration._make
+    options, make = {}, registration.KubernetesObject
 
     def noted(name, one, opts):
         options[name] = opts
         return make(name, one, opts)
 
-    monkeypatch.setattr(registration, "_make", noted)
+    monkeypatch.setattr(registration, "KubernetesObject", noted)
     cached = {"source": "s3://bucket/m", "size": "1Gi", "retain": True}
     stack = shared(cached) | {"cluster": {"facts": {"type": "none"}, "name": "prod"}}
     own = {"model": HUB, "storage": {**DEDICATED, "protect": True}, "accelerator": "nvidia"}
