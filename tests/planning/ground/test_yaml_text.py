@@ -47,7 +47,7 @@ def test_odd_texts_are_written_the_same_wherever_they_stand(text):
     assert_same({text: {"key": [text]}, "last": text})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_any_value_is_written_the_same(value):
     assert_same(value)
