@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _setup(report: Report) -> None:
     host.check(up.PROJECT)
-    venv.setup(up.PROJECT, report)
+    venv.setup(up.PROJECT, report, development=True)
 
 
 def _tools(report: Report) -> None:

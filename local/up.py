@@ -61,7 +61,7 @@ def up(report: Report, project: Path = PROJECT) -> None:
     host.check(project)
     state = files.private_directory(state_directory(project))
     with files.lock(state, refusal=BUSY.format(state=state)):
-        venv.setup(project, report)
+        venv.setup(project, report, development=False)
         report.say(_object_table(project))
         tools = ensure(TOOLS, report)
         plane = ControlPlane(state / "cluster", tools)

@@ -18,21 +18,26 @@ if TYPE_CHECKING:
 
     from local.report import Report
 
-REQUIREMENTS = ("requirements-dev.txt", "requirements.txt")
-"""The requirements file that is installed, and the requirements file that it includes."""
+REQUIREMENTS = "requirements.txt"
+"""Requirements of the program."""
+DEVELOPMENT = "requirements-dev.txt"
+"""Requirements of tests and linters. The file includes `REQUIREMENTS`."""
 STAMP = "installed"
 UNFINISHED = "unfinished"
 CREATE_SECONDS = 10.0
 INSTALL_SECONDS = 60.0
 
 
-def setup(project: Path, report: Report) -> None:
-    """Make or update .venv unless it has the requirements already. Raises LocalError if pip fails."""
+def setup(project: Path, report: Report, *, development: bool) -> None:
+    """Make or update .venv unless it has the requirements already: with `development`, those of tests and linters, too.
+
+    Raises LocalError if pip fails.
+    """
     with files.lock(project):
         environment = project / ".venv"
-        digest = hashlib.sha256(b"".join((project / name).read_bytes() for name in REQUIREMENTS)).hexdigest()
+        program, everything = _digest(project, REQUIREMENTS), _digest(project, DEVELOPMENT, REQUIREMENTS)
         usable = _runs(environment) and not (environment / UNFINISHED).exists()
-        if usable and _read(environment / STAMP) == digest:
+        if usable and _read(environment / STAMP) in ({everything} if development else {everything, program}):
             return
         if not usable or not _runs(environment, "-m", "pip", "--version"):
             with report.step("virtual environment", CREATE_SECONDS):
@@ -41,10 +46,15 @@ def setup(project: Path, report: Report) -> None:
         with report.step("Python packages", INSTALL_SECONDS):
             # A killed pip may leave half a package that looks installed. So this file makes the next run start over.
             (environment / UNFINISHED).touch()
-            install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", REQUIREMENTS[0]]
+            requirements = DEVELOPMENT if development else REQUIREMENTS
+            install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", requirements]
             _run([str(environment / "bin" / "python"), *install], project)
-            files.write(environment / STAMP, digest)
+            files.write(environment / STAMP, everything if development else program)
             (environment / UNFINISHED).unlink()
+
+
+def _digest(project: Path, *names: str) -> str:
+    return hashlib.sha256(b"".join((project / name).read_bytes() for name in names)).hexdigest()
 
 
 def _runs(environment: Path, *arguments: str) -> bool:

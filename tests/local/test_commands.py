@@ -125,9 +125,8 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setenv("INFERENCE_STACKS_CACHE", str(tmp_path / "cache"))
     project = tmp_path / "project"
     project.mkdir()
-    installed, first = venv.REQUIREMENTS
-    (project / installed).write_text(f"-r {first}\n")
-    (project / first).write_text("# nothing\n")
+    (project / venv.DEVELOPMENT).write_text(f"-r {venv.REQUIREMENTS}\n")
+    (project / venv.REQUIREMENTS).write_text("# nothing\n")
     return project
 
 
@@ -147,36 +146,50 @@ def test_children_of_a_job_that_runs_in_the_background_can_be_interrupted(before
 @pytest.mark.real
 def test_the_environment_is_made_once_and_made_anew_when_broken(small):
     said = io.StringIO()
-    venv.setup(small, Report(said))
+    venv.setup(small, Report(said), development=True)
     python = small / ".venv" / "bin" / "python"
     assert subprocess.run([python, "-c", "pass"], check=False).returncode == 0
     first = said.getvalue()
-    venv.setup(small, Report(said))
+    venv.setup(small, Report(said), development=True)
+    venv.setup(small, Report(said), development=False)
     assert said.getvalue() == first
     python.unlink()
-    venv.setup(small, Report(said))
+    venv.setup(small, Report(said), development=False)
     assert subprocess.run([python, "-c", "pass"], check=False).returncode == 0
     (small / ".venv" / venv.UNFINISHED).touch()
     (small / ".venv" / "half-a-package").touch()
-    venv.setup(small, Report(said))
+    venv.setup(small, Report(said), development=False)
     assert not (small / ".venv" / "half-a-package").exists()
+
+
+def test_what_tests_and_linters_need_is_added_when_it_is_asked_for(small, monkeypatch):
+    installed = []
+    monkeypatch.setattr(venv, "_run", lambda command, _: installed.append(command[-1]))
+    monkeypatch.setattr(venv, "_runs", lambda *_: True)
+    (small / ".venv").mkdir()
+    for development in (False, False, True, True, False):
+        venv.setup(small, Report(io.StringIO()), development=development)
+    assert installed == [venv.REQUIREMENTS, venv.DEVELOPMENT]
 
 
 @pytest.mark.real
 def test_requirements_without_a_hash_are_refused_with_the_log(small):
-    (small / venv.REQUIREMENTS[1]).write_text("six==1.17.0\n")
+    (small / venv.REQUIREMENTS).write_text("six==1.17.0\n")
     with pytest.raises(LocalError, match=r"(?s)the end of .*venv\.log:.*hash"):
-        venv.setup(small, Report(io.StringIO()))
+        venv.setup(small, Report(io.StringIO()), development=False)
     assert not (small / ".venv" / venv.STAMP).exists()
 
 
 def test_each_package_is_pinned_once():
-    pins = [re.findall(r"^([\w.-]+)==", Path(name).read_text(), re.MULTILINE) for name in venv.REQUIREMENTS]
+    pins = [
+        re.findall(r"^([\w.-]+)==", Path(name).read_text(), re.MULTILINE)
+        for name in (venv.DEVELOPMENT, venv.REQUIREMENTS)
+    ]
     added, first = map(set, pins)
     assert first
     assert added
     assert first & added == set()
-    assert Path(venv.REQUIREMENTS[0]).read_text().startswith(f"-r {venv.REQUIREMENTS[1]}\n")
+    assert Path(venv.DEVELOPMENT).read_text().startswith(f"-r {venv.REQUIREMENTS}\n")
 
 
 def test_a_plain_stream_gets_a_line_at_the_start_and_one_at_the_end():
