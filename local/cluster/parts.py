@@ -48,7 +48,12 @@ def write_credentials(directory: Path) -> str:
 def write_kubeconfig(path: Path, directory: Path, port: int, token: str) -> None:
     """Write a kubeconfig that refers to no other file, unless it has the same content already."""
     authority = (directory / "pki" / "ca.crt").read_bytes()
-    cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": _base64(authority)}
+    cluster = {
+        "server": f"https://127.0.0.1:{port}",
+        "certificate-authority-data": _base64(authority),
+        # On loopback it takes longer to compress an answer than to send it; the description of all kinds has megabytes.
+        "disable-compression": True,
+    }
     config = {
         "apiVersion": "v1",
         "kind": "Config",
