@@ -7,6 +7,7 @@ changes.
 
 import json
 import re
+from functools import cache
 from typing import Any, cast
 
 import yaml
@@ -31,12 +32,24 @@ class _NoAnchors:
         return True
 
 
+@cache
+def _scalar_tag(text: str, implicit: tuple[bool, bool]) -> str:
+    """Return the tag that YAML gives to a scalar without a tag. Most scalars of objects are keys, and occur often."""
+    return cast("Any", yaml).resolver.Resolver().resolve(yaml.ScalarNode, text, implicit)
+
+
 class _PythonBlocks(_NoAnchors, yaml.SafeDumper):
     """Dumper in Python code."""
 
 
 class _Blocks(_NoAnchors, cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDumper))):
     """Dumper of libyaml, or in Python code if PyYAML was built without libyaml."""
+
+    def resolve(self, kind: type[yaml.Node], value: object, implicit: object) -> str:
+        """Return the tag that YAML gives to a node without a tag."""
+        if kind is yaml.ScalarNode:
+            return _scalar_tag(cast("str", value), cast("tuple[bool, bool]", implicit))
+        return self.DEFAULT_MAPPING_TAG if kind is yaml.MappingNode else self.DEFAULT_SEQUENCE_TAG
 
 
 def _string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
