@@ -25,5 +25,5 @@ PROVIDER_DEFAULT = Wait()
 SERVICE = Wait(skip=True)
 """No wait for a Service. The provider would wait for its endpoints, but a run already waits for the pods."""
 CLAIM = Wait(skip=True)
-"""No wait for a claim. Some storage classes bind it only when a pod mounts it, and a run waits for the fill Job
-anyway."""
+"""No wait for a claim. Some storage classes bind a claim only when a pod mounts it. A run waits for the fill Job
+instead."""
