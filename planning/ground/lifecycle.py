@@ -40,7 +40,7 @@ class Drain:
     pre_stop: int
     """Time from the pod's deletion until the engine gets its signal to end."""
     engine: int | None
-    """Time that the engine gives to running requests. None if the engine ends at once; `pre_stop` then includes it."""
+    """Time that the engine gives to running requests. None if the engine ends at once; `pre_stop` then includes this time."""
     worker_pre_stop: int
     """`pre_stop` of a worker pod. The pod has to work for its leader until the leader has drained."""
     grace: int
@@ -57,7 +57,7 @@ def startup_seconds(health: Health, size: str | None) -> int:
 
 
 def fetch_seconds(size: str | None) -> int:
-    """Return the time allowed for fetching images and weights. The startup probe begins after it."""
+    """Return the time allowed for fetching images and weights. The startup probe begins after fetching."""
     return max(_MIN_FETCH, 0 if size is None else int(amount(size)) // _FETCH_RATE)
 
 

@@ -127,7 +127,7 @@ class RoleContext:
 
     @property
     def engine_port(self) -> int:
-        """Return the port that the engine listens on. With a routing sidecar this is not the port of the service."""
+        """Return the port that the engine listens on. With a routing sidecar, requests reach the pod on another port."""
         spec = self.variant.spec
         return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
 

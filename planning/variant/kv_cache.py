@@ -63,7 +63,7 @@ def _type(plugin: object) -> str | None:
 
 
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
-    """Return the value of `--kv-events-config`. Its topic contains the pod's address, which tells the picker the sender."""
+    """Return the value of `--kv-events-config`. The picker identifies the pod by the topic."""
     values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
     return {
         key: value.format_map(values) if isinstance(value, str) else value
