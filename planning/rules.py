@@ -114,7 +114,7 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
 
 
 def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
-    """Reject variants that would make the same object: the one applied later would overwrite the other's."""
+    """Reject variants that would make the same object. The object applied later would overwrite the other one."""
     holders = dict[tuple[str, str], Path]()
     for context in sorted(variants, key=lambda context: context.path):
         identities = [
