@@ -1,4 +1,4 @@
-"""Validation that a single spec cannot do, because it compares several fields, services or facts."""
+"""Validation across several fields, services or facts, which a single spec cannot do."""
 
 import difflib
 from collections.abc import Iterable, Iterator

@@ -35,7 +35,7 @@ def shared_memory(explicit: str | None, devices: int) -> str:
 
 
 def volume(sizes: Mapping[str, str | None], headroom_percent: int) -> str | None:
-    """Return the size of a volume for contents of these sizes, in whole Gi; None if one of them is unknown."""
+    """Return the size of a volume for contents of these sizes, in whole Gi; None if one of the sizes is unknown."""
     known = [amount(size) for size in sizes.values() if size is not None]
     if len(known) < len(sizes):
         return None

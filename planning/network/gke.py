@@ -29,7 +29,7 @@ class LoadBalancing:
 
 
 def plan(spec: Variant, decode: Workload) -> LoadBalancing:
-    """Return the settings for a pool. Those of decode count, because a load balancer sends prefill pods no requests."""
+    """Return the settings for a pool. They come from decode, because a load balancer sends prefill pods no requests."""
     return LoadBalancing(
         port=spec.engine.port,
         path=decode.engine.probes.liveness_path,

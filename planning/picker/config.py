@@ -67,7 +67,7 @@ def text(config: Mapping[str, Any], facts: PickerFacts) -> str:
 
 @cache
 def _yaml(json_text: str) -> str:
-    """Convert JSON to YAML. It is cached: services share few configurations, and dumping one takes milliseconds."""
+    """Convert JSON to YAML. Results are cached, because many services have the same text, and writing it is slow."""
     return yaml_text.with_folding(json.loads(json_text))
 
 

@@ -128,7 +128,7 @@ def predicts_latency(config: Mapping[str, Any], facts: PickerFacts) -> bool:
 
 
 def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
-    """Return the pool's appProtocol that the parsers of a configuration need. None if they accept any."""
+    """Return the pool's appProtocol that the parsers of a configuration need. None if the default is enough."""
     if not any(_PARSER_WORD in str(facts.config.shape.get(key)) for key in config):
         return None
     parsers = used_parsers(parse(Path(), config, facts), facts)

@@ -192,7 +192,7 @@ class Plugin(Spec):
     gates: list[str] = Field(default=[])
     """Feature gates without which the plugin has no effect."""
     role: Literal["decode", "prefill", "encode"] | None = None
-    """Role whose pods the plugin selects; None if it is not a filter by role."""
+    """Role whose pods the plugin selects; None if the plugin is not such a filter."""
     protocols: list[str] = Field(default=[])
     """Values of the pool's appProtocol that the plugin supports as a parser; empty for all."""
     block_size: list[str] = Field(default=[])
@@ -242,7 +242,7 @@ class Rule(Spec):
     resources: list[str]
     verbs: list[str]
     pool_only: bool = False
-    """Whether the rule is restricted to the picker's own pool."""
+    """Whether the rule is restricted to the pool of the picker."""
     lease_only: bool = False
     """Whether the rule is restricted to the Lease of the leader election."""
 
@@ -394,7 +394,7 @@ def other_line(release: Release, image: str) -> tuple[str, ...] | None:
     """Return the channels to which an image belongs if it does not fit `release`. None if it fits.
 
     The tuple is empty if the image has a version that no channel has. An image fits if it belongs to the release line
-    of `release`, and also if nothing is known about it: its repository is in no line, or its tag is no version.
+    of `release`. It also fits if its repository is in no line or its tag is no version, because nothing is known then.
     """
     repository, tag = _repository_and_tag(image)
     families = {name: channel(name).line.images for name in channels()}

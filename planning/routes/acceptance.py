@@ -1,4 +1,4 @@
-"""Decision which routes a run waits for: those of Gateways whose controller accepts or rejects routes.
+"""Decision which routes a run waits for: the routes of Gateways that a controller has accepted.
 
 Without a controller a route never gets a status, and a wait for it would fail only after its timeout.
 """
@@ -20,12 +20,12 @@ _CONDITIONS = ("Accepted", "ResolvedRefs")
 """Conditions of a route that the Gateway accepts and whose backends exist."""
 _KIND = "Gateway"
 _MAX_NAMES = 3
-"""Number of services that a warning names; it counts the others."""
+"""Maximum number of services that a warning names. It only counts further services."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Routes that a run waits for, and warnings about the others."""
+    """Routes that a run waits for, and warnings about the other routes."""
 
     routes: frozenset[str]
     """Keys of the services whose routes the run waits for."""

@@ -78,7 +78,7 @@ class _Index:
 
 
 def route_claims(route: Route) -> Iterator[RequestClaim]:
-    """Yield the claims of a planned route: those of its matches, and of the same matches with its canary's headers."""
+    """Yield the claims of a planned route: one for each match, and one for each match with headers of the canary."""
     paths = dict[RouteMatch, Path]()
     for match in chain(route.matches, *(rule.matches for rule in route.rules)):
         paths.setdefault(_planned_match(match), match.at / "path")
@@ -167,7 +167,7 @@ def _collisions(planned: Iterable[Route], index: _Index) -> Iterator[tuple[Path,
 
 
 def _collision_text(claim: RequestClaim, parent: ParentRef, host: str, holder: Path) -> str:
-    """Return the message of a collision. It has no values of headers, because they may be credentials."""
+    """Return the message of a collision. It contains no values of headers, because these may be credentials."""
     requests = [claim.match.path, "any host" if host == _EVERY_HOST else host]
     requests += [f"header {name}" for _, name, _ in claim.match.headers]
     return f"is taken on {parent.gateway} by {holder} ({', '.join(requests)})"

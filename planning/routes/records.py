@@ -65,7 +65,7 @@ class Rule:
     """Requests with the same backends and the same rewrite."""
 
     matches: tuple[Match, ...]
-    """A request has to meet one of them."""
+    """A request has to meet one of these matches."""
     backends: tuple[Backend, ...]
     prefix: str | None
     """Replacement of the path prefix. None if the path stays as it is."""

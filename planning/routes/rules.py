@@ -49,7 +49,7 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, list[Problem]]:
-    """Return a service's route and its problems. The route is None if there is none, or if it has problems."""
+    """Return a service's route and its problems. None stands for no route, and for a route with problems."""
     spec, at, gateway = variant.service.route, variant.path / "route", variant.gateway
     if gateway is None:
         return None, list(_without_gateway(spec, at))

@@ -69,7 +69,7 @@ class Keda:
 
 @dataclass(frozen=True, slots=True)
 class Autoscaler:
-    """The autoscaler of a role, which owns the number of its replicas."""
+    """The autoscaler of a role. It decides the number of the role's replicas."""
 
     path: Path
     """Place of the autoscaling spec in the configuration."""

@@ -127,7 +127,7 @@ class RoleContext:
 
     @property
     def engine_port(self) -> int:
-        """Return the port that the engine listens on. With a routing sidecar, requests reach the pod on another port."""
+        """Return the port that the engine listens on. With a routing sidecar, the pod gets requests on another port."""
         spec = self.variant.spec
         return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
 

@@ -45,7 +45,7 @@ def name_of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str,
 def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, Any]:
     """Return the settings from which the hash is made.
 
-    All pods of a role in a generation have the same settings of that role, which stand below the role's name.
+    The settings of a role stand below the role's name. All pods of that role in a generation have the same settings.
     """
     roles: dict[str, Role] = {"decode": spec}
     if spec.prefill is not None:

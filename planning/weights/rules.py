@@ -246,7 +246,7 @@ def _other_source_remedy(variant: VariantContext) -> str:
 
 
 def _check_unused_fields(path: Path, model: Model, cache: Path) -> Iterator[Problem]:
-    """Reject the fields of a model for fetching. They have no effect, because the cache's Job fetches the weights."""
+    """Reject fields of a model about fetching. They have no effect, because the cache's Job fetches the weights."""
     for field in ("secrets", "endpoint", "region"):
         if getattr(model, field):
             what = f"has no effect with storage.type shared ({cache} is filled once)"
