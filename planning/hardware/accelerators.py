@@ -166,8 +166,8 @@ def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
 def nearest(name: str, classes: Iterable[str]) -> str | None:
     """Return the class that a name most likely means, or None.
 
-    A class whose name contains `name` comes first, then the longest class name that `name` contains, then
-    the most similar one.
+    A class whose name contains `name` comes first, then the longest class name that `name` contains, then the
+    most similar name.
     """
     lowered, choices = name.lower(), list(classes)
     longer = [choice for choice in choices if lowered in choice]

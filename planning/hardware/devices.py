@@ -1,8 +1,8 @@
 """Layout of one replica over devices and pods.
 
 A copy of the model takes `tensor` devices for each of its `pipeline` stages, and a replica holds `data` copies. A pod
-takes `tensor` times `dataLocal` devices for each of its stages. The pods of a replica
-together take exactly the devices of the replica.
+takes `tensor` times `dataLocal` devices for each of its stages. The pods of a replica together
+take exactly the devices of the replica.
 """
 
 from collections.abc import Iterator
