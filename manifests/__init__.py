@@ -1,1 +1,1 @@
-"""Rendering of plans to manifests: plain dicts with Kubernetes' own keys, in modules of objects that must agree."""
+"""Rendering of plans to manifests: plain dicts as Kubernetes takes them. Objects that must agree share a module."""

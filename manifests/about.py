@@ -16,7 +16,7 @@ _EMPTY: Mapping[str, str] = {}
 
 
 def part_object(variant: VariantPlan, part: Part, manifest: Manifest) -> Rendered:
-    """Return an object of the variant, which has no other of the same part."""
+    """Return an object of the variant. It is the variant's only object of this part."""
     return Rendered(Id(variant.owner, part), manifest, part.suffix)
 
 
@@ -44,6 +44,6 @@ def object_labels(
 ) -> dict[str, str]:
     """Return the labels of an object or of pods.
 
-    Later ones take precedence: the users' labels, `base`, the recommended labels, `override`.
+    In this order, later labels take precedence: labels of users, `base`, recommended labels, `override`.
     """
     return {**labels.standard(variant.names.base, component, {**variant.user_labels, **base}), **override}

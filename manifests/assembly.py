@@ -32,7 +32,7 @@ class Component:
     """Logical name of the component, and prefix of its children's logical names."""
     objects: tuple[Rendered, ...]
     of: ServicePlan | VariantPlan | None = None
-    """Plan of the service or variant that the objects are rendered from; None for objects of the whole stack."""
+    """Plan of the service or variant from which the objects are rendered; None for objects of the whole stack."""
 
 
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
@@ -80,7 +80,7 @@ def _picker(variant: VariantPlan) -> Iterator[Rendered]:
 
 
 def _with_prefix(rendered: Iterable[Rendered], prefix: str) -> Iterable[Rendered]:
-    """Return the objects with a prefix to the tails of their logical names."""
+    """Return the objects with `prefix` before the suffix of their logical names."""
     return (item._replace(suffix=f"{prefix}{item.suffix}") for item in rendered) if prefix else rendered
 
 

@@ -12,7 +12,7 @@ from planning.serving.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Pass
 from planning.serving.workload import Workload
 
 REPLICAS = ("spec.replicas",)
-"""Fields of a workload that its autoscaler owns: the manifest omits them, and a run leaves them alone."""
+"""Fields of a workload that its autoscaler writes. The manifest omits them, and a run does not change them."""
 _PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]+"}
 """Regular expression for the end of a serving pod's name, by kind of workload."""
 _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
@@ -39,7 +39,7 @@ def manifest(variant: VariantPlan, workload: Workload, autoscaler: Autoscaler) -
 
 
 def origins(autoscaler: Autoscaler) -> dict[Path, Path]:
-    """Return the paths of parts of the manifest that a user wrote, each with its path in the configuration."""
+    """Return the parts of the manifest that a user wrote: path in the manifest to path in the configuration."""
     indexes = [metric.at for metric in autoscaler.metrics if isinstance(metric, Passed)]
     behavior = autoscaler.path / "behavior"
     if autoscaler.keda is None:
@@ -73,7 +73,7 @@ def _metric(metric: EngineLoad | Cpu | Passed) -> Mapping[str, Any]:
 
 
 def _quantity(number: Decimal) -> str:
-    """Return a quantity as Kubernetes writes it: in the largest unit that leaves a whole number, at least in millis."""
+    """Return a quantity as Kubernetes writes it: in the largest unit that gives a whole number, or in thousandths."""
     milli = int(number * 1000)
     return next((f"{milli // size}{suffix}" for size, suffix in _SUFFIXES if milli % size == 0), f"{milli}m")
 
@@ -113,7 +113,7 @@ def _trigger(metric: EngineLoad | Cpu | Passed, keda: Keda, pods: str) -> Mappin
                 "serverAddress": keda.server,
                 "query": f"sum({per_pod})",
                 "threshold": f"{metric.target.normalize():f}",
-                # Missing series do not mean that there is no load.
+                # Without this, KEDA would take missing series as zero load.
                 "ignoreNullValues": "false",
             }
         ),
@@ -121,7 +121,7 @@ def _trigger(metric: EngineLoad | Cpu | Passed, keda: Keda, pods: str) -> Mappin
 
 
 def _wake_trigger(keda: Keda, namespace: str) -> Iterator[dict[str, Any]]:
-    """Yield the trigger that wakes a role. A picker has no series before its first request, so missing ones are 0."""
+    """Yield the trigger that wakes a role. Missing series count as 0: a picker has none before its first request."""
     queue = keda.queue
     if queue is None:
         return

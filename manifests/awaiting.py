@@ -7,7 +7,7 @@ from planning.ground.awaiting import Wait
 
 
 def with_wait(rendered: Rendered, wait: Wait) -> Rendered:
-    """Return an object with a wait, in its record and in its annotations."""
+    """Return an object with a wait, both in the field `wait` and in the annotations of the manifest."""
     return rendered._replace(manifest=annotate(rendered.manifest, wait), wait=wait)
 
 

@@ -33,7 +33,7 @@ def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
 
 
 def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
-    """Render the monitor of the picker, after the account whose token it uses."""
+    """Render the monitor of the picker, and before it the service account whose token it uses."""
     monitoring = variant.monitoring
     if monitoring is None or monitoring.picker is None:
         return
@@ -52,9 +52,10 @@ def _monitor_metadata(variant: VariantPlan, monitoring: Monitoring, component: s
 
 
 def _metrics_reader(variant: VariantPlan) -> Iterator[Rendered]:
-    """Render a service account for the scraper with a token, which may get /metrics and nothing else.
+    """Render a service account for the scraper with a token. The account may only get the path /metrics.
 
-    Scrapers read tokens from Secrets only. Such a token lasts as long as its Secret, so it must not be the picker's.
+    Scrapers read tokens only from Secrets. Such a token is valid as long as its Secret exists. The scraper therefore
+    does not use the service account of the picker, which has more permissions.
     """
     names = variant.names
     metadata = about.metadata(variant, about.PICKER, names.metrics_reader)
@@ -80,7 +81,7 @@ def _token(variant: VariantPlan, metadata: Mapping[str, Any]) -> Manifest:
 
 
 def _token_reader(variant: VariantPlan, readers: Iterable[tuple[str, str]]) -> Iterator[Rendered]:
-    """Render the permission to read the token for scrapers that cannot read Secrets otherwise."""
+    """Render the permission to read the token's Secret, for scrapers that may not read Secrets."""
     name = variant.names.metrics_reader
     metadata = about.metadata(variant, about.PICKER, name)
     rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get", "list", "watch"]}

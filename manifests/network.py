@@ -1,4 +1,4 @@
-"""NetworkPolicies of the pods of each role and of the picker, which deny all flows but the planned ones."""
+"""NetworkPolicies of the pods of each role and of the picker. They deny all flows except the planned ones."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -33,7 +33,7 @@ def _policy_object(variant: VariantPlan, policy: Policy, component: str) -> Rend
 
 
 def manifest(policy: Policy, metadata: Mapping[str, Any]) -> Manifest:
-    """Render a policy. It names both directions, because Kubernetes allows all traffic in a direction it omits."""
+    """Render a policy. It lists both directions, because Kubernetes allows all traffic in an unlisted direction."""
     namespace = policy.pods.namespace
     spec = {
         "podSelector": {"matchLabels": dict(policy.pods.labels)},
@@ -59,7 +59,7 @@ def _port(port: Port) -> dict[str, Any]:
 
 
 def _peers(end: End, namespace: str) -> Iterator[dict[str, Any]]:
-    """Yield the peers of a rule. Labels and namespace share a peer, because several peers are alternatives."""
+    """Yield the peers of a rule. Labels and namespace are in one peer, because several peers are alternatives."""
     if isinstance(end, Addresses):
         yield from ({"ipBlock": {"cidr": cidr}} for cidr in end.ranges)
         return

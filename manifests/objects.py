@@ -14,16 +14,16 @@ _NO_ORIGINS: Mapping[Path, Path] = {}
 class Rendered(NamedTuple):
     """A rendered object: identity, manifest, and how a run registers it.
 
-    It is a tuple, because copies of it are made several times for each object.
+    It is a tuple for speed, because it is copied several times for each object.
     """
 
     id: Id
     manifest: Manifest
     suffix: str
-    """Last part of the logical name, after the component's name. It must never change, because it identifies the object
+    """End of the logical name, after the name of the component. It must never change, because it identifies the object
     to Pulumi."""
     wait: Wait = PROVIDER_DEFAULT
-    """How long and for which conditions a run waits for the object. The manifest says the same in annotations."""
+    """How long and for which conditions a run waits for the object. Annotations of the manifest state the same."""
     after: tuple[Id, ...] = ()
     """Ids of the objects that must exist before this one."""
     replace: bool = False
@@ -35,7 +35,7 @@ class Rendered(NamedTuple):
     protect: bool = False
     """Whether a run that would delete the object fails."""
     origins: Mapping[Path, Path] = _NO_ORIGINS
-    """Paths of parts of the manifest that a user wrote, each with its path in the configuration."""
+    """Parts of the manifest that a user wrote: path in the manifest to path in the configuration."""
 
     @property
     def api(self) -> str:
@@ -44,7 +44,7 @@ class Rendered(NamedTuple):
 
     @property
     def place(self) -> tuple[str, str, str, str]:
-        """Return API group, kind, namespace and name, by which a cluster identifies the object."""
+        """Return API group, kind, namespace and name. They identify the object in a cluster."""
         group = self.manifest["apiVersion"].rpartition("/")[0]
         metadata = self.manifest["metadata"]
         return group, self.manifest["kind"], metadata.get("namespace", ""), metadata["name"]
@@ -56,14 +56,14 @@ def metadata(
     labels: Mapping[str, str],
     annotations: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return an object's metadata without empty parts."""
+    """Return an object's metadata without empty fields."""
     return compact({"name": name, "namespace": namespace, "labels": dict(labels), "annotations": annotations})
 
 
 def compact(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that are neither absent nor empty.
+    """Return the fields without those that are None or empty.
 
-    The provider compares custom resources literally: an empty map in a manifest would be a change in every run.
+    The provider compares custom resources literally: an empty map in a manifest would show as a change in every run.
     """
     return {key: value for key, value in fields.items() if value or value not in (None, {}, [])}
 
@@ -71,7 +71,7 @@ def compact(fields: Mapping[str, Any]) -> dict[str, Any]:
 def field_ref(path: str) -> dict[str, str]:
     """Return a reference to a field of the pod, with the `apiVersion` that the API server would add.
 
-    For server-side apply the reference is atomic. Without the version, another run that applies the same object again
-    (after a crash) would get a conflict.
+    For server-side apply the whole reference is one value. Without the version it would differ from the value in the
+    cluster, and a run that applies the same object again after a crash would get a conflict.
     """
     return {"apiVersion": "v1", "fieldPath": path}

@@ -1,4 +1,4 @@
-"""Objects of a variant's endpoint picker and its InferencePool, which agree in names, ports and identity."""
+"""Objects of a variant's endpoint picker, and the InferencePool. They agree in names, ports and labels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -60,7 +60,7 @@ def _role_binding(variant: VariantPlan) -> Rendered:
 
 
 def _metrics_auth(variant: VariantPlan) -> Rendered:
-    """Render the picker's permission to authenticate scrapers, through a role that Kubernetes provides."""
+    """Render the binding that permits the picker to authenticate scrapers, with a ClusterRole of Kubernetes."""
     metadata = about.cluster_metadata(variant, about.PICKER, variant.names.picker_cluster_scoped)
     manifest = rbac.cluster_role_binding(metadata, "system:auth-delegator", _subjects(variant))
     return about.part_object(variant, parts.PICKER_METRICS_AUTH, manifest)
@@ -201,7 +201,7 @@ def _probe(probe: HealthProbe) -> dict[str, Any]:
 
 
 def _destination_rule(variant: VariantPlan, origination: Origination) -> Rendered:
-    """Render the rule by which Istio speaks TLS to the ext-proc port only, because metrics are plain HTTP."""
+    """Render the rule for TLS from Istio to the picker. It covers only the ext-proc port: metrics are plain HTTP."""
     host = variant.host(variant.names.picker)
     trust: dict[str, Any] = {"insecureSkipVerify": True}
     if origination.authority is not None:

@@ -13,18 +13,18 @@ from planning.serving.workload import Workload
 from planning.weights.sources import Fetch, Weights
 
 _NO_UPDATE_CHECK = "disable-update-notifications"
-"""Name of a file in kit's home; with it, kit does not ask its vendor for updates at every start."""
+"""Name of a file in kit's home. If it exists, kit does not ask for updates at every start."""
 _TOKEN_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
 CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 _SEALED = {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True}
 PASSED = ("affinity", "topologySpreadConstraints")
-"""Fields of a pod spec that users write as Kubernetes has them."""
+"""Fields of a pod spec that users write in the form of the Kubernetes API."""
 _DEVICE_CLAIM = "accelerators"
 """Name of the device claim in a pod. A pod has one if its class allocates devices by claims, not as a resource."""
 
 
 def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
-    """Render the strategy by which a rollout replaces the pods of a workload."""
+    """Render the strategy with which a rollout replaces the pods of a workload."""
     if isinstance(rollout, Recreate):
         return {"type": rollout.type}
     steps = {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable}
@@ -32,7 +32,7 @@ def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
 
 
 def security(user: int | None = None, group: int | None = None) -> dict[str, Any]:
-    """Render a pod's security context, which the `restricted` Pod Security level admits."""
+    """Render a pod's security context. It meets the Pod Security level `restricted`."""
     return compact(
         {
             "runAsNonRoot": True,
@@ -98,7 +98,7 @@ def scheduling(placement: Placement) -> dict[str, Any]:
 
 
 def affinity(user_affinity: Mapping[str, Any], node_labels: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Add required node labels to the user's affinity. Each of its terms gets them, because terms are alternatives."""
+    """Add required node labels to the user's affinity. Each term gets them, because terms are alternatives."""
     node_expressions = [
         {"key": label, "operator": "In", "values": list(values)} for label, values in sorted(node_labels.items())
     ]
@@ -120,7 +120,7 @@ def _variable(variable: Variable) -> dict[str, Any]:
     if "fieldRef" in source:
         source["fieldRef"] = field_ref(source["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in source:
-        # The API server would add the divisor. It has to be written, as `field_ref` explains for a field's version.
+        # The API server would add the divisor. It is written for the reason that `field_ref` gives for the version.
         source["resourceFieldRef"] = {"divisor": "0", **source["resourceFieldRef"]}
     return {"name": variable.name, "valueFrom": source}
 
@@ -133,7 +133,7 @@ def _fetches(weights: Weights) -> list[Manifest]:
 def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str]) -> Manifest:
     """Render a container that fetches weights.
 
-    It runs no shell. It overwrites existing files, so it can complete a download after a restart.
+    The container runs no shell. It overwrites existing files, so it can complete a download after a restart.
     """
     marker = {"name": "kit-settings", "mountPath": f"{FETCH_HOME}/{_NO_UPDATE_CHECK}", "subPath": _NO_UPDATE_CHECK}
     config = {"name": "docker-config", "mountPath": DOCKER_CONFIG, "readOnly": True}
@@ -272,7 +272,7 @@ def _volumes(workload: Workload) -> list[dict[str, Any]]:
 
 
 def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
-    """Render the volumes of containers that fetch weights. All containers share the volume of a Secret."""
+    """Render the volumes of containers that fetch weights. Containers with the same Secret share its volume."""
     marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
     configs = sorted({fetch.docker_config for fetch in fetches if fetch.docker_config is not None})
     keys = sorted({fetch.public_key for fetch in fetches if fetch.public_key is not None})
@@ -290,7 +290,7 @@ def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
 
 
 def _token_volume() -> dict[str, Any]:
-    """Render the volume with the token of the service account. Only the sidecar mounts it: it reads the API."""
+    """Render the volume with the token of the service account. Only the sidecar mounts it, to read pods and pool."""
     bundle = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
     namespace = {"path": "namespace", "fieldRef": field_ref("metadata.namespace")}
     sources = [

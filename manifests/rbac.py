@@ -12,24 +12,24 @@ def service_account(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def role(metadata: Mapping[str, Any], rules: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a Role, which allows its rules in its namespace."""
+    """Return a Role. Its rules apply in its namespace."""
     return {"apiVersion": f"{_GROUP}/v1", "kind": "Role", "metadata": metadata, "rules": list(rules)}
 
 
 def cluster_role(metadata: Mapping[str, Any], rules: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a ClusterRole, which allows its rules in every namespace and for cluster-scoped resources."""
+    """Return a ClusterRole. Its rules can apply in every namespace and to cluster-scoped resources."""
     return {"apiVersion": f"{_GROUP}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": list(rules)}
 
 
 def role_binding(metadata: Mapping[str, Any], role_name: str, subjects: Iterable[Mapping[str, str]]) -> dict[str, Any]:
-    """Return a RoleBinding, which gives the subjects a Role of the binding's namespace."""
+    """Return a RoleBinding. It gives the subjects a Role of the binding's namespace."""
     return _binding("Role", metadata, role_name, subjects)
 
 
 def cluster_role_binding(
     metadata: Mapping[str, Any], role_name: str, subjects: Iterable[Mapping[str, str]]
 ) -> dict[str, Any]:
-    """Return a ClusterRoleBinding, which gives the subjects a ClusterRole in every namespace."""
+    """Return a ClusterRoleBinding. It gives the subjects a ClusterRole in every namespace."""
     return _binding("ClusterRole", metadata, role_name, subjects)
 
 

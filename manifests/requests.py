@@ -34,7 +34,7 @@ def _objective(variant: VariantPlan, objective: Objective) -> Rendered:
 def _rewrite(variant: VariantPlan, aliases: tuple[Alias, ...]) -> Rendered:
     """Render all aliases of a pool as one object.
 
-    It has the pool's name, because the pools of two generations may exist at the same time.
+    The object has the name of the pool, because the pools of two generations may exist at the same time.
     """
     manifest = {
         "apiVersion": variant.requests.api_version,

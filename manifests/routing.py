@@ -16,9 +16,9 @@ from planning.variant.canary import ALL
 
 
 def routed_service(variant: VariantPlan) -> Rendered:
-    """Render the routed Service of a variant; the Service of a metered primary carries the routing contract.
+    """Render the routed Service of a variant. The Service of a metered primary has the labels of the interceptor.
 
-    The interceptor reads the *name* of its port.
+    The interceptor finds the port by its name.
     """
     contract = {} if variant.resource_id is None else labels.routing_contract(variant.resource_id)
     port = {
@@ -92,7 +92,7 @@ def _filters(plan: Route, rule: Rule) -> Iterator[dict[str, Any]]:
 
 
 def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
-    """Render a mirror to a Service, because gateways that mirror to an InferencePool skip its picker or fail."""
+    """Render a mirror to a Service. Gateways that mirror to an InferencePool bypass its picker or fail."""
     backend = {
         "group": "",
         "kind": "Service",
@@ -112,7 +112,7 @@ def _timeouts(timeouts: Timeouts | None) -> dict[str, str]:
 
 
 def mirror_grant(service: ServicePlan) -> Rendered:
-    """Render the grant by which routes of other namespaces mirror requests to a service."""
+    """Render the grant that permits routes of other namespaces to mirror requests to a service."""
     primary = service.primary
     sources = [
         {"group": GATEWAY_GROUP, "kind": "HTTPRoute", "namespace": namespace} for namespace in service.mirrored_from

@@ -71,7 +71,7 @@ def _replicas(workload: Workload) -> dict[str, int]:
 
 
 def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render a LeaderWorkerSet: the pods of a replica start, fail and end together, and the first of them serves."""
+    """Render a LeaderWorkerSet. The pods of a replica start, fail and end together; only the leader gets requests."""
     names, role = variant.names, workload.role
     leader_template = _template(variant, workload, labels.role_selector(names, role), pods.leader(workload))
     worker_template = _template(variant, workload, labels.worker(names, role), pods.worker(workload))
@@ -116,7 +116,7 @@ def _template(
 
 
 def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render the disruption budget. It counts every pod of a group, because the loss of a pod ends the whole group."""
+    """Render the disruption budget. It counts every pod of a group, because the loss of one pod ends the group."""
     selector = (
         labels.role_selector(variant.names, workload.role)
         if workload.kind == "Deployment"
@@ -129,7 +129,7 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
         "spec": {
             "maxUnavailable": workload.disruptions,
             "selector": {"matchLabels": selector},
-            # A pod that is not ready serves no requests. To protect it would only block the drain of its node.
+            # A pod that is not ready serves no requests. Its protection would only block the drain of its node.
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },
     }
@@ -160,9 +160,9 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
 
 
 def _checksum(workload: Workload) -> dict[str, str]:
-    """Return an annotation with the hash of the device claim. New pods replace the old ones if the claim changes.
+    """Return an annotation with the hash of the device claim. With it, a changed claim leads to new pods.
 
-    The device claims of running pods never change.
+    The device claim of a running pod never changes.
     """
     if workload.device_claim is None:
         return {}
@@ -171,7 +171,7 @@ def _checksum(workload: Workload) -> dict[str, str]:
 
 
 def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendered]:
-    """Render the sidecar's permission to read the pool, and the service account that has it."""
+    """Render the sidecar's Role for reading the pool, with its binding and, if needed, the service account."""
     name, settings = variant.names.decode, variant.decode.pod_settings
     if settings.makes_account:
         yield about.part_object(variant, parts.DECODE_SERVICE_ACCOUNT, rbac.service_account(_metadata(variant, name)))
@@ -182,7 +182,7 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
 
 
 def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:
-    """Return the paths of parts of the manifest that a user wrote, each with its path in the configuration."""
+    """Return the parts of the manifest that a user wrote: path in the manifest to path in the configuration."""
     templates = (
         [Path("spec", "template")]
         if workload.kind == "Deployment"

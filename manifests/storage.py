@@ -12,9 +12,9 @@ from planning.weights.claims import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
 _IGNORED = ("spec",)
-"""Fields of a Job that updates ignore, because a spec is immutable and a new Job would fetch the same weights again.
+"""Fields of a Job that updates ignore. A Job's spec is immutable, and a new Job would fetch the same weights again.
 
-A Job that is replaced because it failed takes the spec of the current run.
+A Job that is replaced after a failure gets the spec of the current run.
 """
 
 
@@ -56,7 +56,7 @@ def _claim(claim: ClaimPlan, metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _job(fill: FillPlan, metadata: Mapping[str, Any], pod_labels: Mapping[str, str]) -> dict[str, Any]:
-    """Render the Job without a time to live.
+    """Render the Job without a time to live (`ttlSecondsAfterFinished`).
 
     If Kubernetes removed the finished Job, the next run would create it again.
     """

@@ -1,13 +1,14 @@
 """Strict validation of rendered objects against the schemas of their kinds.
 
-A misspelt field would get lost silently: the provider drops it from a built-in kind, and the API server from a custom
-kind. Every object is therefore checked before it is registered. The schemas of built-in kinds are those of the package
-kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
+A misspelt field would get lost silently: the provider drops it from objects of built-in kinds, and the API server drops
+it from objects of custom kinds. Every object is therefore checked before it is registered. The schemas of built-in
+kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
 
 A mistake in a part that a user wrote, such as a patch, is reported with its path in the configuration. Any other
 mistake is an internal error. Messages never contain values of environment variables or arguments.
 
-Exception └── SchemaError rendered objects that do not fit their schemas
+Exception
+└── SchemaError    rendered objects that do not fit their schemas
 """
 
 import difflib
@@ -41,12 +42,12 @@ _NOUNS = {
 
 
 class SchemaError(Exception):
-    """Rendered objects do not fit their schemas, in fields that no user wrote."""
+    """Rendered objects do not fit their schemas, in fields that users did not write."""
 
 
 @dataclass(frozen=True, slots=True)
 class _CompiledSchema:
-    """The schema of a kind, compiled to a validator, and the document that it was compiled from."""
+    """The schema of a kind: a compiled validator, and the document from which it was compiled."""
 
     validator: jsonschema_rs.Validator
     document: Mapping[str, Any]
@@ -90,7 +91,7 @@ def check(objects: Iterable[Rendered]) -> None:
 def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
     """Return the path in the configuration of the part at `at` of an object; None if no user wrote that part.
 
-    It follows from the longest path in `origins` that contains the part.
+    The longest path in `origins` that contains the part decides.
     """
     for length in range(len(at), -1, -1):
         prefix = Path(*at[:length])
@@ -107,7 +108,7 @@ def _misfits(schema: _CompiledSchema, rendered: Rendered) -> Iterator[_Misfit]:
 def _error_misfits(schema: _CompiledSchema, error: jsonschema_rs.ValidationError) -> Iterator[_Misfit]:
     """Yield the misfits of a validation error.
 
-    The path of an unknown or missing key ends at that key, while the path in jsonschema's error ends at the mapping.
+    The path of a misfit ends at the unknown or missing key. The path in jsonschema's error ends at the mapping.
     """
     at, details = Path(*error.instance_path), error.kind.as_dict()
     shown = echo(at, error.instance)
@@ -164,7 +165,7 @@ def _suggestion(key: str, known: Sequence[str]) -> str:
 def _known_keys(schema: _CompiledSchema, error: jsonschema_rs.ValidationError) -> list[str]:
     """Return the keys that the schema allows in the mapping with an unknown key.
 
-    The part of the schema about that mapping is in the schema's own document, or in the shared definitions.
+    The schema of that mapping is in the kind's document, or in the definitions that built-in kinds share.
     """
     is_shared = (error.absolute_keyword_location or "").startswith(_DEFINITIONS_URI)
     mapping_schema: Any = _definitions() if is_shared else schema.document

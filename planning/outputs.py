@@ -18,8 +18,8 @@ _SCHEMES = {HTTP_PORT: "http", HTTPS_PORT: "https"}
 def of_stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str] = ()) -> dict[str, Any]:
     """Return the outputs of a stack, except `ready`, which only a run knows.
 
-    `facts_digest` is the digest of the cluster facts that the stack depends on; None if they are unknown. `awaited`
-    holds the keys of the services whose routes the run waits for.
+    `facts_digest` is the digest of the cluster facts that the stack depends on; None if these facts are unknown.
+    `awaited` holds the keys of the services whose routes the run waits for.
     """
     return {
         "contractVersion": CONTRACT_VERSION,

@@ -33,7 +33,7 @@ class VariantPlan:
     """Plan of a primary or a canary, from which all of its objects are rendered."""
 
     owner: str
-    """Owner of the objects: the service key, or `<key>.canary`. They cannot be equal, because keys contain no dot."""
+    """Owner of the objects: the service key, or `<key>.canary`. No service key equals that: keys contain no dot."""
     path: Path
     """Path of the variant in the configuration."""
     names: Names
@@ -81,7 +81,7 @@ class VariantPlan:
 
     @property
     def generation_prefix(self) -> str:
-        """Return the prefix of the logical names of objects that each generation has of its own; empty without one.
+        """Return the prefix for logical names of objects that exist once per generation; empty without generation.
 
         The objects of two generations exist at the same time during a rollout.
         """
@@ -318,7 +318,7 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
     """Return the canary's plan. Its storage is left out if primary and canary would have the same fill Job.
 
     The canary then uses the primary's weights. Two Jobs are the same if they fill the same claim and have the same
-    name, which contains a hash of the Job's content.
+    name, which contains a hash of the source.
     """
     canary_storage, primary_storage = canary.storage, primary.storage
     if (

@@ -1,6 +1,6 @@
 """Check that the cluster serves every kind that a stack needs.
 
-A preview does not notice a missing CRD, and an update fails halfway after a minute of retries.
+A preview does not notice that a CRD is missing. An update then fails halfway, after a minute of retries.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from planning.ground.cluster_facts import ClusterFacts, Unknown
 
 _MIN_VERSION = "1.30"
 _SINCE = {f"{CLAIM_TEMPLATE_API}/ResourceClaimTemplate": "1.34"}
-"""First Kubernetes version that serves a kind, for kinds that need a newer version than all others."""
+"""First Kubernetes version that serves a kind, for kinds that need a newer version than `_MIN_VERSION`."""
 
 
 class Bundle(Spec):

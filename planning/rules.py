@@ -1,4 +1,4 @@
-"""Validation that a single spec cannot do, because it compares several fields, services or facts."""
+"""Validation across several fields, services or facts, which a single spec cannot do."""
 
 import difflib
 from collections.abc import Iterable, Iterator
@@ -114,7 +114,7 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
 
 
 def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
-    """Reject variants that would make the same object: the one applied later would overwrite the other's."""
+    """Reject variants that would make the same object. The object applied later would overwrite the other one."""
     holders = dict[tuple[str, str], Path]()
     for context in sorted(variants, key=lambda context: context.path):
         identities = [

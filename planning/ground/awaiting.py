@@ -13,17 +13,17 @@ class Wait:
     seconds: int | None = None
     """Time limit in seconds; None for the provider's default."""
     conditions: tuple[str, ...] = ()
-    """Conditions in the syntax of `kubectl wait --for`. All must hold; they replace the provider's own conditions."""
+    """Conditions in the syntax of `kubectl wait --for`. All must hold. They replace the provider's conditions."""
     skip: bool = False
     """Whether a run does not wait for the object at all."""
     replace_unready: bool = False
-    """Whether the next run replaces an object that did not become ready, because it would never become ready."""
+    """Whether the next run replaces the object after a failure, because a failed object never becomes ready."""
 
 
 PROVIDER_DEFAULT = Wait()
-"""The provider's own wait."""
+"""The provider's default wait."""
 SERVICE = Wait(skip=True)
 """No wait for a Service. The provider would wait for its endpoints, but a run already waits for the pods."""
 CLAIM = Wait(skip=True)
-"""No wait for a claim. Some storage classes bind it only when a pod mounts it, and a run waits for the fill Job
-anyway."""
+"""No wait for a claim. Some storage classes bind a claim only when a pod mounts it. A run waits for the fill Job
+instead."""

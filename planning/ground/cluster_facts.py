@@ -38,7 +38,7 @@ class GatewayRef:
 
 @dataclass(frozen=True, slots=True)
 class ParentRef:
-    """The Gateway that a route attaches to, and which of its listeners."""
+    """The Gateway that a route attaches to, with the selected listeners."""
 
     gateway: GatewayRef
     section_name: str | None
@@ -96,7 +96,7 @@ class LiveGateway:
 
 @dataclass(frozen=True, slots=True)
 class Gateways:
-    """Those of the requested Gateways that exist."""
+    """The requested Gateways, without those that do not exist."""
 
     gateways: tuple[LiveGateway, ...]
 
@@ -115,8 +115,8 @@ class ClusterFacts:
     def digest(self, needed: Iterable[str], awaited: Iterable[GatewayRef] = ()) -> str | None:
         """Return a SHA-256 of the facts that this stack depends on, or None if the served kinds are unknown.
 
-        The digest covers the kinds in `needed` and the Gateways in `awaited`, which the stack waits for to accept its
-        routes. Other kinds are left out, so that an unrelated CRD does not change the digest.
+        The digest covers the kinds in `needed` and the Gateways in `awaited`. A run waits until these Gateways have
+        accepted the stack's routes. Other kinds are left out, so that an unrelated CRD does not change the digest.
         """
         if isinstance(self.apis, Unknown):
             return None

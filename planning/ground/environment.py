@@ -40,7 +40,7 @@ class Variable:
 
 
 def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
-    """Return the variables of a spec, with every reference in the form that Kubernetes takes."""
+    """Return the variables of a spec; a value is a text, or a `valueFrom` as in the Kubernetes API."""
     return {
         name: value if isinstance(value, str) else value.model_dump(by_alias=True, exclude_defaults=True)
         for name, value in spec.items()
@@ -48,9 +48,10 @@ def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
 
 
 def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> tuple[Variable, ...]:
-    """Return the variables of a container, each after those that it refers to.
+    """Return the variables of a container, each after the variables that it refers to.
 
-    Apart from that, generated variables precede the user's. The user's value wins where both set a variable.
+    Otherwise generated variables precede the user's. If a variable is generated and set by the user, the user's value
+    is used.
     """
     merged, placed = {**generated, **explicit}, dict[str, Variable]()
 
@@ -127,7 +128,7 @@ def _dangling(at: Path, value: EnvValue, names: Collection[str]) -> Iterator[Pro
 
 
 def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> Iterator[Problem]:
-    """Yield each cycle of references once, at the first of its members that the user wrote."""
+    """Yield one problem for each cycle of references, at the first variable of the cycle that the user wrote."""
     reported = set[str]()
     for name in explicit:
         cycle = () if name in reported else _cycle(merged, name)
@@ -138,7 +139,7 @@ def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, E
 
 
 def _cycle(merged: Mapping[str, EnvValue], start: str) -> tuple[str, ...]:
-    """Return the shortest cycle of references through a variable, which comes first; empty if there is none."""
+    """Return the shortest cycle of references that begins with the variable `start`; empty if there is none."""
     chains, seen = list[tuple[str, ...]]([(start,)]), set[str]()
     for chain in chains:
         for name in _references(merged[chain[-1]]):

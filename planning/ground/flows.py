@@ -14,7 +14,8 @@ _DNS_NAMESPACE = "kube-system"
 _API_SERVER = (HTTPS_PORT, 6443)
 """Ports that API servers listen on: 443 in managed clusters, 6443 with kubeadm.
 
-These count, not the port of Service `kubernetes`, because most networks apply policies after resolving the Service.
+A policy has to allow these ports, and not the port of the Service `kubernetes`. Most network plugins apply policies
+after they have replaced the Service's address by the address of an API server.
 """
 _EVERYWHERE = ("0.0.0.0/0", "::/0")
 _ADDRESS = re.compile(r"(?:(https?)://)?(?:[^/@]*@)?(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?(?:/.*)?")
@@ -59,12 +60,12 @@ class Edge:
     source: End
     target: End
     ports: tuple[Port, ...]
-    """Ports of the target; at least one, because a rule without ports allows all of them."""
+    """Ports of the target; at least one, because a rule without ports allows all ports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The network policy of some pods. It forbids all of their flows that it does not list."""
+    """The network policy of some pods. It forbids every flow of these pods that it does not list."""
 
     part: Part
     name: str
@@ -76,7 +77,7 @@ class Policy:
 
 
 def policy(part: Part, name: str, pods: Pods, edges: Iterable[Edge]) -> Policy:
-    """Return the network policy of some pods; edges that neither begin nor end at them are ignored."""
+    """Return the network policy of `pods`. Edges that neither begin nor end at these pods are ignored."""
     unique = list[Edge]()
     for edge in edges:
         if edge not in unique:
@@ -98,8 +99,8 @@ def dns(pods: Pods) -> Edge:
 def api_server(pods: Pods, stack: Stack) -> Edge:
     """Return the edge to the API server.
 
-    If its addresses are unknown, the edge allows any address (an empty `Addresses`). 0.0.0.0/0 would not do: in some
-    networks no range matches the API server.
+    If the stack does not state the API server's addresses, the edge allows any address (an empty `Addresses`). The
+    range 0.0.0.0/0 would not be enough, because some network plugins match the API server by no range.
     """
     spec = stack.network_policies
     if spec is None or not spec.api_server_cidrs:
@@ -110,8 +111,8 @@ def api_server(pods: Pods, stack: Stack) -> Edge:
 def fetch_edges(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]:
     """Yield the edges to the servers of weights.
 
-    A server outside the cluster may redirect to another host, so port 443 is allowed on every address outside the
-    cluster as well.
+    A server outside the cluster may redirect to another host. Port 443 of the allowed addresses is therefore open in
+    addition to the port of the URL.
     """
     yield from url_edges(pods, urls, stack, further=(HTTPS_PORT,))
 
@@ -119,7 +120,7 @@ def fetch_edges(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]
 def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int, ...] = ()) -> Iterator[Edge]:
     """Yield the edges to the hosts of URLs; none for a URL without a host.
 
-    On addresses outside the cluster, the ports in `further` are allowed as well as the URL's own.
+    On addresses outside the cluster, the ports in `further` are allowed in addition to the port of the URL.
     """
     for url in urls:
         match = _ADDRESS.fullmatch(url)
@@ -134,8 +135,8 @@ def url_edges(pods: Pods, urls: Iterable[str], stack: Stack, further: tuple[int,
 def _ends(host: str, namespace: str, stack: Stack, *, is_https: bool) -> Iterator[End]:
     """Yield the possible ends of a flow to a host.
 
-    A name of two parts may be `<service>.<namespace>` or a public domain, so it yields both. On port 443 it counts only
-    as a public domain; a Service on 443 has to be written with `.svc`.
+    A name of two parts may be `<service>.<namespace>` or a public domain, so both ends are yielded. On port 443 such a
+    name counts only as a public domain. A Service on port 443 has to be written with `.svc`.
     """
     address_range = _address_range(host)
     if address_range is not None:

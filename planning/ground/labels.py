@@ -11,9 +11,9 @@ from planning.ground.names import Names
 _OURS = "inference-stacks.io"
 SERVICE, ROLE, VARIANT = f"{_OURS}/service", f"{_OURS}/role", f"{_OURS}/variant"
 GENERATION = f"{_OURS}/generation"
-"""Generation of the KV cache, on pods that exchange it: they exchange it only within a generation."""
+"""Label with the generation of the KV cache. Only pods that exchange their cache have it."""
 PICKER = f"{_OURS}/endpoint-picker"
-"""Label with the service's name on the picker's pods and Service. They lack `SERVICE`, so that no pool selects them."""
+"""Label with the service's name on the picker's pods and Service. These lack `SERVICE`: no pool selects them."""
 DECODE, PREFILL = "decode", "prefill"
 """The roles of serving pods."""
 WORKER_OF = f"{_OURS}/worker-of"
@@ -23,13 +23,13 @@ GROUP = "leaderworkerset.sigs.k8s.io/name"
 JOB = "batch.kubernetes.io/job-name"
 """Label with the name of the Job. The Job controller puts it on every pod of the Job."""
 POD_SECURITY = {"pod-security.kubernetes.io/enforce": "restricted"}
-"""Pod security level of the namespaces that a stack creates; every pod of a stack is admitted at it."""
+"""Pod security level of the namespaces that a stack creates; every pod of a stack meets this level."""
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open: while no picker answers, requests go to any pod."""
 LLM_D_ROLE = "llm-d.ai/role"
 """Role of a serving pod, which llm-d's pickers filter by."""
 RESOURCE_ID, SERVICE_TYPE = "saturncloud.io/resource-id", "saturncloud.io/service-type"
-"""The labels by which the token-metering interceptor finds Services; exactly one Service has both for each id."""
+"""The labels by which the token-metering interceptor finds Services. For each id, one Service has both labels."""
 
 
 def pool_selector(names: Names) -> dict[str, str]:
@@ -45,7 +45,8 @@ def role_selector(names: Names, role: str) -> dict[str, str]:
 def routed_selector(names: Names) -> dict[str, str]:
     """Return the selector of the decode pods of all generations.
 
-    Generations do not matter to requests that bypass the pool, because no other pod's cache is used for them.
+    Requests to the Service of these pods bypass the pool, and are served without the cache of another pod. The
+    generation of the pod therefore does not matter to them.
     """
     return {SERVICE: names.service, VARIANT: names.variant_name, ROLE: DECODE}
 
@@ -60,7 +61,7 @@ def _variant(names: Names) -> dict[str, str]:
 
 
 def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[str, str]:
-    """Return the user's labels with the recommended labels of an object, which win over the user's."""
+    """Return the user's labels and the recommended labels of an object. A recommended label replaces a user's."""
     return {
         **user_labels,
         "app.kubernetes.io/name": base,
@@ -71,7 +72,7 @@ def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[
 
 
 def serving(base: str, role: str) -> dict[str, str]:
-    """Return the labels by which llm-d's tools find serving pods, in both of their spellings."""
+    """Return the labels by which llm-d's tools find serving pods, including both spellings of the first one."""
     return {
         "llm-d.ai/inference-serving": "true",
         "llm-d.ai/inferenceServing": "true",

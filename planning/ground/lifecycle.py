@@ -16,9 +16,9 @@ _FETCH_RATE = 32 * 2**20
 _ENDPOINT_REMOVAL = 15
 """Time until gateway and picker send no more requests to a terminating pod."""
 _KILL_MARGIN = 15
-"""Time between the engine's own deadline and the kill."""
+"""Time between the engine's deadline for running requests and the kill."""
 WAIT_MARGIN = 60
-"""Time that a wait adds to the object's own deadline. Kubernetes then gives its reason for a failure first."""
+"""Time from an object's deadline in Kubernetes to the end of a wait, so that Kubernetes reports a failure first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class Drain:
     pre_stop: int
     """Time from the pod's deletion until the engine gets its signal to end."""
     engine: int | None
-    """Time that the engine gives to running requests. None if it ends at once; `pre_stop` is longer then."""
+    """Time that the engine gives to running requests. None if the engine ends at once; then `pre_stop` is longer."""
     worker_pre_stop: int
-    """The same as `pre_stop` for a worker pod, which serves its leader until the leader has drained."""
+    """`pre_stop` of a worker pod. The pod has to work for its leader until the leader has drained."""
     grace: int
     """Time from the pod's deletion to the kill (`terminationGracePeriodSeconds`)."""
 
 
 def startup_seconds(health: Health, size: str | None) -> int:
-    """Return the time from a container's start until the model must be loaded; `size` is that of the weights."""
+    """Return the time from a container's start until the model must be loaded; `size` is the size of the weights."""
     if health.startup_timeout is not None:
         return seconds(health.startup_timeout)
     if size is None:
@@ -57,7 +57,7 @@ def startup_seconds(health: Health, size: str | None) -> int:
 
 
 def fetch_seconds(size: str | None) -> int:
-    """Return the time allowed for fetching images and weights, which ends before the startup probe begins."""
+    """Return the time allowed for fetching images and weights. The startup probe begins after fetching."""
     return max(_MIN_FETCH, 0 if size is None else int(amount(size)) // _FETCH_RATE)
 
 
@@ -91,7 +91,8 @@ def drain(timeout: str, *, engine_drains: bool) -> Drain:
 def wait_seconds(rollout: RollingUpdate | Recreate, replicas: int, step_deadline: int, step_drain: Drain) -> int:
     """Return how long a run waits for a workload: the time of all steps of its rollout.
 
-    A step replaces as many pods at once as the rollout allows. It takes `step_deadline` and the drain of the old pods.
+    A step replaces as many pods at once as the rollout allows. It takes `step_deadline` and the drain of the old
+    pods.
     """
     per_step = replicas if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
     steps = max(1, -(-replicas // max(1, per_step)))

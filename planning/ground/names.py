@@ -1,8 +1,8 @@
 """Object names of services and caches.
 
 Names are legal and unique for all inputs: the base is the service's name, shortened with a hash of the full name if the
-longest derived name would not fit. Two services still collide if one is *called* like a derived name of the other
-(`qwen-epp`, and the picker of `qwen`). `planning.rules` rejects such a pair.
+longest derived name would not fit. Two services still collide if the name of one equals a derived name of the other:
+the picker of `qwen` is called `qwen-epp`, and a service may have the same name. `planning.rules` rejects such a pair.
 """
 
 import hashlib
@@ -15,13 +15,14 @@ LONGEST = 63
 _LONGEST_SUFFIX = len("-canary-0fe1d-prefill-999-4294967295")
 """Length of the longest suffix that is added to a service's name.
 
-It is that of the revision label (`<workload>-<replica>-<revision>`) that Kubernetes puts on the worker pods of the
-thousandth replica, if replicas span pods. Istio's shadow Service of a pool (`<pool>-ip-<8 hex>`) has a shorter one.
+If replicas span pods, Kubernetes puts a revision label (`<workload>-<replica>-<revision>`) on the worker pods. The
+label of the thousandth replica has this suffix. The suffix of Istio's shadow Service of a pool (`<pool>-ip-<8 hex>`) is
+shorter.
 """
 _LONGEST_BASE = LONGEST - _LONGEST_SUFFIX
 _HASH = 8
 _LONGEST_CLAIM = LONGEST - _HASH - 1
-"""Maximum length of the name of a claim for weights. The Job that fills it adds a hash of its content."""
+"""Maximum length of the name of a cache. Its claim and its Job add a hyphen and a hash of the source to this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Names:
     pool: str
     """Name of the InferencePool."""
     decode: str
-    """Name of the decode workload, or of the only one, and of the objects that belong to it."""
+    """Name of the decode workload and of the objects that belong to it. Without prefill it is the only workload."""
     prefill: str
     """Name of the prefill workload and of the objects that belong to it."""
     picker: str
@@ -65,7 +66,7 @@ class Names:
 
     @property
     def exclusive_names(self) -> tuple[tuple[str, str], ...]:
-        """Return kind and name of the objects that may collide with those of another service.
+        """Return kind and name of the objects whose names may collide with those of another service.
 
         The controller of a LeaderWorkerSet creates a Service and a StatefulSet with the set's name.
         """
@@ -109,12 +110,12 @@ def names(namespace: str, service: str, variant: str = PRIMARY, generation: str 
 
 
 def cache(key: str) -> str:
-    """Return the name of a cache's claim."""
+    """Return the name of a cache. The names of its claim and of its fill Job begin with it."""
     return shorten(f"cache-{key}", _LONGEST_CLAIM)
 
 
 def shorten(name: str, longest: int) -> str:
-    """Return a name that fits: unchanged, or its beginning with a hash of the full name."""
+    """Return a name of at most `longest` characters: `name` itself, or its beginning and a hash of the full name."""
     if len(name) <= longest:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]

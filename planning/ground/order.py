@@ -1,4 +1,4 @@
-"""Order in which the objects of a stack are registered. It follows from their ids and the relations of their owners."""
+"""Order in which the objects of a stack are registered. It follows from their ids and from relations of owners."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from planning.ground.parts import Part
 
 
 class Id(NamedTuple):
-    """The identity of an object of a stack; a tuple, because it is looked up twenty times for each object."""
+    """The identity of an object of a stack. It is a tuple for speed: it is looked up about twenty times."""
 
     owner: str
     """Owner of the object: a service or its canary (`planning.variant.context.owner`), a cache or a namespace."""
     part: Part
     qualifier: str = ""
-    """Name that tells objects of the same owner and part from each other; empty if there is only one."""
+    """Name that distinguishes objects of the same owner and part; empty if there is only one object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +26,21 @@ class Relations:
     namespaces: Mapping[str, str]
     """Namespace of each owner's objects; for cluster-scoped objects, the namespace that they serve."""
     weights: Mapping[str, str]
-    """By owner of pods: the owner of the weights claim that those pods mount, and of its fill Job."""
+    """Owner of the weights claim and of its fill Job, by owner of the pods that mount the claim."""
     further_owners: Mapping[Id, tuple[str, ...]]
-    """By object: other owners whose objects must also come first.
+    """By object: further owners whose objects precede it.
 
-    They are of the same parts as for the object's own owner: a route also follows its canary's pool.
+    Their parts are the parts that precede the object within its own owner. A route, for example, follows the pool of
+    its service's primary, and therefore also the pool of the canary.
     """
     further_predecessors: Mapping[Id, tuple[Id, ...]]
-    """By object: single objects of other owners that must also come first. Those that do not exist are ignored."""
+    """By object: single objects of other owners that precede it. Objects that do not exist are ignored."""
 
 
 def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, ...]]:
     """Return the predecessors of each object of a stack.
 
-    If a part does not exist, its own predecessors take its place.
+    In place of a predecessor whose part does not exist, the predecessors of that part count.
     """
     existing = dict[tuple[str, Part], list[Id]]()
     owned_parts = dict[str, set[Part]]()
@@ -53,7 +54,7 @@ def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, 
 
 
 class _Side(IntEnum):
-    """Relation of a predecessor's owner to the object that it precedes: an index of `_Surroundings.owners`."""
+    """Relation of a predecessor's owner to the object that follows. The value is an index of `_Surroundings.owners`."""
 
     OWNER = 0
     WEIGHTS = 1
@@ -61,11 +62,11 @@ class _Side(IntEnum):
 
 
 class _Parts(NamedTuple):
-    """Existing parts of the owners around an object. Most services have the same ones, and hence the same order."""
+    """Existing parts of the owners in `_Surroundings`. Most services have the same parts, and hence the same order."""
 
     owner: frozenset[Part]
     weights: frozenset[Part] | None
-    """Parts of the owner of the weights; None if the object's owner has weights of its own."""
+    """Parts of the owner of the weights claim; None if that is the object's owner, or if no claim is mounted."""
     namespace: frozenset[Part]
 
 
@@ -84,9 +85,9 @@ class _PredecessorFinder:
     owned_parts: Mapping[str, frozenset[Part]]
     relations: Relations
     surroundings: dict[tuple[str, str], _Surroundings]
-    """By namespace and owner."""
+    """Surroundings found so far, by namespace and owner."""
     earlier_parts: dict[tuple[Part, _Parts], tuple[tuple[_Side, Part], ...]]
-    """Existing parts that precede a part, by that part and the parts around it."""
+    """Results of `_earlier` so far, by the following part and the parts of its surroundings."""
 
     def predecessors(self, identity: Id) -> tuple[Id, ...]:
         """Return the predecessors of an object."""
@@ -103,7 +104,7 @@ class _PredecessorFinder:
         return tuple(dict.fromkeys(found))
 
     def _predecessors_of(self, namespace: str, owner: str, part: Part) -> list[Id]:
-        """Return the predecessors of an owner's objects of one part, for an object in `namespace`."""
+        """Return the objects that precede an object of `owner` and `part` in `namespace`."""
         owners, around = self.surroundings.get((namespace, owner)) or self._look_around(namespace, owner)
         earlier_parts = self.earlier_parts.get((part, around))
         if earlier_parts is None:
@@ -124,7 +125,7 @@ class _PredecessorFinder:
 
 
 def _earlier(part: Part, side: _Side, around: _Parts) -> Iterator[tuple[_Side, Part]]:
-    """Yield the existing parts that precede a part. A part that does not exist yields its own predecessors."""
+    """Yield the existing parts that precede a part. In place of a missing part, its predecessors are yielded."""
     for earlier in part.after:
         earlier_side = side
         if earlier is parts.NAMESPACE:

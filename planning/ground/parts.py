@@ -1,8 +1,8 @@
 """The parts of a stack: one row for each, with the parts that precede it.
 
-The endpoint picker is neither live nor ready before its pool exists, and the pool needs only the *name* of the picker's
-Service. The pool therefore precedes the picker, and nothing waits for the Service. A route follows its backends. A
-network policy precedes the pods that it selects, so that none of them ever runs without it.
+The endpoint picker is neither live nor ready until its pool exists. The pool refers to the picker's Service, which
+needs no endpoints at that time. The order is therefore: Service, pool, picker. A route follows its backends. A network
+policy precedes the pods that it selects, so that no pod runs before its policy exists.
 
 A row refers only to rows above it, so that the order has no cycles.
 """
@@ -15,16 +15,16 @@ from planning.ground import labels
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """The kind of place that an object has in a stack, such as the pool of a variant or the workload of a role.
+    """The function of an object in a stack, such as the pool of a variant or the workload of a role.
 
-    A part equals only itself, which makes the ids of a stack's objects cheap to look up.
+    Parts are compared by identity (`eq=False`). Ids contain a part, and are cheap to look up for this reason.
     """
 
     name: str
     after: tuple["Part", ...] = field(default=(), repr=False)
-    """The parts that precede it. If one of them does not exist, its own predecessors take its place."""
+    """The parts that precede this one. In place of a part that the stack lacks, that part's predecessors count."""
     suffix: str = field(default="", repr=False)
-    """Last part of the logical name, which never changes; empty for parts that an owner may have several of."""
+    """End of the object's logical name, which never changes; empty if an owner may have several objects of the part."""
     role: str | None = None
     """Role of the pods that the object belongs to; None if it belongs to no role."""
 
@@ -53,7 +53,7 @@ def _part(role: str, name: str, after: tuple[Part, ...]) -> Part:
 
 
 def _role(role: str, *before: Part) -> RoleParts:
-    """Return the parts of a role; the parts in `before` precede its workload, too."""
+    """Return the parts of a role. The parts in `before` also precede the role's workload."""
     policy, workers = (_part(role, name, (NAMESPACE,)) for name in ("network-policy", "worker-network-policy"))
     claim, budget = (_part(role, name, (NAMESPACE,)) for name in ("claim", "budget"))
     workload = Part("workload", (*before, policy, workers, claim, FILL), role, role)
@@ -93,7 +93,8 @@ TOKEN_ROLE_BINDING = Part("token-role-binding", (TOKEN_ROLE,), "token-role-bindi
 PICKER_MONITOR = Part(
     "picker-monitor", (PICKER, METRICS_READER_TOKEN, METRICS_READER_BINDING, TOKEN_ROLE_BINDING), "monitor"
 )
-# An objective moves to a new generation only when that can serve; the route, and with it the requests, follows.
+# An objective refers to a new generation only when that generation can serve. The route follows the objective, and
+# requests follow the route.
 OBJECTIVE = Part("objective", (POOL, PICKER, DECODE.workload, PREFILL.workload))
 MODEL_REWRITE = Part("model-rewrite", (POOL,), "model-rewrite")
 MIRROR_GRANT = Part("mirror-grant", (NAMESPACE,), "mirror-grant")

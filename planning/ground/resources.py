@@ -14,8 +14,8 @@ _GI = 2**30
 def engine(spec: Resources, devices: int, offload: str | None) -> tuple[dict[str, str], dict[str, str]]:
     """Return requests and limits of an engine: the defaults, overridden by the user's values.
 
-    A default that contradicts a user's value becomes equal to it. `offload` is the host memory of the KV cache, which
-    is added to the default memory.
+    A default request above a user's limit becomes equal to that limit, and a default limit below a user's request
+    becomes equal to that request. `offload` is the host memory of the KV cache. It is added to the default memory.
     """
     multiplier, offload_gi = max(devices, 1), 0 if offload is None else _whole(amount(offload))
     requests = {"cpu": f"{_CPU * multiplier}", "memory": f"{_MEMORY * multiplier + offload_gi}Gi", **spec.requests}
@@ -35,7 +35,7 @@ def shared_memory(explicit: str | None, devices: int) -> str:
 
 
 def volume(sizes: Mapping[str, str | None], headroom_percent: int) -> str | None:
-    """Return the size of a volume for contents of these sizes, in whole Gi; None if one of them is unknown."""
+    """Return the size of a volume for contents of these sizes, in whole Gi; None if one of the sizes is unknown."""
     known = [amount(size) for size in sizes.values() if size is not None]
     if len(known) < len(sizes):
         return None

@@ -1,4 +1,4 @@
-"""Reader of the tables of this package: YAML data with a source for each entry."""
+"""Reader of the tables of the package `planning`: YAML data with a source for each entry."""
 
 from functools import cache
 from importlib.resources import files
@@ -14,7 +14,7 @@ Table = TypeVar("Table", bound=Spec)
 def read(kind: type[Table], name: str) -> Table:
     """Return the table at the path `name` below the package `planning`.
 
-    Raises `FileNotFoundError` if there is none and `pydantic.ValidationError` if it is malformed.
+    Raises `FileNotFoundError` if there is no such table, and `pydantic.ValidationError` if the table is malformed.
     """
     text = files("planning").joinpath(name).read_text(encoding="utf-8")
     return kind.model_validate(yaml_text.load(text))

@@ -1,7 +1,7 @@
-"""YAML by libyaml, which is several times as fast as PyYAML's Python code.
+"""Reader and writer of YAML with libyaml, which is several times as fast as PyYAML's Python code.
 
-The Python code is used if PyYAML was built without libyaml. It is also used for the few values for which the two write
-different bytes. A text must be the same on every machine, because pods roll when the text of their configuration
+The Python code is used if PyYAML was built without libyaml. It also writes the few values for which libyaml would write
+other bytes. A text must be the same on every machine, because pods roll when the text of their configuration
 changes.
 """
 
@@ -15,13 +15,17 @@ import yaml
 _LOADER = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 _LONG_OR_EMPTY_KEY = r'|"": |"[^"]{120,}": '
 _FOLDED_OTHERWISE = re.compile(r"\\" + _LONG_OR_EMPTY_KEY)
-"""Matches the JSON of values that libyaml folds in other places: those with a text that YAML escapes, or with a long or
-empty key."""
+"""Matches the JSON of values that libyaml may fold at other places than the Python code does.
+
+These are values with a text that needs escapes, or with a long or empty key.
+"""
 _BLOCKS_OTHERWISE = re.compile(r'\\[bfru]|\\n\\n"|"\\n"' + _LONG_OR_EMPTY_KEY)
-"""Matches the JSON of values that libyaml writes in another style: those with rare characters, with a text that ends in
-empty lines, or with a long or empty key."""
+"""Matches the JSON of values that libyaml may write in another style than the Python code does.
+
+These are values with rare characters, with a text that ends in empty lines, or with a long or empty key.
+"""
 _WIDE = 10_000
-"""Long strings stay on one line, so that a diff shows the words that changed."""
+"""Line width in characters. It keeps long strings on one line, so that a diff shows the words that changed."""
 
 
 class _NoAnchors:

@@ -1,7 +1,7 @@
 """Accelerator classes: the devices and nodes that a class name stands for. `accelerators.yaml` holds the shipped ones.
 
-A user may amend a shipped class: it keeps its values for all fields, and all keys of its node labels, that the user
-does not set. If neither sets the allocation or the tolerations, they come from the vendor's class, as amended.
+A user may amend a shipped class. Fields and keys of node labels that the user does not set keep their shipped values.
+If neither user nor table sets allocation or tolerations, the class for all products of the vendor provides them.
 """
 
 import difflib
@@ -29,7 +29,7 @@ class AcceleratorClass:
     memory: int | None
     """Memory of one device in bytes; None if unknown."""
     devices_per_node: int | None
-    """Number of devices of the largest node; None if unknown."""
+    """Number of devices in the largest node; None if unknown."""
     node_labels: Mapping[str, tuple[str, ...]]
     """Labels of the nodes that have the devices, each with its possible values."""
     tolerations: tuple[Mapping[str, Any], ...]
@@ -74,7 +74,8 @@ class _Draft:
 def classes(user: Mapping[str, UserClass]) -> Mapping[str, AcceleratorClass]:
     """Return all classes by name: the shipped ones, with the user's changes and additions.
 
-    Where `planning.hardware.rules` rejects a user's class, the value is guessed, so that the other checks can proceed.
+    If a new class lacks a vendor, the vendor is guessed, so that the other checks can proceed. The rules reject such a
+    class.
     """
     return _classes(user) if user else _default_classes()
 
@@ -106,7 +107,7 @@ def shipped_classes() -> dict[str, ShippedClass]:
 
 
 def vendor_classes() -> dict[str, list[str]]:
-    """Return the names of the classes that take any product, by vendor; Intel has one class for each driver."""
+    """Return the names of the classes for all products of a vendor, by vendor. Intel has one such class per driver."""
     found = dict[str, list[str]]()
     for name, shipped in shipped_classes().items():
         if shipped.product is None:
@@ -165,7 +166,8 @@ def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
 def nearest(name: str, classes: Iterable[str]) -> str | None:
     """Return the class that a name most likely means, or None.
 
-    A class whose name contains `name` comes first, then the longest that `name` contains, then the most similar one.
+    A class whose name contains `name` comes first, then the longest class name that `name` contains, then the
+    most similar name.
     """
     lowered, choices = name.lower(), list(classes)
     longer = [choice for choice in choices if lowered in choice]

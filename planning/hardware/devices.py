@@ -1,7 +1,8 @@
 """Layout of one replica over devices and pods.
 
 A copy of the model takes `tensor` devices for each of its `pipeline` stages, and a replica holds `data` copies. A pod
-takes `tensor` times `dataLocal` devices for each of its stages. The pods of a replica thus have exactly its devices.
+takes `tensor` times `dataLocal` devices for each of its stages. The pods of a replica together
+take exactly the devices of the replica.
 """
 
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ class Layout:
     expert: bool
     """Whether experts are spread over all devices."""
     reasons: tuple[str, ...]
-    """Explanations of the numbers that are not the user's."""
+    """Explanations of the numbers that the user did not write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Spread:
 
     @property
     def fits(self) -> bool:
-        """Tell whether a pod fits a node, and the pods of a replica divide its copies or its stages, but not both."""
+        """Tell whether a pod fits a node, and whether at most one of copies and stages is divided among pods."""
         return self.fits_node and (self.data_local == self.data or self.stages == self.pipeline)
 
     @property
@@ -97,7 +98,7 @@ def is_tensor_chosen(parallelism: Parallelism, memory: str | None, cls: Accelera
 
 
 def spread_of(parallelism: Parallelism, memory: str | None, cls: AcceleratorClass) -> Spread:
-    """Return the sizes of a replica; if acceleratorMemory decides tensor, that is the smallest that suffices."""
+    """Return the sizes of a replica. If acceleratorMemory decides tensor, the smallest sufficient value is used."""
     tensor = parallelism.tensor or 1
     if memory is not None and cls.memory is not None and is_tensor_chosen(parallelism, memory, cls):
         tensor = smallest_tensor(memory, cls.memory, parallelism.pipeline)
@@ -112,7 +113,7 @@ def spread_of(parallelism: Parallelism, memory: str | None, cls: AcceleratorClas
 
 
 def smallest_tensor(memory: str, per_device: int, pipeline: int) -> int:
-    """Return the smallest power of two that, as tensor, gives one copy the memory; `per_device` is in bytes."""
+    """Return the smallest power of two for tensor with which one copy has `memory`. `per_device` is in bytes."""
     tensor = 1
     while per_device * tensor * pipeline < amount(memory):
         tensor *= 2

@@ -17,7 +17,7 @@ class Placement:
     node_selector: Mapping[str, str]
     tolerations: tuple[Mapping[str, Any], ...]
     affinity: Mapping[str, Any]
-    """The user's affinity, without the node labels, which rendering adds."""
+    """The user's affinity. Rendering adds the node labels to it."""
     topology_spread: tuple[Mapping[str, Any], ...]
     priority_class: str | None
     scheduler: str | None
@@ -25,9 +25,9 @@ class Placement:
 
 
 def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[str, str]) -> Placement:
-    """Return the placement of pods, which `selector` selects.
+    """Return the placement of the pods that `selector` selects.
 
-    With `accelerator` they are placed on the nodes of that class.
+    If `accelerator` is given, the pods run only on nodes of that class.
     """
     tolerations = tuple(toleration.model_dump(by_alias=True, exclude_none=True) for toleration in pod.tolerations)
     return Placement(

@@ -1,4 +1,4 @@
-"""Validation of accelerator classes, and of how a replica is laid out over their devices."""
+"""Validation of accelerator classes, and of the layout of replicas over their devices."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor, spread_of
 
 _ASSUMED_NODE_DEVICES = 8
-"""Number of devices of a node if its class does not state it: the boards of every vendor have 8."""
+"""Number of devices of a node for classes that do not state it. The boards of every vendor have 8."""
 _MAX_LISTED = 8
 """Maximum number of divisors that a message lists. If there are more, it lists only the nearest ones."""
 _MAX_DOUBLINGS = 16
@@ -211,7 +211,7 @@ def _data_local_choices(data: int, local: int) -> str:
 
 
 def _dependencies(path: Path, role: Role) -> tuple[Path, ...]:
-    """Return the paths on which the layout depends: in the role, in what it inherits from, and in the class."""
+    """Return the paths on which the layout depends: in the role, in its service and variant, and in the class."""
     owners = [Path(*path[:length]) for length in range(_SERVICE_PATH_LENGTH, len(path) + 1)]
     keys = ("accelerator", "acceleratorMemory")
     sizes = ("tensor", "pipeline", "data", "dataLocal")

@@ -1,4 +1,4 @@
-"""Settings of GKE's load balancer for a pool, whose pods it reaches directly."""
+"""Settings of GKE's load balancer for a pool. The load balancer connects to the pool's pods directly."""
 
 from dataclasses import dataclass
 
@@ -25,11 +25,11 @@ class LoadBalancing:
     timeout: int
     """Timeout of a whole response, including streams."""
     logging: bool
-    """Whether it logs requests."""
+    """Whether the load balancer logs requests."""
 
 
 def plan(spec: Variant, decode: Workload) -> LoadBalancing:
-    """Return the settings for a pool. They follow decode, because prefill pods get no requests from a load balancer."""
+    """Return the settings for a pool. They come from decode, because a load balancer sends prefill pods no requests."""
     return LoadBalancing(
         port=spec.engine.port,
         path=decode.engine.probes.liveness_path,

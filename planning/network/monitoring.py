@@ -12,9 +12,9 @@ from planning.serving.workload import Workload
 PICKER_PORT = "http-metrics"
 """Name of the picker's port for metrics, on its pods and its Service."""
 PICKER_PATH = "/metrics"
-"""Path of the picker's metrics. With authentication, a reader needs permission to get it."""
+"""Path of the picker's metrics. With authentication, a reader needs permission for this path."""
 LABEL = "model_service"
-"""Label with the name of the variant, on every series."""
+"""Label of every series, with the name of the variant."""
 GMP_COLLECTORS = (("gmp-system", "collector"), ("gke-gmp-system", "collector"))
 """Namespace and service account of Google's collector, in standard and in Autopilot clusters."""
 _SECOND = 1000
@@ -30,7 +30,7 @@ class Scrape:
     interval: str
     """Interval in the form of Prometheus: a number with one unit."""
     tls: bool = False
-    """Whether they serve TLS. Certificates name no addresses of pods, so the scraper does not verify them."""
+    """Whether the pods serve TLS. The scraper does not verify their certificates, which name no pod addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class Monitoring:
     picker: Scrape | None
     """Scraping of the picker. None if it is not scraped."""
     authenticated: bool
-    """Whether the picker requires a token of its scraper."""
+    """Whether the picker requires a token from its scraper."""
     token_readers: tuple[tuple[str, str], ...]
     """Namespace and service account of scrapers that need permission to read the token's Secret.
 
-    Google's collector has none, unlike the Prometheus operator.
+    Google's collector lacks this permission. The Prometheus operator has it.
     """
 
 

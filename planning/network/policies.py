@@ -1,8 +1,8 @@
 """Network policies of a variant, which allow the flows from and to its pods.
 
-Each flow is an edge. From one edge come the egress rule of its source and the ingress rule of its destination. Probes
-of the kubelet need no edge (Kubernetes, Network Policies: "traffic to and from the node where a Pod is running is
-always allowed").
+Each flow is an edge. An edge yields the egress rule of its source and the ingress rule of its target. Probes of the
+kubelet need no edge (Kubernetes, Network Policies: "traffic to and from the node where a Pod is running is always
+allowed").
 """
 
 from collections.abc import Iterator, Mapping
@@ -171,8 +171,8 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
     for role in peers.roles:
         events_port = role.workload.engine.events_port
         events = () if events_port is None else (events_port,)
-        # For tokenization the picker asks the Service, which selects the decode pods of all generations, not only those
-        # of the pool. The edges for it include the port of the pool's own pods, where the picker reads metrics.
+        # The Service that tokenizes for the picker selects the decode pods of all generations, not only those of the
+        # pool. The edges to these pods include the port of the pool's pods at which the picker reads metrics.
         if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
             yield from _service_edges(peers)
             if events:
@@ -184,7 +184,7 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
 def _service_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from pickers to decode pods through the Service, which selects the pods of all generations.
 
-    Pickers of all generations may ask this variant's decode pods, and its picker may ask those of all generations.
+    Pickers of all generations may ask the pool's decode pods, and the pool's picker may ask all generations' pods.
     """
     port, namespace = tcp(peers.variant.spec.engine.port), peers.variant.names.namespace
     variant_names = replace(peers.variant.names, generation=None)

@@ -1,4 +1,4 @@
-"""The EndpointPickerConfig of a variant: a preset or a custom one, completed with scorer weights and flow control."""
+"""The EndpointPickerConfig of a variant: a preset or the user's, completed with scorer weights and flow control."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ def text(config: Mapping[str, Any], facts: PickerFacts) -> str:
 
 @cache
 def _yaml(json_text: str) -> str:
-    """Convert JSON to YAML. It is cached: services share few configurations, and dumping one takes milliseconds."""
+    """Convert JSON to YAML. Results are cached, because many services have the same text, and writing it is slow."""
     return yaml_text.with_folding(json.loads(json_text))
 
 
@@ -78,7 +78,7 @@ def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:
 
 
 def flow_references(path: Path, spec: FlowControl, facts: PickerFacts) -> Iterator[Reference]:
-    """Yield every mention of a plugin in the section."""
+    """Yield every mention of a plugin in the section `flowControl`."""
     yield from shapes.references(path, flow_control(spec, facts), facts.config.shape.get(FLOW_CONTROL, {}))
 
 
@@ -102,12 +102,12 @@ def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
 
 
 def asks_service(config: Mapping[str, Any], names: Names) -> bool:
-    """Tell whether a configuration addresses the variant's Service, which tokenizes prompts for the picker."""
+    """Tell whether the picker asks the variant's Service to tokenize prompts: the configuration has its address."""
     return f"//{address(names.base, names.namespace)}" in json.dumps(config)
 
 
 def _fill_template(template: object, values: _Values) -> object:
-    """Replace every text that is a name in braces by the value of that name, which keeps its type."""
+    """Replace every text that is a name in braces by the value of that name. The value keeps its type."""
     if isinstance(template, dict):
         return {key: _fill_template(inner, values) for key, inner in cast("dict[str, object]", template).items()}
     if isinstance(template, list):
@@ -153,7 +153,7 @@ def _plain_number(number: float) -> float:
 def _with_flow_control(
     config: dict[str, Any], spec: FlowControl | None, facts: PickerFacts, *, declare: bool
 ) -> dict[str, Any]:
-    """Add the section and its feature gate; with `declare`, also declare the plugins that the section names."""
+    """Add the section `flowControl` and its feature gate. With `declare`, declare the plugins that it names, too."""
     if spec is None and FLOW_CONTROL not in config:
         return config
     section = config.get(FLOW_CONTROL, {}) if spec is None else flow_control(spec, facts)

@@ -26,7 +26,7 @@ from planning.variant.context import VariantContext
 CONFIG_KEY = "config.yaml"
 """Key of the configuration in its ConfigMap, and name of the mounted file."""
 _MIN_GRACE_SECONDS = 130
-"""Minimum termination grace period. It is longer than a gateway drains an ext-proc stream."""
+"""Minimum termination grace period. A gateway drains an ext-proc stream for less time."""
 _DRAIN_FLAG = "drain-timeout"
 """Flag for the time that running requests get when a pod ends."""
 _DRAIN_MARGIN_SECONDS = 15
@@ -61,7 +61,7 @@ class Picker:
     config: str
     """The EndpointPickerConfig as YAML."""
     asks_service: bool
-    """Whether it sends prompts to the variant's Service for tokenization."""
+    """Whether the picker sends prompts to the variant's Service for tokenization."""
     port: int
     app_protocol: str
     pool_app_protocol: str | None
@@ -69,7 +69,7 @@ class Picker:
     failure_mode: str
     fail_open_reason: str | None
     rules: tuple[Mapping[str, Any], ...]
-    """Rules of its Role, as in the manifest."""
+    """Rules of the picker's Role, as in the manifest."""
     replicas: int
     rollout: RollingUpdate | None
     """Rollout of the pods. None for the default of Kubernetes."""
@@ -77,9 +77,9 @@ class Picker:
     liveness: HealthProbe
     metrics_auth: bool
     certificate: str | None
-    """Secret with its certificate. None if it makes one itself or serves in plain text."""
+    """Secret with the picker's certificate. None if the picker makes one itself or serves in plain text."""
     origination: Origination | None
-    """None if the gateway is not Istio, or if the picker serves in plain text."""
+    """TLS from the gateway. None if the gateway is not Istio, or if the picker serves in plain text."""
     requests: dict[str, str]
     limits: dict[str, str]
     placement: Placement
@@ -170,7 +170,7 @@ def _origination(variant: VariantContext) -> Origination | None:
 
 
 def _rules(variant: VariantContext) -> Iterator[dict[str, Any]]:
-    """Yield the rules of the picker's Role, restricted by name to its pool or lease if the verbs allow it."""
+    """Yield the rules of the picker's Role. The release facts restrict some of them to its pool or its lease."""
     rbac, names = variant.release.picker.rbac, variant.names
     lease = rbac.lease.format(namespace=names.namespace, pool=names.pool)
     for rule in (*rbac.rules, *(rbac.leader_election if variant.spec.endpoint_picker.replicas > 1 else ())):
@@ -199,7 +199,7 @@ def _predictor(spec: Variant, facts: PickerFacts) -> dict[str, EnvValue]:
 
 
 def _arguments(variant: VariantContext, *, experimental: bool) -> Iterator[str]:
-    """Yield each flag with its value as one token; the picker ignores the value of a boolean in a token of its own."""
+    """Yield each flag and its value as one token. The picker ignores the value of a boolean in a separate token."""
     picker, flags, names = variant.spec.endpoint_picker, variant.release.picker.flags, variant.names
     yield f"--pool-name={names.pool}"
     yield f"--pool-namespace={names.namespace}"

@@ -13,9 +13,9 @@ from planning.releases import PickerFacts, Plugin
 H2C = "kubernetes.io/h2c"
 """appProtocol of HTTP/2 without TLS."""
 FLOW_CONTROL = "flowControl"
-"""Name of the feature gate, and of the section that it opens."""
+"""Name of the feature gate for flow control, and of the section of the configuration that the gate enables."""
 _PARSER_WORD = f"{shapes.PLUGIN}parser"
-"""Word of a shape where a configuration refers to a parser."""
+"""Word in a shape for a leaf that names a parser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class DeclaredPlugin:
     type: str
     parameters: Mapping[str, Any]
     facts: Plugin | None
-    """None if the release has no such type."""
+    """Facts about the type. None if the release has no such type."""
     named: bool
-    """Whether it has a name of its own, and not that of its type."""
+    """Whether the configuration gives it a name. Otherwise its type is also its name."""
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Return the groups of its type, which determine where it can be used."""
+        """Return the groups of the plugin's type. They determine where the plugin can be used."""
         return () if self.facts is None else tuple(self.facts.groups)
 
     def place(self, dotted: str) -> Path:
@@ -54,12 +54,12 @@ class Entry:
 
     at: Path
     plugin: DeclaredPlugin | None
-    """None if no declared plugin has the name."""
+    """The plugin that the entry names. None if no declared plugin has this name."""
     weight: object
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Return the groups of its plugin."""
+        """Return the groups of the entry's plugin. Empty if there is no such plugin."""
         return () if self.plugin is None else self.plugin.groups
 
 
@@ -93,7 +93,7 @@ class Graph:
     references: tuple[Reference, ...]
 
     def find(self, name: str) -> DeclaredPlugin | None:
-        """Return the declared plugin of a name. None if there is none."""
+        """Return the declared plugin called `name`. None if there is none."""
         return next((plugin for plugin in self.plugins if plugin.name == name), None)
 
     @property
@@ -105,7 +105,8 @@ class Graph:
 def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: Sequence[Reference] = ()) -> Graph:
     """Return the graph of a configuration.
 
-    References from outside the configuration are added as they are; items that are no plugins are skipped.
+    The references in `external` come from outside the configuration. They are added unchanged. Items of the list of
+    plugins that are not plugins are skipped.
     """
     plugins = tuple(_plugins(path, config, facts))
     by_name = {plugin.name: plugin for plugin in reversed(plugins)}
@@ -127,7 +128,7 @@ def predicts_latency(config: Mapping[str, Any], facts: PickerFacts) -> bool:
 
 
 def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
-    """Return the pool's appProtocol that the parsers of a configuration need. None if they take any."""
+    """Return the pool's appProtocol that the parsers of a configuration need. None if the default is enough."""
     if not any(_PARSER_WORD in str(facts.config.shape.get(key)) for key in config):
         return None
     parsers = used_parsers(parse(Path(), config, facts), facts)
@@ -135,7 +136,7 @@ def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
 
 
 def feature_gates(config: Mapping[str, Any]) -> dict[str, bool]:
-    """Return the feature gates that a configuration sets, each with whether it is on."""
+    """Return the feature gates that a configuration names. The value is True if the gate is on."""
     entries = config.get("featureGates")
     gates = cast("list[object]", entries) if isinstance(entries, list) else []
     parts = [gate.partition("=") for gate in gates if isinstance(gate, str)]

@@ -15,9 +15,9 @@ from planning.picker.shapes import Reading, Reference
 from planning.releases import ConfigFacts, Need, PickerFacts, Plugin, Release, channel, channels
 
 _SCHEDULING = frozenset({"filter", "scorer", "picker"})
-"""Groups whose plugins belong into scheduling profiles."""
+"""Groups whose plugins belong in scheduling profiles."""
 _ACTIVE = frozenset({"eviction", "producer", "profile-handler", "request"})
-"""Groups whose plugins work as soon as they are declared. Plugins of other groups work only if something names them."""
+"""Groups whose plugins work as soon as they are declared. Plugins of other groups work only if they are named."""
 _GROUP_NOUNS = {
     "detector": "saturation detector",
     "discovery": "discovery plugin",
@@ -40,7 +40,7 @@ class VariantFacts:
     disaggregated: bool
     """Whether the variant has separate prefill pods."""
     block_size: int | None
-    """Tokens in one block of the engine's KV cache; None if the engine chooses."""
+    """Tokens in one block of the engine's KV cache; None for the engine's default."""
     vllm: bool
     """Whether every role runs vLLM, which serves HTTP/1.1 only."""
 
@@ -53,9 +53,9 @@ class VariantFacts:
 def problems(
     path: Path, config: Mapping[str, Any], variant_facts: VariantFacts, external: Sequence[Reference] = ()
 ) -> list[Problem]:
-    """Return every error of a configuration, and every part of it that has no effect.
+    """Return the errors of a configuration, including its parts that have no effect.
 
-    `external` are references to its plugins from other keys of the stack, such as `endpointPicker.flowControl`.
+    `external` are references to plugins of the configuration from other keys, such as `endpointPicker.flowControl`.
     """
     shape = {**variant_facts.picker.config.shape, **dict.fromkeys(variant_facts.picker.config.deprecated, "any")}
     found = [*_reserved_keys(path, config), *shapes.problems(Reading(path), _without_reserved_keys(config), shape)]
@@ -77,7 +77,7 @@ def problems(
 
 
 def warnings(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> list[Problem]:
-    """Return the warnings about a configuration: experimental, deprecated and misleading parts that work."""
+    """Return warnings about parts of a configuration that work, but are experimental, deprecated or misleading."""
     graph = parse(path, config, facts)
     found = list(chain.from_iterable(map(partial(_plugin_warnings, facts), graph.plugins)))
     for key, instead in facts.config.deprecated.items():
@@ -184,7 +184,7 @@ def _example(table: Mapping[str, Plugin], groups: Collection[str]) -> str:
 
 
 def _declaration_order(graph: Graph, reference: Reference, declared: DeclaredPlugin) -> Iterator[Problem]:
-    """Check that a plugin is declared before a plugin whose parameters name it: the picker creates them in order."""
+    """Reject a reference from a plugin's parameters to a later plugin. The picker creates plugins in their order."""
     referrers = [index for index, plugin in enumerate(graph.plugins) if reference.path.is_within(plugin.at)]
     if referrers and graph.plugins.index(declared) > referrers[0]:
         yield Problem(reference.path, f"names a plugin that stands behind it ({declared.name})", "put that one first")
@@ -195,7 +195,7 @@ def _unused_plugins(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
         plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler
     }
     used_names = {reference.name for reference in graph.references} | default_deciders
-    # A profile that names no picker plugin uses a declared one. That one is then used without being named.
+    # A profile that names no picker plugin uses a declared picker plugin. No reference shows this use.
     every_profile_has_picker = all(
         any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles
     )
@@ -272,7 +272,7 @@ def _takes_several_profiles(plugin: Plugin) -> bool:
 
 
 def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Check that profiles select prefill pods if the variant has any, and only then."""
+    """Check that profiles select prefill pods if and only if the variant has prefill pods."""
     prefill = [profile for profile in graph.profiles if profile.is_for("prefill")]
     if not variant_facts.disaggregated:
         for profile in prefill:

@@ -51,7 +51,7 @@ def problems(variant: VariantContext) -> list[Problem]:
 
 
 def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
-    """Require a reason for FailOpen, which lets requests bypass the picker, and reject one that has no effect."""
+    """Require a reason for FailOpen, with which requests may bypass the picker. Reject a reason without FailOpen."""
     if picker.failure_mode == "FailOpen" and picker.fail_open_reason is None:
         what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
         remedy = "say why that is right here, or remove failureMode"
@@ -83,7 +83,7 @@ def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
 
 
 def _flags(path: Path, flags: dict[str, str], release: Release) -> Iterator[Problem]:
-    """Check the names of flags, and their values if the release knows the shape; values never appear in problems."""
+    """Check the names and the values of flags. Problems never contain a value."""
     facts = release.picker.flags
     for name, value in flags.items():
         if name in _DECIDED_FLAGS:
@@ -100,7 +100,7 @@ def _flags(path: Path, flags: dict[str, str], release: Release) -> Iterator[Prob
 
 
 def _typed_value(value: str, shape: str) -> object:
-    """Return a flag's value as the type of its shape; text that has another form stays text."""
+    """Return a flag's value in the type that the shape requires; the text itself if it cannot be converted."""
     if shapes.kind(shape) == "boolean":
         return {"true": True, "false": False}.get(value, value)
     return int(value) if shapes.kind(shape) == "integer" and value.lstrip("-").isdecimal() else value
@@ -140,7 +140,7 @@ def _weights(path: Path, weights: dict[str, float], release: Release) -> Iterato
 
 
 def _required_settings(at: Path, name: str, facts: PickerFacts) -> Iterator[Problem]:
-    """Reject a plugin that needs parameters or other plugins, which only a custom configuration can declare."""
+    """Reject a plugin that needs parameters or other plugins. Only a custom configuration can declare them."""
     plugin = facts.plugins.table[name]
     required = list(shapes.problems(Reading(at), {}, plugin.parameters or {}))
     if required or plugin.requires or plugin.block_size:
@@ -153,7 +153,7 @@ def _flow_references(at: Path, spec: Variant, facts: PickerFacts) -> Iterator[sh
 
 
 def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Check the keys of the section and, with a preset, that the plugins it names are usable without parameters."""
+    """Check the section `flowControl`. With a preset, the plugins that it names must work without parameters."""
     picker, facts = spec.endpoint_picker, variant_facts.picker
     if picker.flow_control is None:
         return
@@ -175,9 +175,9 @@ def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Itera
 
 
 def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Require addresses of the latency predictor, which is not deployed here, if the picker uses one.
+    """Require addresses of the latency predictor if the picker uses one, and reject them otherwise.
 
-    Without them the picker asks its own pod.
+    A stack does not deploy the predictor. Without addresses, the picker would look for it in its own pod.
     """
     picker, facts = spec.endpoint_picker, variant_facts.picker
     if picker.preset == "custom":

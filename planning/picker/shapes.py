@@ -107,12 +107,12 @@ def fits(value: object, word: str) -> bool:
 
 
 def likeliest(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that is closest to a name. None if none is close."""
+    """Return the known name that is closest to `name`. None if no known name is close."""
     return next(iter(difflib.get_close_matches(name, sorted(known), n=1)), None)
 
 
 def suggestion(name: str, known: Collection[str]) -> str | None:
-    """Return the question whether the closest known name is meant. None if none is close."""
+    """Return a remedy that asks whether the closest known name is meant. None if no known name is close."""
     likely = likeliest(name, known)
     return None if likely is None else f"did you mean {likely}?"
 

@@ -53,9 +53,9 @@ class EngineMetric(Spec):
     series: str
     """Name of the gauge at the engine's /metrics."""
     pod_metric: str
-    """Name of the metric of pods under which a metrics adapter offers the gauge to autoscalers."""
+    """Name of the pod metric as which a metrics adapter offers the gauge to autoscalers."""
     aggregation: Literal["sum", "avg"]
-    """Function that makes one value of those of several engines in one pod."""
+    """Function that combines the values of several engines in one pod into one value."""
 
 
 class EngineFacts(Sourced):
@@ -77,7 +77,7 @@ class EngineFacts(Sourced):
     neutral_flags: list[str] = Field(default=[])
     """Flags without influence on the KV cache that prefill transfers to decode. They do not change the generation."""
     neutral_variables: list[str] = Field(default=[])
-    """Prefixes of environment variables without influence on that KV cache. They do not change the generation."""
+    """Prefixes of environment variables without influence on this KV cache. They do not change the generation."""
     metrics: dict[Literal["queue-size", "running-requests", "kv-cache-utilization"], EngineMetric]
     """Metrics for autoscaling, by their names in the configuration."""
 
@@ -153,20 +153,20 @@ class Handler(Spec):
     """The properties of a profile handler: the plugin that chooses the scheduling profiles of a request."""
 
     single: bool = False
-    """Whether it supports only one profile."""
+    """Whether the handler supports only one profile."""
     decider_parameters: list[str] = Field(default=[])
     """Parameters that can name the decider: the plugin that decides whether a request uses prefill. One of them is
     enough. Empty if the handler never uses prefill."""
     default_decider: str | None = None
     """The default decider, used when none of `decider_parameters` is set; None if there is no default."""
     without_decider: dict[str, str] = Field(default={})
-    """Parameters with the value with which the handler uses prefill for every request and needs no decider."""
+    """Parameters, each with a value at which the handler needs no decider: every request then uses prefill."""
     profiles: dict[Literal["decode", "prefill"], list[str]] = Field(default={})
     """Parameters that can name the profile of a role. If none of them is set, the profile has the name of the role."""
 
 
 class Need(Spec):
-    """The requirement of one plugin that another one is declared."""
+    """The requirement of a plugin that another plugin is declared."""
 
     parameters: list[str] = Field(default=[])
     """Parameters that must be set on the required plugin."""
@@ -178,35 +178,35 @@ class Plugin(Spec):
     """A type of plugin of the endpoint picker."""
 
     groups: list[str]
-    """Groups of plugins that it belongs to, such as `scorer` or `filter`: where a configuration may use it. Messages
-    name the first group."""
+    """Groups of the plugin, such as `scorer` or `filter`. They decide where a configuration may name it. Messages show
+    the first group."""
     stability: Literal["beta", "alpha"] = "beta"
     deprecated: Deprecation | None = None
-    """Its deprecation; None if it is not deprecated."""
+    """Deprecation of the plugin; None if the plugin is not deprecated."""
     parameters: dict[str, Any] | None = None
-    """Its parameters, as a shape of `planning.picker.shapes`; None if they are not checked."""
+    """Parameters of the plugin, as a shape of `planning.picker.shapes`; None if they are not checked."""
     implicit: bool = False
-    """Whether the picker itself adds it if a configuration needs it but does not declare it."""
+    """Whether the picker adds the plugin to a configuration that needs it but does not declare it."""
     requires: dict[str, Need] = Field(default={})
     """Types of plugin that must be declared, too."""
     gates: list[str] = Field(default=[])
-    """Feature gates that must be on; otherwise it has no effect."""
+    """Feature gates without which the plugin has no effect."""
     role: Literal["decode", "prefill", "encode"] | None = None
-    """Role whose pods it selects; None if it is not a filter by role."""
+    """Role whose pods the plugin selects; None if the plugin is not such a filter."""
     protocols: list[str] = Field(default=[])
-    """Values of the pool's appProtocol that it supports as a parser; empty for all."""
+    """Values of the pool's appProtocol that the plugin supports as a parser; empty for all."""
     block_size: list[str] = Field(default=[])
     """Parameters that can hold the engine's block size. One of them must be set, because the hashes of blocks of
-    another size never match those in the engine's events. Empty if it hashes no blocks."""
+    another size never match those in the engine's events. Empty if the plugin hashes no blocks."""
     predicts_latency: bool = False
-    """Whether it needs a latency predictor."""
+    """Whether the plugin needs a latency predictor."""
     unusable_reason: str | None = None
-    """Reason why it is rejected: it does not work with the objects of a stack. None if it works."""
+    """Reason why the plugin does not work with the objects of a stack, and is rejected. None if it works."""
     must_be_zero: dict[str, str] = Field(default={})
     """Parameters that must be absent or 0, because other values do not work with the objects of a stack; each with the
     reason."""
     handler: Handler | None = None
-    """Its properties as a profile handler; None if it is not a profile handler."""
+    """Properties of the plugin as a profile handler; None if it is none."""
 
 
 class PluginFacts(Sourced):
@@ -242,7 +242,7 @@ class Rule(Spec):
     resources: list[str]
     verbs: list[str]
     pool_only: bool = False
-    """Whether the rule is restricted to the picker's own pool."""
+    """Whether the rule is restricted to the pool of the picker."""
     lease_only: bool = False
     """Whether the rule is restricted to the Lease of the leader election."""
 
@@ -313,7 +313,7 @@ class PickerFacts(Sourced):
 
     @property
     def disaggregated_config(self) -> dict[str, Any] | None:
-        """Configuration of the default preset for services with prefill; None if the release has no prefill."""
+        """Return the default preset's configuration for services with prefill; None if the release has no prefill."""
         return self.presets[DEFAULT_PRESET].disaggregated
 
 
@@ -394,7 +394,7 @@ def other_line(release: Release, image: str) -> tuple[str, ...] | None:
     """Return the channels to which an image belongs if it does not fit `release`. None if it fits.
 
     The tuple is empty if the image has a version that no channel has. An image fits if it belongs to the release line
-    of `release`, and also if nothing is known about it: its repository is in no line, or its tag is no version.
+    of `release`. It also fits if its repository is in no line or its tag is no version, because nothing is known then.
     """
     repository, tag = _repository_and_tag(image)
     families = {name: channel(name).line.images for name in channels()}

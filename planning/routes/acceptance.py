@@ -1,4 +1,4 @@
-"""Decision which routes a run waits for: those of Gateways whose controller accepts or rejects routes.
+"""Decision which routes a run waits for: the routes of Gateways that a controller has accepted.
 
 Without a controller a route never gets a status, and a wait for it would fail only after its timeout.
 """
@@ -20,15 +20,15 @@ _CONDITIONS = ("Accepted", "ResolvedRefs")
 """Conditions of a route that the Gateway accepts and whose backends exist."""
 _KIND = "Gateway"
 _MAX_NAMES = 3
-"""Number of services that a warning names; it counts the others."""
+"""Maximum number of services that a warning names. It only counts further services."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Routes that a run waits for, and warnings about the others."""
+    """Routes that a run waits for, and warnings about the other routes."""
 
     routes: frozenset[str]
-    """Keys of their services."""
+    """Keys of the services whose routes the run waits for."""
     gateways: tuple[GatewayRef, ...]
     """Gateways of these routes."""
     warnings: tuple[Problem, ...]
@@ -56,9 +56,9 @@ def decide(routes: Iterable[Route], live: Gateways | Unknown) -> Waits:
 def wait(route: Route) -> Wait:
     """Return the wait for a route: until its Gateway accepts the current generation of the object.
 
-    The first condition only serves the error message. The provider prints the value that it finds instead of a scalar,
-    so this condition selects a whole refusal with its reason. Parentheses group terms in pairs, because the provider's
-    parser rejects three terms in a row.
+    The first condition only improves the error message. If a condition selects an object instead of a scalar, the
+    provider prints that object. The first condition therefore selects a whole refusal with its reason. Parentheses
+    group terms in pairs, because the provider's parser rejects three terms in a row.
     """
     parent = f".status.parents[?(@.parentRef.name=='{route.parent.name}')]"
     refusals = ", ".join(f"?@.type=='{name}' && (@.status=='False' && {CURRENT})" for name in _CONDITIONS)

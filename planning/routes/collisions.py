@@ -1,8 +1,8 @@
-"""Collisions of routes: requests that two routes on one gateway claim, so that either may receive them.
+"""Collisions of routes: requests that two routes on one gateway claim, so that either route may receive them.
 
-A claim without a host covers every host, and the same is true of listener and port. Two claims collide if host,
-listener and port are each equal, or one covers the other. The index stores a claim under its own values and under every
-wider one. A collision is therefore found by a lookup, not by a comparison of pairs.
+A claim without a host covers every host, and the same is true of listener and port. Two claims collide if for host,
+listener and port alike, both values are equal or one of them covers the other. The index stores a claim under its own
+values and under every wider value. A collision is therefore found by a lookup, not by a comparison of pairs.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -39,7 +39,7 @@ class RequestClaim:
 _IndexKey = tuple[tuple[str, str | int | None], ...]
 """Listener, port and host, each as (relation, value).
 
-The relation is `itself` if the claim has exactly this value, `below` if it has a narrower one that this value covers.
+The relation is `itself` if the claim has exactly this value, and `below` if this value covers the claim's value.
 """
 _SELF, _BELOW = "itself", "below"
 
@@ -62,7 +62,7 @@ class _Index:
                 claims.setdefault(index_key, claim)
 
     def collision(self, claim: RequestClaim) -> tuple[RequestClaim, ParentRef, str] | None:
-        """Return a claim of the index that collides with `claim`, with its parent and host; None if none does."""
+        """Return a claim that collides with `claim`, and parent and host of `claim`. None if there is no collision."""
         for parent, host in _parents_and_hosts(claim):
             claims = self._claims.get(_group(parent, claim.match))
             if claims is None:
@@ -78,7 +78,7 @@ class _Index:
 
 
 def route_claims(route: Route) -> Iterator[RequestClaim]:
-    """Yield the claims of a planned route: those of its matches, and of the same matches with its canary's headers."""
+    """Yield the claims of a planned route: one for each match, and one for each match with headers of the canary."""
     paths = dict[RouteMatch, Path]()
     for match in chain(route.matches, *(rule.matches for rule in route.rules)):
         paths.setdefault(_planned_match(match), match.at / "path")
@@ -119,8 +119,9 @@ def cluster_problems(
     """Return the collisions between the routes of a stack and other routes on its gateways in the cluster.
 
     A route of the cluster with the namespace and name of a planned route is the same object, so it is skipped. Other
-    routes of this program in `namespaces`, those of the stack's services, yield warnings only, because this run may
-    remove them. If the cluster's routes are unknown, the result is one warning that nothing was compared.
+    routes of this program in `namespaces` yield only warnings, because this run may remove them. `namespaces` are the
+    namespaces of the stack's services. If the cluster's routes are unknown, the result is one warning that nothing was
+    compared.
     """
     planned = tuple(routes)
     if mode == "skip" or not planned:
@@ -138,7 +139,7 @@ def cluster_problems(
 def _index_cluster_routes(
     planned: tuple[Route, ...], namespaces: Collection[str], live: Routes
 ) -> tuple[_Index, _Index]:
-    """Return indices of the cluster's routes that are not planned: those of others, then those of earlier runs."""
+    """Return two indices of cluster routes that are not planned: routes of others, and routes of earlier runs."""
     planned_names = {(route.namespace, route.name) for route in planned}
     others, earlier = _Index(), _Index()
     for route in live.routes:
@@ -166,7 +167,7 @@ def _collisions(planned: Iterable[Route], index: _Index) -> Iterator[tuple[Path,
 
 
 def _collision_text(claim: RequestClaim, parent: ParentRef, host: str, holder: Path) -> str:
-    """Return the message of a collision. It has no values of headers, because they may be credentials."""
+    """Return the message of a collision. It contains no values of headers, because these may be credentials."""
     requests = [claim.match.path, "any host" if host == _EVERY_HOST else host]
     requests += [f"header {name}" for _, name, _ in claim.match.headers]
     return f"is taken on {parent.gateway} by {holder} ({', '.join(requests)})"

@@ -71,7 +71,7 @@ def record(variant: VariantContext, template: str) -> dict[str, Any]:
 
 
 def rules(variant: VariantContext, matches: tuple[Match, ...], canary_pool: str | None) -> tuple[Rule, ...]:
-    """Return the rules of matches. A rule with the canary's headers comes before the rule for the same paths."""
+    """Return the rules for matches. A rule with the canary's headers precedes the rule for the same paths."""
     share, planned = variant.share, list[Rule]()
     for prefix, group in _rule_groups(matches, variant.service.route.replace_prefix_match):
         if canary_pool is None:
@@ -86,9 +86,9 @@ def rules(variant: VariantContext, matches: tuple[Match, ...], canary_pool: str 
 
 
 def _rule_groups(matches: tuple[Match, ...], prefix: str) -> Iterator[tuple[str | None, tuple[Match, ...]]]:
-    """Yield groups of matches for one rule each, with the new path prefix if the path is rewritten.
+    """Yield one group of matches for each rule, after its new path prefix. The prefix is None if paths are unchanged.
 
-    Gateway API requires a rule of its own for each path that is rewritten.
+    Gateway API requires a separate rule for each path that is rewritten.
     """
     unchanged = tuple(match for match in matches if match.path == prefix)
     yield from ((prefix, (match,)) for match in matches if match.path != prefix)

@@ -65,7 +65,7 @@ class Rule:
     """Requests with the same backends and the same rewrite."""
 
     matches: tuple[Match, ...]
-    """A request has to meet one of them."""
+    """A request has to meet one of these matches."""
     backends: tuple[Backend, ...]
     prefix: str | None
     """Replacement of the path prefix. None if the path stays as it is."""
@@ -87,7 +87,7 @@ class Route:
     rules: tuple[Rule, ...]
     """Rules made of the matches. Among rules that match equally well, the first one wins."""
     annotations: Mapping[str, str]
-    """Annotations of the route, which take precedence over those of all the service's objects."""
+    """Annotations of the route. They take precedence over the annotations of all objects of the service."""
     set_headers: Mapping[str, str]
     remove_headers: tuple[str, ...]
     mirror: Mirror | None
@@ -117,7 +117,7 @@ class Alias:
     model: str
     """Name that clients send."""
     targets: Mapping[str, int | None]
-    """Weights by the name of the model that answers. None for all of them if the shares are equal."""
+    """Weight of each model that answers, by its name. All weights are None if the shares are equal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ _VERSION = "v1alpha2"
 def plan(variant: VariantContext) -> PoolRequests:
     """Return objectives and aliases of a variant's pool.
 
-    The canary's pool has the same aliases, because it receives requests under any of the names.
+    The canary's pool has the same aliases, because requests under each of these names may go to the canary.
     """
     objectives = (
         Objective(key, variant.names.objective(key), spec.priority)
@@ -26,7 +26,7 @@ def plan(variant: VariantContext) -> PoolRequests:
 
 
 def warnings(variant: VariantContext) -> tuple[Problem, ...]:
-    """Return a warning if a service has objectives and a weighted canary: an objective belongs to a single pool."""
+    """Return a warning if a service has objectives and a weighted canary. An objective belongs to only one pool."""
     canary = variant.service.canary
     if variant.variant_name == CANARY or canary is None or not canary.weight or not variant.spec.objectives:
         return ()

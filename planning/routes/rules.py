@@ -23,8 +23,8 @@ _MAX_RULES = 16
 def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
     """Return the routes of the services that have one, by service key, and every problem of routes and rewrites.
 
-    A service whose route has a problem has no route in the result, unless the problem does not count for inherited
-    values.
+    A service whose route has a problem has no route in the result. Problems that count only for explicit values
+    (`explicit_only`) are an exception.
     """
     routes, sound_routes, found = dict[str, Route](), list[Route](), list[Problem]()
     for variant in contexts.of(PRIMARY):
@@ -49,7 +49,7 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, list[Problem]]:
-    """Return a service's route and its problems. The route is None if the service has no sound one."""
+    """Return a service's route and its problems. None stands for no route, and for a route with problems."""
     spec, at, gateway = variant.service.route, variant.path / "route", variant.gateway
     if gateway is None:
         return None, list(_without_gateway(spec, at))
@@ -74,7 +74,7 @@ def _without_gateway(spec: RouteSpec, at: Path) -> Iterator[Problem]:
 
 
 def _matches(variant: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ...], list[Problem]]:
-    """Return the matches of a service's route that can be rendered, and the problems of all of them."""
+    """Return the matches of a service's route that can be rendered, and the problems of all matches."""
     matches, found = list[Match](), list[Problem]()
     for index, spec in enumerate(variant.service.route.matches):
         at = variant.path / "route" / "matches" / index
@@ -118,7 +118,7 @@ def _catch_all(variant: VariantContext, match: Match, gateway: Gateway) -> Itera
 
 
 def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iterator[Problem]:
-    """Reject a header that match, model and canary specify more than once, and more headers than a match takes."""
+    """Reject a header that match, model and canary specify twice, and more headers than a match may have."""
     canary, depends_on = variant.service.canary, (variant.path / "canary" / "headers",)
     holders = {} if canary is None else {name.lower(): "canary.headers" for name in canary.headers}
     places = [(at / "headers" / name, name) for name in match.headers]
@@ -180,7 +180,7 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
 
 
 def _rule_count(variant: VariantContext, at: Path, rules: Sequence[Rule]) -> Iterator[Problem]:
-    """Reject more rules than an HTTPRoute takes. Matches and hostnames are counted by their models."""
+    """Reject more rules than an HTTPRoute may have. The spec itself limits the number of matches and hostnames."""
     canary = variant.service.canary
     if len(rules) > _MAX_RULES:
         rules_per_path = (

@@ -9,7 +9,8 @@ exactly one value. The value becomes one path segment: in lower case, with `-` f
 have. Only the value of an annotation, read as `.metadata.annotations['key']`, keeps its slashes and may become several
 segments.
 
-Exception └── TemplateError a template that yields no path
+Exception
+└── TemplateError    a template that yields no path
 """
 
 import re

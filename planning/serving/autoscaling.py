@@ -37,7 +37,7 @@ class Cpu:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A metric in the autoscaler's own syntax, passed on unchanged."""
+    """A metric that the user wrote in the autoscaler's syntax. It is passed on unchanged."""
 
     at: int
     """Index of the metric in the spec's list."""
@@ -46,7 +46,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The metric of requests that wait in the picker, which scales a role up from zero replicas."""
+    """The number of requests that wait in the picker: the metric that scales a role up from zero replicas."""
 
     series: str
     picker: str
@@ -64,12 +64,12 @@ class Keda:
     server: str | None
     """Address of the Prometheus to query; None if the stack has none."""
     queue: Queue | None
-    """Metric that scales the role up from zero; None if it always has replicas."""
+    """Metric that scales the role up from zero; None if the role always has replicas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Autoscaler:
-    """The autoscaler of a role, which owns the number of its replicas."""
+    """The autoscaler of a role. It decides the number of the role's replicas."""
 
     path: Path
     """Place of the autoscaling spec in the configuration."""
@@ -89,7 +89,7 @@ class Autoscaler:
 def plan(path: Path, role: Role, variant: VariantContext) -> Autoscaler | None:
     """Return the autoscaler of the role at a path, or None if its number of replicas is fixed.
 
-    The spec has no `problems`.
+    `problems` has found nothing in the spec.
     """
     spec = role.autoscaling
     if spec is None:
@@ -117,7 +117,7 @@ def _keda(spec: KedaAutoscaling, variant: VariantContext) -> Keda:
 def _queue(spec: KedaAutoscaling, variant: VariantContext) -> Queue:
     """Return the metric that scales a role up from zero: the picker's queue.
 
-    Without pods, no engine reports metrics.
+    Metrics of engines cannot do this, because no engine runs then.
     """
     targets = [
         metric.target for metric in spec.metrics if isinstance(metric, RequestMetric) and metric.type == "queue-size"
@@ -160,7 +160,7 @@ def problems(path: Path, role: Role, variant: VariantContext) -> Iterator[Proble
 
 
 def _check_wakeable(at: Path, kind: str, variant: VariantContext) -> Iterator[Problem]:
-    """Reject zero replicas if nothing can scale the role up: that takes a queue of requests and a metric of it."""
+    """Reject zero replicas if nothing can scale the role up. KEDA needs the picker's queue and a Prometheus for it."""
     if kind == "hpa":
         what = "zero replicas cannot be woken by type hpa (0)"
         yield Problem(at, what, "use 1, or type: keda with endpointPicker.flowControl")
@@ -177,7 +177,7 @@ def _missing_prometheus(at: Path, what: str) -> Problem:
 
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about roles that scale up from zero, if requests wait too short or the queue is not scraped."""
+    """Yield warnings about scaling up from zero, if requests do not wait long enough or the queue is not scraped."""
     flow_control, at = variant.spec.endpoint_picker.flow_control, variant.path / "autoscaling"
     ttl = None if flow_control is None else flow_control.default_request_ttl
     for name, _, role in variant.roles:

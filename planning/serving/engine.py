@@ -131,7 +131,7 @@ def plan(context: RoleContext) -> EnginePlan:
 
 
 def _events_port(context: RoleContext) -> int | None:
-    """Return the port of the KV cache events, which the user's arguments may change or enable; None if disabled."""
+    """Return the port of the KV cache events; None if there are none. The user's arguments may change both."""
     events = dict[str, object]() if context.is_custom else dict[str, object](context.variant.kv_cache.events or {})
     for flag in flags.parse(context.role.engine.args):
         if flag.switch == _KV_EVENTS:
@@ -141,7 +141,7 @@ def _events_port(context: RoleContext) -> int | None:
 
 
 def _certificate(context: RoleContext) -> str | None:
-    """Return the Secret with the server certificate of a role; None unless it is prefill and uses TLS."""
+    """Return the Secret with the server certificate of a role; None unless the role is prefill and serves TLS."""
     sidecar = context.variant.spec.sidecar
     if context.name != labels.PREFILL or sidecar is None or not sidecar.tls.prefill:
         return None
@@ -229,7 +229,7 @@ def _lora_arguments(lora: Lora) -> Iterator[str]:
 
 
 def _multi_pod_arguments(layout: Layout, *, is_leader: bool) -> Iterator[str]:
-    """Yield the arguments that join the pods of a replica; the leader binds its own IP without a DNS lookup."""
+    """Yield the arguments that connect the pods of a replica. The leader uses its own IP, without a DNS lookup."""
     if layout.pods_per_replica == 1:
         return
     yield f"--nnodes={layout.pods_per_replica}"

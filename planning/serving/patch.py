@@ -1,10 +1,10 @@
 """The user's patch of a workload object. It must not change the object's identity, its drain or its devices.
 
-Maps merge by key, and `null` removes a key (RFC 7386). A list whose items all have names merges by name; mounts have
-`mountPath` as name. New items come at the end of the list. Any other list is replaced as a whole.
+Maps merge by key, and `null` removes a key (RFC 7386). A list whose items all have names merges by name; the name
+of a volume mount is its `mountPath`. New items come at the end of the list. Any other list is replaced as a whole.
 
 A variable or a volume has exactly one kind of source, such as a Secret or a ConfigMap. A merge of two kinds would be
-invalid. A variable is therefore replaced as a whole, and a volume keeps only the keys that the patch sets, too.
+invalid. A variable is therefore replaced as a whole, and of a volume only the keys stay that the patch sets.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -50,15 +50,15 @@ _NAMED = frozenset({"containers", "initContainers", "volumes", "env", "volumeMou
 
 
 def apply(manifest: _Tree, patch: _Tree) -> dict[str, Any]:
-    """Return the manifest with the patch applied. The patch has passed `problems`."""
+    """Return the manifest with the patch applied. `problems` has found nothing in the patch."""
     return _merge_map(manifest, patch)
 
 
 def origins(path: Path, patch: _Tree, patched: _Tree) -> dict[Path, Path]:
     """Return paths in the patched object, each with its path in the configuration, for `Rendered.origins`.
 
-    `path` is the path of the patch in the configuration. Everything without an entry counts as the patch's, generated
-    fields included: the entry of the empty path says so.
+    `path` is the path of the patch in the configuration. It is the entry of the empty path. A field without a nearer
+    entry is therefore attributed to the patch, even if the field is generated.
     """
     return {Path(): path, **dict(_item_origins("", path, patch, Path(), patched))}
 
@@ -136,9 +136,9 @@ def _is_by_name(field: str, *lists: Sequence[Any]) -> bool:
 
 
 def _base(field: str, item: _Tree, change: _Tree) -> _Tree:
-    """Return the part of a generated item that stays when a patch changes the item.
+    """Return the keys of a generated item that stay when a patch changes the item.
 
-    Nothing stays of a variable. Of a volume only the keys stay that the patch sets, too.
+    A variable keeps no keys. A volume keeps only the keys that the patch sets.
     """
     match field:
         case "env":

@@ -114,7 +114,7 @@ def _check_cache_exchange(decode: RoleContext, prefill: RoleContext) -> Iterator
 
 
 def _cache_flags(context: RoleContext) -> dict[str, str | None]:
-    """Return the flags in the arguments of a role that decide the form of its KV cache, with their values."""
+    """Return the flags among a role's arguments that decide the form of the KV cache, with their values."""
     known = frozenset(context.variant.release.engine.cache_flags)
     return {flag.switch: flag.value for flag in flags.parse(context.role.engine.args) if flag.switch in known}
 

@@ -1,4 +1,4 @@
-"""Routing sidecar of decode pods: it receives a pod's requests, and sends them to prefill before the engine."""
+"""Routing sidecar of decode pods: it receives a pod's requests, and sends them to a prefill pod, then to the engine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,13 +36,13 @@ class SidecarPlan:
     startup: SidecarProbe
     liveness: SidecarProbe
     rules: tuple[Mapping[str, Any], ...]
-    """Rules of its Role. It reads which pods the pool selects, and rejects a request whose header names another pod."""
+    """Rules of the sidecar's Role. It reads the pods of the pool, and rejects requests for other pods."""
     requests: dict[str, str]
     limits: dict[str, str]
 
 
 def plan(context: VariantContext) -> SidecarPlan:
-    """Return the sidecar of a variant whose release has one, as `planning.rules` checks."""
+    """Return the sidecar of a variant. The rules have checked that the release has a sidecar."""
     spec, release = context.spec, context.release
     traces, options = context.stack.observability.tracing, spec.sidecar or Sidecar()
     facts, image = release.sidecar, release.images.sidecar

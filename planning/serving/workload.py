@@ -29,7 +29,7 @@ _GROUPS_READY = (
 )
 """Conditions of a ready LeaderWorkerSet: available in its current generation, and without surplus replicas.
 
-Controllers report the generation from version 0.9 on.
+The LeaderWorkerSet controller reports the generation from version 0.9 on.
 """
 
 
@@ -75,7 +75,7 @@ class Workload:
     drain: Drain
     rollout: RollingUpdate | Recreate
     disruptions: int | None
-    """Maximum number of pods that evictions may take at a time; None for no disruption budget."""
+    """Maximum number of pods that may be evicted at the same time; None for no disruption budget."""
     progress_deadline: int
     """Seconds without progress after which Kubernetes marks the rollout as failed."""
     wait: Wait
@@ -104,7 +104,7 @@ class Workload:
 
 
 def plan(context: RoleContext) -> Workload:
-    """Return the workload of a role. `planning.rules` has checked its class, image and layout."""
+    """Return the workload of a role. The rules have checked the role's class, image and layout."""
     variant, role, stack = context.variant, context.role, context.variant.stack
     model_size = variant.spec.model.size
     deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)

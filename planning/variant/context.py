@@ -94,7 +94,7 @@ class VariantContext(ConfiguredVariant):
 
 @dataclass(frozen=True, slots=True)
 class RoleContext:
-    """A role of a variant, with all data that decisions about it depend on. Its class and layout are valid."""
+    """A role of a variant, with all data that decisions about it depend on. The class and the layout are valid."""
 
     variant: VariantContext
     """Context of the variant that the role belongs to."""
@@ -127,7 +127,7 @@ class RoleContext:
 
     @property
     def engine_port(self) -> int:
-        """Return the port that the engine itself listens on. With a routing sidecar it differs from the pod's port."""
+        """Return the port that the engine listens on. With a routing sidecar, the pod gets requests on another port."""
         spec = self.variant.spec
         return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
 
@@ -169,7 +169,7 @@ def gateway(service: Service, stack: Stack) -> Gateway | None:
 def owner(key: str, variant_name: str) -> str:
     """Return the owner of a variant's objects: the service key, or `<key>.canary` for a canary.
 
-    They cannot be equal, because keys contain no dot.
+    The owner of a canary is never equal to a service key, because keys contain no dot.
     """
     return key if variant_name == PRIMARY else f"{key}.{variant_name}"
 

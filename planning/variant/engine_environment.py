@@ -10,7 +10,7 @@ from planning.variant import images
 from planning.variant.kv_cache import KvCache
 
 _KEEP_ALIVE_SECONDS = 120
-"""Time that prefill keeps an idle connection; it exceeds that of the routing sidecar (90 s)."""
+"""Time for which prefill engines keep an idle connection; more than the idle timeout of the routing sidecar (90 s)."""
 
 
 def plan(spec: Variant, name: str, role: Role, layout: Layout, cache: KvCache) -> dict[str, EnvValue]:
@@ -18,7 +18,7 @@ def plan(spec: Variant, name: str, role: Role, layout: Layout, cache: KvCache) -
     env = dict[str, EnvValue]({"HOME": ENGINE_HOME})
     if images.is_custom(spec, role):
         return env
-    # torch looks up the name of the user. The passwd file of the image has no entry for the user id.
+    # torch asks for the name of the user. It reads USER, because the image's passwd file does not have the user id.
     env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup_seconds(role.health, spec.model.size))
     if spec.prefill is not None or cache.events is not None or layout.pods_per_replica > 1:

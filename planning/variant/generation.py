@@ -1,7 +1,7 @@
 """Generations of the KV cache: prefill and decode pods exchange their cache only within a generation.
 
-Prefill pods send their KV cache to decode pods as bytes. Pods with different engine versions or models, for example,
-have different bytes. They reject each other at the first request, or silently give wrong answers.
+Prefill pods send their KV cache to decode pods as bytes. The bytes differ between engine versions and models, for
+example. Pods with different bytes reject each other at the first request, or silently give wrong answers.
 
 The generation is therefore a hash of all settings that may change the bytes. Every pod is labelled with it, and a pool
 selects the pods of one generation. A change of such a setting creates a new pool with new pods, to which the requests
@@ -45,7 +45,7 @@ def name_of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str,
 def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, Any]:
     """Return the settings from which the hash is made.
 
-    The settings of a role are equal in all pods of that role in a generation. They stand below the role's name.
+    The settings of a role stand below the role's name. All pods of that role in a generation have the same settings.
     """
     roles: dict[str, Role] = {"decode": spec}
     if spec.prefill is not None:

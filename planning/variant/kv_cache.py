@@ -9,7 +9,7 @@ from models.source import served_name
 from planning.releases import Release
 
 BLOCK_SIZE = 64
-"""Default number of tokens in a block if several components must agree on it. It is that of llm-d's guides."""
+"""Tokens in a block if several components must agree on the number and the user sets none; as in llm-d's guides."""
 _EVENT_READERS = frozenset({"precise-prefix-cache-producer", "precise-prefix-cache-scorer"})
 """Types of picker plugins that read the engines' cache events."""
 
@@ -63,7 +63,7 @@ def _type(plugin: object) -> str | None:
 
 
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
-    """Return the value of `--kv-events-config`. The picker identifies the pod by a name in the topic."""
+    """Return the value of `--kv-events-config`. The picker identifies the pod by the topic."""
     values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
     return {
         key: value.format_map(values) if isinstance(value, str) else value

@@ -60,7 +60,7 @@ def warnings(path: Path, service: Service) -> Iterator[Problem]:
 
 
 def _pod_settings(variant: Variant) -> dict[str, object]:
-    """Return the settings of a variant that affect its pods, without their number, monitors and objectives."""
+    """Return the settings of a variant that affect its pods, without the number of replicas, metrics and objectives."""
     scaling = {"replicas": 1, "autoscaling": None}
     names = {"name": served_name(variant.model.name, variant.model.source)}
     replaced = {

@@ -1,8 +1,8 @@
 """Claims for weights, and the Jobs that fill them.
 
 Pods mount a claim only after its Job has succeeded, so they never see incomplete weights. Each source has a folder of
-its own, so two sources never mix. A claim that the stack creates holds one source and is named after it. A new source
-therefore gets another claim, which is filled while pods still serve the old source.
+its own, so two sources never mix. A claim that the stack creates holds one source and is named after that source. A
+new source therefore gets another claim, which is filled while pods still serve the old source.
 
 A canary with the same source as its service uses the service's claim. The name of a claim does not depend on the
 variant, so a canary that becomes the service keeps its claim.
@@ -33,7 +33,7 @@ _RETRIES = 2
 _UNKNOWN_DEADLINE = 14400
 """Deadline of a Job for weights of unknown size, in seconds."""
 _USER = 1000
-"""User and group of a cache's Job: the default of serving pods."""
+"""User and group of a cache's Job. Serving pods have the same default."""
 _FOLDER_NAME_LENGTH = 8
 """Number of hex digits in the name of a folder."""
 
@@ -57,7 +57,7 @@ class ClaimPlan:
 class FillPlan:
     """The Job that fills a claim.
 
-    Its name depends only on the source, so only a new source leads to a new Job. If the name depended on the
+    The Job's name depends only on the source, so only a new source leads to a new Job. If the name depended on the
     downloader's image as well, an update of the image would fetch weights again that are already there.
     """
 
@@ -90,12 +90,12 @@ class StoragePlan:
     folder: str
     """Folder of the source in the claim, which is also part of the logical names."""
     claim: ClaimPlan | None
-    """The claim to create; None if it exists."""
+    """The claim to create; None if the claim already exists."""
     fill: FillPlan
     policy: Policy | None
     """Network policy of the Job; None if the stack has no network policies."""
     prefix: str = ""
-    """Prefix of the logical names, after that of the component."""
+    """Text before the rest of each logical name: `<key>-` for a cache, empty for a variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def location(context: VariantContext) -> Location:
 
 
 def of_variant(context: VariantContext) -> StoragePlan | None:
-    """Return the claim and the Job of a variant; None if its pods fetch the weights, or find them elsewhere."""
+    """Return the claim and the Job of a variant; None if the variant has no Job that fetches its weights."""
     storage, object_names = context.spec.storage, context.names
     if not isinstance(storage, Dedicated | Existing) or is_used_in_place(context.spec.model.source):
         return None
@@ -172,7 +172,7 @@ def cache_of(spec: Variant) -> str | None:
 
 
 def is_used_in_place(source: str) -> bool:
-    """Tell whether weights are used where they are, in a claim or an image, so that nothing fetches them."""
+    """Tell whether weights are used where they are, in a claim or an image, so that no container fetches them."""
     return scheme(source) in {"pvc", "image"}
 
 

@@ -88,7 +88,7 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
 
 
 def _check_duplicate_fills(stack: Stack, variants: Sequence[VariantContext]) -> Iterator[Problem]:
-    """Reject services that fill the same folder of a claim, or whose claim would collide with that of a cache."""
+    """Reject services that fill the same folder of a claim, or whose claim would have the name of a cache's claim."""
     caches = {(stack.namespace, names.cache(key)): Path("caches", key) for key in stack.caches}
     filled = dict[object, VariantContext]()
     for variant in variants:
@@ -108,7 +108,7 @@ def _check_duplicate_fills(stack: Stack, variants: Sequence[VariantContext]) -> 
 
 
 def _check_claims(variants: Sequence[VariantContext], contexts: Contexts) -> Iterator[Problem]:
-    """Check the claims of services; a canary of the same source shares the claim of its service."""
+    """Check the claims of services. A canary with the source of its service uses the service's claim."""
     users = dict[tuple[str, str], list[VariantContext]]()
     for variant in variants:
         storage, source = variant.spec.storage, variant.spec.model.source
@@ -173,7 +173,7 @@ def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release
 
 
 def _check_variant(variant: VariantContext) -> Iterator[Problem]:
-    """Check that a variant's storage suits the source, and that its mount path hides nothing."""
+    """Check that a variant's storage suits the source, and that its mount path hides no folder of the pod."""
     storage, source, at = variant.spec.storage, variant.spec.model.source, variant.path / "storage"
     if claims.is_used_in_place(source) and "storage" in variant.spec.model_fields_set:
         reason = "is mounted as it is" if scheme(source) == "pvc" else "holds them itself"
@@ -239,14 +239,14 @@ def _check_shared(variant: VariantContext, storage: Shared) -> Iterator[Problem]
 
 
 def _other_source_remedy(variant: VariantContext) -> str:
-    """Return the remedy for a variant that needs another source than that of its cache."""
+    """Return the remedy for a variant whose source differs from the source of its cache."""
     if variant.variant_name == CANARY:
         return "set canary.storage to another cache, or to a type of its own"
     return "remove it, or make another cache"
 
 
 def _check_unused_fields(path: Path, model: Model, cache: Path) -> Iterator[Problem]:
-    """Reject fields of a model that only fetching uses, because the cache's Job fetches it."""
+    """Reject fields of a model about fetching. They have no effect, because the cache's Job fetches the weights."""
     for field in ("secrets", "endpoint", "region"):
         if getattr(model, field):
             what = f"has no effect with storage.type shared ({cache} is filled once)"
@@ -272,7 +272,7 @@ def _check_access_mode(path: Path, mode: str, users: Sequence[VariantContext], c
 
 
 def _max_counts(variant: VariantContext, roles: Mapping[str, RoleContext]) -> tuple[int, int]:
-    """Return the maximum number of replicas of all roles, and that of their pods during a rollout."""
+    """Return the maximum number of replicas of all roles, and the maximum number of their pods during a rollout."""
     replicas = pods = 0
     for name, _, role in variant.roles:
         number = max_replicas(role)

@@ -35,7 +35,7 @@ class Wanted:
     layers: tuple[str, ...] = ("model",)
     """Layers of a ModelKit that are unpacked (`model.filter`)."""
     private: bool = False
-    """Whether pods open the source with credentials; the reader that asks does not have those."""
+    """Whether pods read the source with credentials. The readers in `facts/` do not have these credentials."""
 
     def unknown(self, reason: str) -> Unknown:
         """Return the answer of a failed read, which names the checks that are skipped."""
@@ -51,12 +51,12 @@ class Size:
     digest: str | None
     """Digest of the ModelKit's manifest (`sha256:…`); None for S3."""
     packed: bool = False
-    """Whether some of the files are compressed or archives, so that unpacked they take more bytes."""
+    """Whether some files are compressed or archives. Their contents take more bytes than `bytes`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """The error of a source that no pod could fetch from."""
+    """The error of a source from which no pod could fetch weights."""
 
     field: Literal["source", "region", "filter"]
     """The field with the error. `region` and `filter` are fields of the model, and apply to its adapters, too."""

@@ -103,7 +103,7 @@ class Source:
     """Images of the stack's configuration. They take precedence over those of the release."""
     release: Release
     identity: bool
-    """Whether the pod that fetches has a ServiceAccount of the user's, which may have access to the source."""
+    """Whether the user names a ServiceAccount for the fetching pod. That account may have access to the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class _Item:
     path: str
     sub_path: str | None
     claim: str | None = None
-    """The claim that holds it; None if it is fetched."""
+    """The claim that holds the weights; None if a container fetches them."""
 
 
 def plan(source: Source, location: Location) -> Weights:
@@ -222,7 +222,7 @@ def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:
 
 
 def _command(item: _Item, model: Model, verify: Verification | None) -> tuple[str, ...]:
-    """Return the command of kit, with `-o` to overwrite; empty for other images, which run their own entrypoint."""
+    """Return the command of kit, with `-o` to overwrite files. It is empty for images whose entrypoint runs."""
     if scheme(item.source) != "kit" or verify is not None:
         return ()
     layers = f"--filter={','.join(model.filter)}"
@@ -250,8 +250,8 @@ def _kit_env(item: _Item, model: Model, secret: str | None) -> dict[str, EnvValu
 def _address(source: str) -> str:
     """Return the source in the downloader's syntax.
 
-    A revision follows a colon. A prefix ends with a slash, because it is compared as text: `llama` alone would also
-    fetch `llama-70b`.
+    A Hugging Face revision follows a colon. An S3 prefix ends with a slash, because the downloader compares it as text:
+    the prefix `llama` would also fetch `llama-70b`.
     """
     if scheme(source) != "hf":
         return f"{source.rstrip('/')}/"
