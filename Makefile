@@ -25,7 +25,7 @@ test test-fast: export PYTHONDONTWRITEBYTECODE =
 test: tools check ## Run everything, the real engine and API server included, in two processes
 	@$(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test-fast: setup ## Run what needs no binaries, in two processes; about two minutes
+test-fast: setup ## Run what needs no binaries, in two processes; about a minute and a half
 	@$(VENV)/python -m pytest -n 2 --dist worksteal -m "not real"
 
 bench: tools ## Measure the program beside what it stands on; tables for docs/measurements.md, progress on stderr

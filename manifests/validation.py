@@ -89,7 +89,7 @@ def check(objects: Iterable[Rendered]) -> None:
 
 
 def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
-    """Return the path in the configuration of the part at `at` of an object; None if no user wrote that part.
+    """Return where in the configuration a user wrote the part at the path `at` of an object; None if no user wrote it.
 
     The longest path in `origins` that contains the part decides.
     """

@@ -89,8 +89,8 @@ class Layer:
         """Return the path at which the user wrote the value at `path` of a merged stack.
 
         If the value is `absent`, return the path at which it should be written. That path is in the service, not in
-        `defaults`. But a list, or a value that is replaced whole (such as `gateway`), may be written in `defaults`. A
-        value that is absent inside it should be written there, too.
+        `defaults`, with one exception: if a list, or a value that is replaced whole (such as `gateway`), is written in
+        `defaults`, what is absent inside it should be written in `defaults`, too.
         """
         origin = self.origin.locate(path)
         if absent and origin[:1] == ("defaults",) and not _is_inside_whole(path):
@@ -290,7 +290,8 @@ def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) 
 def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
     """Merge two mappings.
 
-    The origin of the result records only keys that were not written at the path of the higher layer.
+    The origin of the result is that of the higher layer. Its `below` has entries only for keys of the lower layer, and
+    for keys whose values are merged mappings or lists. Every other key has its path in the higher layer.
     """
     tree, below = dict[str, Any](), dict(high.origin.below)
     has_names = bool(path) and path[-1] in _NAMES_BELOW

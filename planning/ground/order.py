@@ -30,8 +30,8 @@ class Relations:
     further_owners: Mapping[Id, tuple[str, ...]]
     """By object: further owners whose objects precede it.
 
-    Their parts are the parts that precede the object within its own owner. A route, for example, follows the pool of
-    its service's primary, and therefore also the pool of the canary.
+    The object follows those objects of a further owner that it would follow if that owner owned it. A route, for
+    example, follows the pool of its service's primary. With the canary as further owner, it also follows that pool.
     """
     further_predecessors: Mapping[Id, tuple[Id, ...]]
     """By object: single objects of other owners that precede it. Objects that do not exist are ignored."""

@@ -67,7 +67,10 @@ class Spread:
 
     @property
     def fits(self) -> bool:
-        """Tell whether a pod fits a node, and whether at most one of copies and stages is divided among pods."""
+        """Tell whether the layout is possible: a stage fits a node, and each pod holds all copies or all stages.
+
+        A layout that divides both copies and stages among pods is not supported.
+        """
         return self.fits_node and (self.data_local == self.data or self.stages == self.pipeline)
 
     @property

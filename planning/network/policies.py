@@ -172,7 +172,7 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
         events_port = role.workload.engine.events_port
         events = () if events_port is None else (events_port,)
         # The Service that tokenizes for the picker selects the decode pods of all generations, not only those of the
-        # pool. The edges to these pods include the port of the pool's pods at which the picker reads metrics.
+        # pool. Its edges open the engine's port, where the picker also reads metrics. Only the events' port is missing.
         if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
             yield from _service_edges(peers)
             if events:

@@ -39,7 +39,8 @@ class RequestClaim:
 _IndexKey = tuple[tuple[str, str | int | None], ...]
 """Listener, port and host, each as (relation, value).
 
-The relation is `itself` if the claim has exactly this value, and `below` if this value covers the claim's value.
+With the relation `itself`, the claim is for exactly this value. With `below`, the claim is for a narrower value, which
+this one covers.
 """
 _SELF, _BELOW = "itself", "below"
 
