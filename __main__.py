@@ -43,7 +43,7 @@ def _compose(tree: object, target: Live) -> Composition | Refusal:
     """Compose without garbage collection.
 
     Plans and manifests stay in use until the end. Every collection would examine all of them, which takes up to half of
-    the time for a large stack. Collections while resources are registered leave them out, too.
+    the time for a large stack. Then they are frozen, so that collections during registration skip them.
     """
     gc.disable()
     try:

@@ -125,9 +125,9 @@ def endpoint(access: Access) -> Endpoint | NeedsClient:
 
 
 def cluster_name(access: Access) -> str:
-    """Return the name of the cluster of a context.
+    """Return the name of the cluster of the context that `access` names.
 
-    It is the current context if `access` names no context, or one that the kubeconfig does not contain.
+    If `access` names no context, or one that the kubeconfig does not contain, the current context is used.
     """
     documents = _documents(access)
     current = _entry(documents, "contexts", _current_context(documents))

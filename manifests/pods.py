@@ -120,7 +120,7 @@ def _variable(variable: Variable) -> dict[str, Any]:
     if "fieldRef" in source:
         source["fieldRef"] = field_ref(source["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in source:
-        # The API server would add the divisor. It is written for the reason that `field_ref` gives for the version.
+        # The API server would add the divisor, and applying the object again would then be a conflict.
         source["resourceFieldRef"] = {"divisor": "0", **source["resourceFieldRef"]}
     return {"name": variable.name, "valueFrom": source}
 

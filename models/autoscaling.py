@@ -79,7 +79,7 @@ class _Bounds(Spec):
         examples=[{"scaleUp": {"stabilizationWindowSeconds": 60}}],
     )
     """Limits on how fast the number of replicas changes (HorizontalPodAutoscalerBehavior of autoscaling/v2). Absent:
-    the number goes down only to the highest number that the metrics gave in the last 300 seconds."""
+    replicas are removed only down to the highest number that the metrics asked for in the last 300 seconds."""
     metrics: Annotated[
         Items[Metric],
         Entries(1, None, "write at least one, such as {type: queue-size, target: 5}"),

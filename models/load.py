@@ -68,8 +68,9 @@ class Loaded:
         """Yield problems with the paths at which their values were written.
 
         Problems marked `explicit_only` are dropped if the value is inherited. A canary may have a problem with a value
-        that it inherits from its service. If the service has the same problem, the path is that of the value's origin.
-        Otherwise, other values of the canary cause the problem, and the path is in the canary.
+        that it inherits from its service. If the service has the same problem, the value itself is wrong, and the path
+        is that of its origin. If not, the value is wrong only beside the canary's own values, and the path is in the
+        canary.
         """
         located = [(problem, *self._locate(problem)) for problem in problems]
         service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}

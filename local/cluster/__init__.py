@@ -235,7 +235,7 @@ class ControlPlane:
         self._save(processes={})
 
     def _end_unrecorded(self) -> None:
-        """End the processes that a killed start left. They have this directory's mark, and are not recorded."""
+        """End the processes of a `start()` that was killed before it recorded them. They have this directory's mark."""
         recorded = set(self._running().values())
         processes.end(
             process for process in processes.find_marked(MARK, str(self.directory)) if process not in recorded

@@ -15,9 +15,9 @@ LONGEST = 63
 _LONGEST_SUFFIX = len("-canary-0fe1d-prefill-999-4294967295")
 """Length of the longest suffix that is added to a service's name.
 
-If replicas span pods, Kubernetes puts a revision label (`<workload>-<replica>-<revision>`) on the worker pods. The
-label of the thousandth replica has this suffix. The suffix of Istio's shadow Service of a pool (`<pool>-ip-<8 hex>`) is
-shorter.
+If replicas span pods, Kubernetes puts a revision label (`<workload>-<replica>-<revision>`) on the worker pods. Its
+longest value is that of replica 999 with a revision of ten digits. The suffix of Istio's shadow Service of a pool
+(`<pool>-ip-<8 hex>`) is shorter.
 """
 _LONGEST_BASE = LONGEST - _LONGEST_SUFFIX
 _HASH = 8

@@ -26,7 +26,8 @@ from planning.variant.context import VariantContext
 CONFIG_KEY = "config.yaml"
 """Key of the configuration in its ConfigMap, and name of the mounted file."""
 _MIN_GRACE_SECONDS = 130
-"""Minimum termination grace period. A gateway drains an ext-proc stream for less time."""
+"""Minimum termination grace period in seconds. Gateways close their ext-proc streams in less time, so that the picker
+outlives them."""
 _DRAIN_FLAG = "drain-timeout"
 """Flag for the time that running requests get when a pod ends."""
 _DRAIN_MARGIN_SECONDS = 15

@@ -15,7 +15,7 @@ H2C = "kubernetes.io/h2c"
 FLOW_CONTROL = "flowControl"
 """Name of the feature gate for flow control, and of the section of the configuration that the gate enables."""
 _PARSER_WORD = f"{shapes.PLUGIN}parser"
-"""What the shape of a configuration, in the release facts, says of a field that holds the name of a parser."""
+"""Shapes of configurations (in the release facts) have this text at a field that holds the name of a parser."""
 
 
 @dataclass(frozen=True, slots=True)

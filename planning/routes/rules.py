@@ -118,7 +118,10 @@ def _catch_all(variant: VariantContext, match: Match, gateway: Gateway) -> Itera
 
 
 def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iterator[Problem]:
-    """Reject a header that match, model and canary specify twice, and more headers than a match may have."""
+    """Reject a header that occurs twice among those of the match, of its model and of the canary.
+
+    Also reject a match that has too many headers in all.
+    """
     canary, depends_on = variant.service.canary, (variant.path / "canary" / "headers",)
     holders = {} if canary is None else {name.lower(): "canary.headers" for name in canary.headers}
     places = [(at / "headers" / name, name) for name in match.headers]

@@ -131,7 +131,10 @@ def plan(context: RoleContext) -> EnginePlan:
 
 
 def _events_port(context: RoleContext) -> int | None:
-    """Return the port of the KV cache events; None if there are none. The user's arguments may change both."""
+    """Return the port of the KV cache events; None if there are none.
+
+    `--kv-events-config` among the user's arguments may turn events on or off, and may change their port.
+    """
     events = dict[str, object]() if context.is_custom else dict[str, object](context.variant.kv_cache.events or {})
     for flag in flags.parse(context.role.engine.args):
         if flag.switch == _KV_EVENTS:

@@ -222,7 +222,10 @@ def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:
 
 
 def _command(item: _Item, model: Model, verify: Verification | None) -> tuple[str, ...]:
-    """Return the command of kit, with `-o` to overwrite files. It is empty for images whose entrypoint runs."""
+    """Return the command of kit, with `-o` to overwrite files.
+
+    It is empty for the downloader and for the image that verifies ModelKits: their entrypoints are used.
+    """
     if scheme(item.source) != "kit" or verify is not None:
         return ()
     layers = f"--filter={','.join(model.filter)}"

@@ -183,3 +183,9 @@ def test_no_message_has_a_value_of_a_variable_or_an_argument(fields, origins):
         validation.check([as_rendered(manifest, origins)])
     assert next(iter(fields)) in str(error.value)
     assert "271828" not in str(error.value)
+
+
+def test_without_the_package_of_schemas_no_object_is_accepted(monkeypatch):
+    monkeypatch.setattr(validation, "find_spec", lambda _: None)
+    with pytest.raises(ModuleNotFoundError, match="kubernetes-validate is not installed"):
+        validation._builtin_schemas.__wrapped__()
