@@ -8,6 +8,7 @@ boolean, a number or a date.
 import pathlib
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -29,6 +30,12 @@ _CONSTANTS = {
 }
 _WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)")
 _FRACTION = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SIMPLE = re.compile(r"[\n -~]*")
+"""Matches text that libyaml and PyYAML read alike, if it has none of the characters in `_SPECIAL`. They differ in tabs,
+and in line breaks other than `\\n`."""
+_SPECIAL = re.compile(r"[!%?|>&*]")
+_MAX_DEPTH = 5000
+"""Nesting that libyaml's recursive code certainly survives. Each level takes a bracket, or half a column."""
 _MAX_WHOLE_LENGTH = 70
 """Maximum length of a whole number in characters: 64 binary digits, a prefix and a sign fit in."""
 _EXPONENT_BOUND = 1e21
@@ -52,6 +59,16 @@ class _Loader(yaml.SafeLoader):
 _Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(r"(?s).*"))]}
 
 
+class _FastLoader(cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
+    """The same loader by libyaml, several times as fast."""
+
+    def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
+        """Return the tag of a node without a tag."""
+        if kind is yaml.ScalarNode:
+            return _PLAIN if implicit[0] else _TEXT
+        return _MAP if kind is yaml.MappingNode else _LIST
+
+
 @dataclass(frozen=True, slots=True)
 class StackFile:
     """The tree of a stack file, and the problems of its ambiguous text."""
@@ -61,7 +78,7 @@ class StackFile:
     ambiguities: tuple[Problem, ...]
     """Problems of ambiguous text. One is dropped if the same path has another problem."""
     original_texts: dict[Path, tuple[str, str]]
-    """By path of each number and boolean: its text in messages, and its text in the file."""
+    """By path of each number and boolean: the text that messages show (1.5), and the text in the file (1.50)."""
 
     def apply(self, work: Callable[[object], _Result]) -> _Result:
         """Return what `work` returns for the tree.
@@ -105,8 +122,7 @@ def parse(path: pathlib.Path) -> StackFile:
     Raises `ConfigError` if the file cannot be read, is no YAML, repeats a key, or has a secret in the tree.
     """
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=_Loader)
-        return _Reader().stack_file(root)
+        return _Reader().stack_file(_compose(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise _mistake(str(path), f"cannot be read ({error.strerror})", "name a stack file or a stack") from None
     except UnicodeDecodeError:
@@ -118,6 +134,16 @@ def parse(path: pathlib.Path) -> StackFile:
         raise _mistake(str(path), "is not valid YAML (it has control characters)", "remove them") from None
     except RecursionError:
         raise _mistake(str(path), "is nested too deeply", "write fewer levels") from None
+
+
+def _compose(text: str) -> yaml.Node | None:
+    """Return the root node of a YAML text; raises the errors of PyYAML's Python code."""
+    lines = text.split("\n")
+    depth = 2 * max(map(len, lines)) + text.count("[") + text.count("{")
+    if _SIMPLE.fullmatch(text) and not _SPECIAL.search(text) and depth < _MAX_DEPTH:
+        with suppress(yaml.YAMLError):
+            return yaml.compose(text, Loader=_FastLoader)
+    return yaml.compose(text, Loader=_Loader)
 
 
 def _mistake(path: str, what: str, remedy: str) -> ConfigError:
@@ -203,7 +229,7 @@ class _Reader:
             raise _yaml_error(node, f"tag {node.tag} has no place here")
         value = _unquoted_value(text)
         if isinstance(value, str) and (noun := _other_reading(text)) is not None:
-            # Text may be a credential, so it is shown only where a number at the same path would be.
+            # Text may be a credential. It is shown only at paths where messages show numbers: `echo` is asked with one.
             shown = bool(echo(at, 0))
             what = f"is {noun} ({text})" if shown else f"is {noun}"
             self._add_ambiguity(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")

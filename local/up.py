@@ -108,7 +108,7 @@ def environment(report: Report, project: Path = PROJECT) -> None:
     for name, value in engine.shell_environment.items():
         report.say(f"export {name}={shlex.quote(value)}")
     report.say(f'export PATH={shlex.quote(engine.path)}:"$PATH"')
-    # The engine reads the stack file beside Pulumi.yaml. In the workspace, that is the copy, not the original.
+    # In the workspace, the engine reads and writes a copy of the stack file. Commands by hand leave the original alone.
     report.say(f'pulumi() {{ command pulumi --cwd {shlex.quote(str(engine.workspace))} "$@"; }}')
 
 

@@ -93,8 +93,8 @@ TOKEN_ROLE_BINDING = Part("token-role-binding", (TOKEN_ROLE,), "token-role-bindi
 PICKER_MONITOR = Part(
     "picker-monitor", (PICKER, METRICS_READER_TOKEN, METRICS_READER_BINDING, TOKEN_ROLE_BINDING), "monitor"
 )
-# An objective refers to a new generation only when that generation can serve. The route follows the objective, and
-# requests follow the route.
+# The objective is updated to the pool of a new generation only after the pods and the picker of that generation can
+# serve. The route is updated after the objective, so that no request reaches the new pool earlier.
 OBJECTIVE = Part("objective", (POOL, PICKER, DECODE.workload, PREFILL.workload))
 MODEL_REWRITE = Part("model-rewrite", (POOL,), "model-rewrite")
 MIRROR_GRANT = Part("mirror-grant", (NAMESPACE,), "mirror-grant")

@@ -49,10 +49,10 @@ class _PythonBlocks(_NoAnchors, yaml.SafeDumper):
 class _Blocks(_NoAnchors, cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDumper))):
     """Dumper of libyaml, or in Python code if PyYAML was built without libyaml."""
 
-    def resolve(self, kind: type[yaml.Node], value: object, implicit: object) -> str:
+    def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str:
         """Return the tag that YAML gives to a node without a tag."""
         if kind is yaml.ScalarNode:
-            return _scalar_tag(cast("str", value), cast("tuple[bool, bool]", implicit))
+            return _scalar_tag(value, implicit)
         return self.DEFAULT_MAPPING_TAG if kind is yaml.MappingNode else self.DEFAULT_SEQUENCE_TAG
 
 

@@ -56,9 +56,10 @@ def decide(routes: Iterable[Route], live: Gateways | Unknown) -> Waits:
 def wait(route: Route) -> Wait:
     """Return the wait for a route: until its Gateway accepts the current generation of the object.
 
-    The first condition only improves the error message. If a condition selects an object instead of a scalar, the
-    provider prints that object. The first condition therefore selects a whole refusal with its reason. Parentheses
-    group terms in pairs, because the provider's parser rejects three terms in a row.
+    The first condition is there for the error message alone: every accepted route fulfils it, too. If the gateway
+    refuses the route, this condition selects the status condition that is False. The provider prints a selected object
+    in full, and with it the reason of the refusal. Parentheses group terms in pairs, because the provider's parser
+    rejects three terms in a row.
     """
     parent = f".status.parents[?(@.parentRef.name=='{route.parent.name}')]"
     refusals = ", ".join(f"?@.type=='{name}' && (@.status=='False' && {CURRENT})" for name in _CONDITIONS)
