@@ -1,4 +1,4 @@
-"""The cluster that a configuration is composed for: a live cluster, or given facts."""
+"""The cluster that a configuration is composed for: the one that the configuration names, or given facts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The cluster of the configuration. Its facts come from the source that `cluster.facts` names."""
+    """Facts from the source that `cluster.facts` of the configuration names: a live cluster, a file or none."""
 
     kubeconfig: str | None
     """Text of a kubeconfig. If it is None, the files that KUBECONFIG names are read, or else the default file."""

@@ -75,9 +75,9 @@ class EngineFacts(Sourced):
     cache_flags: list[str] = Field(default=[])
     """Flags that determine the format of the KV cache. Their values must be equal in all roles."""
     neutral_flags: list[str] = Field(default=[])
-    """Flags without influence on the KV cache that prefill transfers to decode. They do not change the generation."""
+    """Flags that do not affect the contents of the KV cache, which prefill sends to decode. They change no generation."""
     neutral_variables: list[str] = Field(default=[])
-    """Prefixes of environment variables without influence on this KV cache. They do not change the generation."""
+    """Prefixes of environment variables that do not affect the contents of the KV cache, either."""
     metrics: dict[Literal["queue-size", "running-requests", "kv-cache-utilization"], EngineMetric]
     """Metrics for autoscaling, by their names in the configuration."""
 

@@ -86,7 +86,7 @@ def rules(variant: VariantContext, matches: tuple[Match, ...], canary_pool: str 
 
 
 def _rule_groups(matches: tuple[Match, ...], prefix: str) -> Iterator[tuple[str | None, tuple[Match, ...]]]:
-    """Yield one group of matches for each rule, after its new path prefix. The prefix is None if paths are unchanged.
+    """Yield a pair for each rule: the prefix that replaces the path (None if paths stay unchanged), and its matches.
 
     Gateway API requires a separate rule for each path that is rewritten.
     """

@@ -4,7 +4,8 @@ Maps merge by key, and `null` removes a key (RFC 7386). A list whose items all h
 of a volume mount is its `mountPath`. New items come at the end of the list. Any other list is replaced as a whole.
 
 A variable or a volume has exactly one kind of source, such as a Secret or a ConfigMap. A merge of two kinds would be
-invalid. A variable is therefore replaced as a whole, and of a volume only the keys stay that the patch sets.
+invalid. A variable is therefore replaced as a whole. A generated volume loses each key that the patch does not mention;
+the keys that both have are merged.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -57,8 +58,9 @@ def apply(manifest: _Tree, patch: _Tree) -> dict[str, Any]:
 def origins(path: Path, patch: _Tree, patched: _Tree) -> dict[Path, Path]:
     """Return paths in the patched object, each with its path in the configuration, for `Rendered.origins`.
 
-    `path` is the path of the patch in the configuration. It is the entry of the empty path. A field without a nearer
-    entry is therefore attributed to the patch, even if the field is generated.
+    `path` is the path of the patch in the configuration. The result maps the root of the object (the empty path) to it.
+    The longest path that leads to a field decides where its problems are reported. A problem of a field that no other
+    entry leads to is therefore reported at the patch, even if the field is generated.
     """
     return {Path(): path, **dict(_item_origins("", path, patch, Path(), patched))}
 

@@ -63,7 +63,10 @@ def _type(plugin: object) -> str | None:
 
 
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
-    """Return the value of `--kv-events-config`. The picker identifies the pod by the topic."""
+    """Return the value of `--kv-events-config`.
+
+    The topic of an event contains port and model. By it, the picker knows which pod the event comes from.
+    """
     values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
     return {
         key: value.format_map(values) if isinstance(value, str) else value
