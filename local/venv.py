@@ -29,7 +29,7 @@ INSTALL_SECONDS = 60.0
 
 
 def setup(project: Path, report: Report, *, development: bool) -> None:
-    """Make or update .venv unless it has the requirements already: with `development`, those of tests and linters, too.
+    """Make or update .venv unless it has the requirements of the program and, with `development`, of tests and linters.
 
     Raises LocalError if pip fails.
     """

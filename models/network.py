@@ -49,8 +49,9 @@ Cidr = Annotated[str, _CidrShape()]
 class NetworkPolicies(Spec):
     """NetworkPolicies that allow the known connections and deny all others. Policies of your own add to them.
 
-    DNS queries to kube-system are allowed. Connections to a Service inside the cluster are allowed to all pods of its
-    namespace, on the port in its address. Its pods must listen on that port.
+    DNS queries to kube-system are allowed. If an address in the configuration names a Service of the cluster,
+    connections to all pods in that Service's namespace are allowed, on the port that the address names. The pods must
+    listen on that port.
     """
 
     gateway_pods: dict[LabelKey, LabelValue] = Field(

@@ -195,8 +195,8 @@ def _unused_plugins(graph: Graph, _: VariantFacts) -> Iterator[Problem]:
         plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler
     }
     used_names = {reference.name for reference in graph.references} | default_deciders
-    # A profile may list no plugin of the group `picker`. The endpoint picker then takes a declared one of that group, to
-    # which no reference leads.
+    # A profile may list no plugin of the group `picker`. The endpoint picker then takes a declared plugin of the group,
+    # to which no reference leads.
     every_profile_has_picker = all(
         any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles
     )

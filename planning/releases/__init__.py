@@ -75,7 +75,7 @@ class EngineFacts(Sourced):
     cache_flags: list[str] = Field(default=[])
     """Flags that determine the format of the KV cache. Their values must be equal in all roles."""
     neutral_flags: list[str] = Field(default=[])
-    """Flags that do not affect the contents of the KV cache, which prefill sends to decode. They change no generation."""
+    """Flags that do not affect the contents of the KV cache, which prefill sends to decode."""
     neutral_variables: list[str] = Field(default=[])
     """Prefixes of environment variables that do not affect the contents of the KV cache, either."""
     metrics: dict[Literal["queue-size", "running-requests", "kv-cache-utilization"], EngineMetric]

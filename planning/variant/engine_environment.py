@@ -18,7 +18,8 @@ def plan(spec: Variant, name: str, role: Role, layout: Layout, cache: KvCache) -
     env = dict[str, EnvValue]({"HOME": ENGINE_HOME})
     if images.is_custom(spec, role):
         return env
-    # torch asks for the name of the user. It reads USER, because the image's passwd file does not have the user id.
+    # torch asks for the name of the user. Without USER it would look for the user id in the image's passwd file, which
+    # does not have it.
     env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup_seconds(role.health, spec.model.size))
     if spec.prefill is not None or cache.events is not None or layout.pods_per_replica > 1:
