@@ -54,7 +54,7 @@ def run(plugin: Mapping[str, Any], folder: Path, cluster: Mapping[str, Any]) -> 
 
 
 def _is_interactive(plugin: Mapping[str, Any]) -> bool:
-    """Return whether the plugin may use the terminal. As in client-go, only standard input decides whether there is one.
+    """Return whether the plugin may use the terminal. As in client-go, only standard input decides if there is one.
 
     Raises PluginError if the plugin needs a terminal and there is none.
     """
