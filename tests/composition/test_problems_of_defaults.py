@@ -1,0 +1,123 @@
+"""Problems of values that services inherit: which of them count, and whom the messages name."""
+
+import pytest
+import yaml
+
+from tests.support.stacks import GATEWAY, find, rendered, tree
+from tests.support.stacks.shapes import told
+
+WEIGHTS = {"scorerWeights": {"queue-scorer": 5}}
+PREDICTOR = {"latencyPredictor": {"trainingServer": "http://train:80", "predictionServers": ["http://predict:80"]}}
+CONFIG = {
+    "plugins": [{"type": "queue-scorer"}, {"type": "max-score-picker"}],
+    "schedulingProfiles": [
+        {"name": "default", "plugins": [{"pluginRef": "queue-scorer", "weight": 1}, {"pluginRef": "max-score-picker"}]}
+    ],
+}
+CUSTOM = {"preset": "custom", "config": CONFIG}
+FLOW = {"flowControl": {"defaultRequestTTL": "2m"}}
+OWN_FLOW = {**CONFIG, "flowControl": {"defaultRequestTTL": "9m"}}
+COMPANIONS = {
+    "weights-and-a-custom-configuration": (WEIGHTS, CUSTOM),
+    "a-predictor-and-another-preset": (PREDICTOR, {"preset": "approximate-prefix-cache"}),
+    "a-configuration-and-a-preset": ({"config": CONFIG}, {"preset": "approximate-prefix-cache"}),
+    "flow-control-twice": (FLOW, {"preset": "custom", "config": OWN_FLOW}),
+}
+IMAGE = {"model": {"name": "org/m", "source": f"image://registry.example/server@sha256:{'0f' * 32}"}}
+INHERITED = {
+    "memory-of-devices-on-cpu": ({"acceleratorMemory": "80Gi"}, {"accelerator": "cpu"}),
+    "an-image-beside-that-of-the-weights": ({"engine": {"image": "registry.example/vllm:v1"}}, IMAGE),
+    "a-sidecar-without-prefill": ({"sidecar": {"logLevel": "debug"}}, {}),
+    "a-certificate-without-tls": (
+        {"sidecar": {"tls": {"prefill": True, "certificate": "serving"}}},
+        {"prefill": {}, "sidecar": {"tls": {"prefill": False}}},
+    ),
+}
+
+
+def picker_text(stack, name="qwen-epp"):
+    return yaml.safe_load(find(rendered(stack), "ConfigMap", name)["data"]["config.yaml"])
+
+
+@pytest.mark.parametrize(("inherited", "service"), COMPANIONS.values(), ids=COMPANIONS.keys())
+@pytest.mark.xfail(strict=True, reason="what a service inherits counts as if it said so")
+def test_a_companion_of_an_inherited_preset_is_dropped_by_another_preset(inherited, service):
+    """See defects C7."""
+    alone = tree(qwen={"endpointPicker": service})
+    assert rendered(alone | {"defaults": {"endpointPicker": inherited}}) == rendered(alone)
+
+
+@pytest.mark.parametrize(("inherited", "service"), COMPANIONS.values(), ids=COMPANIONS.keys())
+@pytest.mark.xfail(strict=True, reason="what a canary inherits counts as if it said so")
+def test_a_companion_of_a_services_preset_is_dropped_by_the_preset_of_its_canary(inherited, service):
+    """See defects C7."""
+    preset = {"latencyPredictor": {"preset": "predicted-latency"}, "config": {"preset": "custom"}}
+    (companion,) = inherited
+    canary = {"weight": 10, "endpointPicker": service}
+    stack = tree(qwen={"endpointPicker": {**preset.get(companion, {}), **inherited}, "canary": canary})
+    alone = tree(qwen={"canary": canary})
+    assert picker_text(stack, "qwen-canary-epp") == picker_text(alone, "qwen-canary-epp")
+
+
+@pytest.mark.parametrize(("inherited", "service"), INHERITED.values(), ids=INHERITED.keys())
+@pytest.mark.xfail(strict=True, reason="what a service inherits counts as if it said so")
+def test_what_has_no_effect_is_a_mistake_only_where_it_is_written(inherited, service):
+    """See defects C7."""
+    alone = tree(qwen=service)
+    assert rendered(alone | {"defaults": inherited}) == rendered(alone)
+
+
+@pytest.mark.parametrize(("inherited", "service"), [*COMPANIONS.values(), *INHERITED.values()])
+def test_what_a_service_says_itself_is_a_mistake(inherited, service):
+    nested = not {"acceleratorMemory", "engine", "sidecar"} & inherited.keys()
+    said = {"endpointPicker": {**inherited, **service}} if nested else {**inherited, **service}
+    if "sidecar" in service:
+        said = {"prefill": {}, "sidecar": {"tls": {"prefill": False, "certificate": "serving"}}}
+    (line,) = told(tree(qwen=said))
+    assert line.startswith("services.qwen.")
+
+
+@pytest.mark.xfail(strict=True, reason="what a service inherits counts as if it said so")
+def test_inherited_time_limits_are_dropped_where_the_gateway_takes_none():
+    """See defects C7."""
+    gateway, limits = {**GATEWAY, "provider": "gke"}, {"defaults": {"route": {"timeouts": {"request": "5m"}}}}
+    made = rendered(tree(qwen={}, bert={"route": {"gateway": gateway}}) | limits)
+    timeouts = {name: find(made, "HTTPRoute", name)["spec"]["rules"][0].get("timeouts") for name in ("qwen", "bert")}
+    assert timeouts == {"qwen": {"request": "5m"}, "bert": None}
+
+
+def claimed(*keys):
+    """Return a stack whose services all claim the requests of one path."""
+    return tree(**{key: {} for key in keys}) | {"defaults": {"route": {"matches": [{"path": "/x"}]}}}
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ("ab", "services.b"),
+        ("abc", "services.b and services.c"),
+        ("abcd", "services.b, services.c and services.d"),
+        ("abcde", "services.b, services.c, services.d and services.e"),
+        ("abcdefg", "services.b, services.c, services.d and 3 more"),
+    ],
+)
+@pytest.mark.xfail(strict=True, reason="only the service is named that has no problem")
+def test_a_problem_of_defaults_names_all_services_that_it_hits(keys, named):
+    """See defects C8."""
+    what = f"is taken on gateways/gateway by services.a (/x, any host), for {named}"
+    assert told(claimed(*keys)) == [
+        f"defaults.route.matches[0].path: {what}; give one of them another path or hostname"
+    ]
+
+
+def test_a_problem_of_defaults_that_hits_every_service_names_none():
+    (line,) = told(tree(a={}, ab={}) | {"defaults": {"drainTimeout": "45s", "engine": {"image": "x.example/y:latest"}}})
+    assert line.startswith("defaults.engine.image: is another image from one day to the next (latest); ")
+
+
+def test_a_message_that_names_its_service_names_it_once():
+    template = {"defaults": {"route": {"matches": [{"path": "/{.metadata.labels['team']}"}]}}}
+    (line,) = told(tree(a={}, ab={"labels": {"team": "one"}}) | template)
+    assert line.count("services.") == 1
+    (longer,) = told(tree(a={"labels": {"team": "one"}}, ab={}) | template)
+    assert longer.count("services.ab") == 1

@@ -1,0 +1,28 @@
+"""Labels, annotations and node selectors have one order, however they were written."""
+
+import json
+
+import pytest
+
+from tests.support.stacks import rendered, tree
+
+KEYS = ["zone", "app", "team"]
+CANARY = {"weight": 10, "engine": {"maxNumSeqs": 64}}
+CACHE = {"caches": {"m": {"source": "s3://bucket/m", "size": "1Gi"}}}
+
+
+def text(keys):
+    """Return everything that a stack renders, with the keys of every mapping in the order of the manifests."""
+    said = dict.fromkeys(keys, "one")
+    pod = {"labels": said, "annotations": said, "nodeSelector": said}
+    service = {"labels": said, "annotations": said, "pod": pod, "endpointPicker": {"pod": pod}, "canary": CANARY}
+    stack = tree(qwen={**service, "route": {"annotations": said}}) | CACHE | {"labels": said}
+    stack["observability"] = {"metrics": {"type": "prometheus-operator", "labels": said}}
+    stack["namespaceOptions"] = {"create": True}
+    return json.dumps(rendered(stack), indent=1)
+
+
+@pytest.mark.xfail(strict=True, reason="they render as they were written")
+def test_equal_labels_render_equal_text():
+    """See defects C16."""
+    assert text(KEYS) == text(sorted(KEYS)) == text(sorted(KEYS, reverse=True))

@@ -1,0 +1,87 @@
+"""Settings of network policies that let nothing through, and mistakes below what is switched off."""
+
+import pytest
+
+from tests.support.stacks import lines, plan, tree
+from tests.support.stacks.shapes import told
+
+EGRESS = "networkPolicies.egressCIDRs: has no effect, because the stack fetches nothing from outside of the cluster "
+EGRESS += "and sends nothing there; remove it"
+SCRAPER = "networkPolicies.prometheusNamespace: has no effect, because nothing of the stack is scraped (watching); "
+SCRAPER += "set observability.metrics.type, or remove it"
+CLAIM = {"model": {"name": "org/m", "source": "pvc://weights/m"}}
+RANGE = {"egressCIDRs": ["203.0.113.0/24"]}
+WATCHING = {"prometheusNamespace": "watching"}
+PREDICTOR = {"trainingServer": "https://train.example.com", "predictionServers": ["https://predict.example.com"]}
+GROWING = {"type": "hpa", "maxReplicas": 2, "metrics": [{"type": "queue-size", "target": 5}]}
+TRACED = {"observability": {"tracing": {"endpoint": "https://collector.example.com"}}}
+CACHE = {"caches": {"m": {"source": "s3://bucket/m", "size": "1Gi"}}}
+
+
+def warnings(policies, service, **more):
+    return lines(plan(tree(qwen=service) | {"networkPolicies": policies} | more).warnings, "warning")
+
+
+@pytest.mark.xfail(strict=True, reason="nothing is told")
+def test_ranges_that_nothing_is_fetched_from_are_told():
+    """See defects C9."""
+    assert warnings(RANGE, CLAIM) == [EGRESS]
+
+
+@pytest.mark.parametrize(
+    ("service", "more"),
+    [
+        ({}, {}),
+        (CLAIM, TRACED),
+        ({**CLAIM, "endpointPicker": {"preset": "predicted-latency", "latencyPredictor": PREDICTOR}}, {}),
+    ],
+    ids=["fetched", "traced", "predicted"],
+)
+def test_ranges_that_pods_reach_are_not_told(service, more):
+    assert warnings(RANGE, service, **more) == []
+
+
+def test_ranges_that_the_job_of_a_cache_reaches_are_not_told():
+    shared = {"model": {"name": "org/m", "source": "s3://bucket/m"}, "storage": {"type": "shared", "cache": "m"}}
+    assert warnings(RANGE, shared, **CACHE) == []
+
+
+@pytest.mark.parametrize("more", [{}, {"observability": {"metrics": {"type": "none"}}}])
+@pytest.mark.xfail(strict=True, reason="nothing is told")
+def test_a_namespace_of_a_scraper_of_nothing_is_told(more):
+    """See defects C9."""
+    assert warnings(WATCHING, {}, **more) == [SCRAPER]
+
+
+@pytest.mark.parametrize(
+    ("service", "more"),
+    [({}, {"observability": {"metrics": {"type": "prometheus-operator"}}}), ({"autoscaling": GROWING}, {})],
+    ids=["scraped", "followed"],
+)
+def test_a_namespace_of_a_scraper_is_not_told(service, more):
+    assert warnings(WATCHING, service, **more) == []
+
+
+@pytest.mark.parametrize(
+    ("route", "message"),
+    [
+        ({"matches": [{"path": "/{.metadata.labels['team']}"}]}, "matches[0].path: cannot be rendered"),
+        ({"removeHeaders": ["x-a", "x-a"]}, "removeHeaders[1]: comes twice (x-a)"),
+        ({"mirror": {"service": "qwen-nex"}}, "mirror.service: is no service of this stack (qwen-nex)"),
+        (
+            {"timeouts": {"request": "5m", "backendRequest": "10m"}},
+            "timeouts.backendRequest: is above timeouts.request",
+        ),
+        ({"matches": [{"model": "org/m"}]}, "matches[0].model: is matched in a header that nobody sets"),
+    ],
+)
+@pytest.mark.xfail(strict=True, reason="a route that is off is not read")
+def test_mistakes_of_a_route_that_is_off_are_told(route, message):
+    """See defects C9."""
+    (line,) = told(tree(qwen={"route": {"enabled": False, **route}}))
+    assert line.startswith(f"services.qwen.route.{message}")
+
+
+def test_a_route_that_is_off_takes_no_requests():
+    off = {"route": {"enabled": False, "matches": [{"path": "/x"}]}}
+    assert plan(tree(qwen=off, bert={"route": {"matches": [{"path": "/x"}]}})).routes[0].key == "bert"

@@ -1,0 +1,82 @@
+"""Metrics of prefill pods that serve TLS."""
+
+import pytest
+import yaml
+
+from tests.support.stacks import find, lines, plan, rendered, tree
+
+TLS = {"prefill": {}, "sidecar": {"tls": {"prefill": True, "certificate": "serving"}}}
+CORE = [{"pluginRef": "core-metrics-extractor"}]
+SOURCES = [
+    {"pluginRef": "metrics-data-source", "extractors": CORE},
+    {"pluginRef": "tls-metrics-data-source", "extractors": CORE},
+]
+HTTPS = {"scheme": "https", "insecureSkipVerify": True}
+AT = "services.qwen.sidecar.tls.prefill: the picker reads no load of prefill, and takes it for full"
+PLUGINS = [
+    {"type": "decode-filter"},
+    {"type": "prefill-filter"},
+    {"type": "always-disagg-pd-decider"},
+    {"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
+]
+PROFILES = [{"name": role, "plugins": [{"pluginRef": f"{role}-filter"}]} for role in ("prefill", "decode")]
+CONFIG = {"plugins": PLUGINS, "schedulingProfiles": PROFILES}
+
+
+def stack(release="llm-d-0.10", service=None, **endpoint_picker):
+    return tree(qwen={**(TLS if service is None else service), "endpointPicker": endpoint_picker}) | {
+        "release": release
+    }
+
+
+def configuration(stack):
+    return yaml.safe_load(find(rendered(stack), "ConfigMap", "qwen-epp")["data"]["config.yaml"])
+
+
+@pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])
+@pytest.mark.xfail(strict=True, reason="the picker asks every pod by HTTP")
+def test_a_picker_asks_pods_with_and_without_tls(release):
+    """A source asks every pod by one scheme; what it cannot read, the other one reads. See defects A11."""
+    config = configuration(stack(release))
+    plugins = {each.get("name", each["type"]): each for each in config["plugins"]}
+    assert config["dataLayer"] == {"sources": SOURCES}
+    assert plugins["tls-metrics-data-source"]["type"] == "metrics-data-source"
+    assert plugins["tls-metrics-data-source"]["parameters"] == HTTPS
+    assert {"metrics-data-source", "core-metrics-extractor"} <= plugins.keys()
+
+
+@pytest.mark.xfail(strict=True, reason="the picker asks every pod by HTTP")
+def test_further_sources_of_a_preset_stay():
+    sources = configuration(stack(preset="precise-prefix-cache"))["dataLayer"]["sources"]
+    assert [each["pluginRef"] for each in sources] == [
+        "endpoint-notification-source",
+        *(each["pluginRef"] for each in SOURCES),
+    ]
+
+
+@pytest.mark.parametrize("service", [{}, {"prefill": {}}])
+def test_a_picker_of_pods_without_tls_is_told_nothing_of_metrics(service):
+    assert "dataLayer" not in configuration(stack(service=service))
+
+
+@pytest.mark.xfail(strict=True, reason="nothing is told")
+def test_a_release_that_asks_in_one_way_is_told_with_the_loss():
+    assert lines(plan(stack("llm-d-0.6")).warnings, "warning") == [
+        f"{AT}: that of llm-d-0.6 asks every pod by HTTP; choose a newer release"
+    ]
+
+
+@pytest.mark.xfail(strict=True, reason="nothing is told")
+def test_a_configuration_that_asks_in_one_way_is_told_with_the_loss():
+    told = f"{AT}: no data source of endpointPicker.config asks by HTTPS; "
+    told += "declare and name a second metrics-data-source with scheme: https"
+    assert lines(plan(stack(preset="custom", config=CONFIG)).warnings, "warning") == [told]
+
+
+def test_a_configuration_that_asks_in_both_ways_is_as_written():
+    source = {"type": "metrics-data-source", "name": "of-prefill", "parameters": HTTPS}
+    layer = {"sources": [{"pluginRef": "of-prefill", "extractors": CORE}]}
+    config = {**CONFIG, "plugins": [*PLUGINS, source], "dataLayer": layer}
+    both = stack(preset="custom", config=config)
+    assert lines(plan(both).warnings, "warning") == []
+    assert configuration(both)["dataLayer"] == layer
