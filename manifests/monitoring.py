@@ -75,7 +75,7 @@ def _token(variant: VariantPlan, metadata: Mapping[str, Any]) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {**metadata, "annotations": annotations},
+        "metadata": {**metadata, "annotations": objects.sort_keys(annotations)},
         "type": "kubernetes.io/service-account-token",
     }
 

@@ -56,8 +56,15 @@ def metadata(
     labels: Mapping[str, str],
     annotations: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return an object's metadata without empty fields."""
-    return compact({"name": name, "namespace": namespace, "labels": dict(labels), "annotations": annotations})
+    """Return an object's metadata without empty fields. Annotations are sorted."""
+    return compact(
+        {"name": name, "namespace": namespace, "labels": dict(labels), "annotations": sort_keys(annotations or {})}
+    )
+
+
+def sort_keys(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping sorted by key, so that its text does not depend on the order in which a user wrote it."""
+    return dict(sorted(mapping.items()))
 
 
 def compact(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from manifests import about, awaiting, rbac
-from manifests.objects import Manifest, Rendered, compact
+from manifests.objects import Manifest, Rendered, compact, sort_keys
 from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security, strategy
 from models.paths import Path
 from planning.ground import labels, parts
@@ -129,7 +129,7 @@ def _deployment(variant: VariantPlan) -> Rendered:
     template = {
         "metadata": {
             "labels": about.object_labels(variant, about.PICKER, base=picker.pod_labels, override=selector),
-            "annotations": {**picker.pod_annotations, "checksum/config": picker.checksum()},
+            "annotations": sort_keys({**picker.pod_annotations, "checksum/config": picker.checksum()}),
         },
         "spec": _pod(variant),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from manifests import about, autoscaling, awaiting, pods, rbac
-from manifests.objects import Manifest, Rendered, compact
+from manifests.objects import Manifest, Rendered, compact, sort_keys
 from models.paths import Path
 from planning.ground import labels, parts
 from planning.ground.api_groups import CLAIM_TEMPLATE_API
@@ -108,7 +108,9 @@ def _template(
                 "labels": about.object_labels(
                     variant, about.MODEL_SERVER, base=workload.pod_settings.labels, override=override
                 ),
-                "annotations": {**variant.user_annotations, **workload.pod_settings.annotations, **_checksum(workload)},
+                "annotations": sort_keys(
+                    {**variant.user_annotations, **workload.pod_settings.annotations, **_checksum(workload)}
+                ),
             }
         ),
         "spec": pod,

@@ -61,9 +61,9 @@ def _variant(names: Names) -> dict[str, str]:
 
 
 def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[str, str]:
-    """Return the user's labels and the recommended labels of an object. A recommended label replaces a user's."""
+    """Return the user's labels, sorted, and the recommended labels of an object, which replace a user's."""
     return {
-        **user_labels,
+        **dict(sorted(user_labels.items())),
         "app.kubernetes.io/name": base,
         "app.kubernetes.io/component": component,
         "app.kubernetes.io/part-of": "inference-stacks",

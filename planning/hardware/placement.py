@@ -32,7 +32,7 @@ def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[st
     tolerations = tuple(toleration.model_dump(by_alias=True, exclude_none=True) for toleration in pod.tolerations)
     return Placement(
         node_labels={} if accelerator is None else accelerator.node_labels,
-        node_selector=pod.node_selector,
+        node_selector=dict(sorted(pod.node_selector.items())),
         tolerations=tolerations if accelerator is None else (*accelerator.tolerations, *tolerations),
         affinity=pod.affinity,
         topology_spread=tuple(_topology_spread(constraint, selector) for constraint in pod.topology_spread_constraints),
