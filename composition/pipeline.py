@@ -109,10 +109,11 @@ def compose(tree: object, target: Target) -> Composition | Refusal:
 def _preflight(
     stack: Stack, plan: StackPlan, facts: ClusterFacts, components: Collection[Component]
 ) -> tuple[Problem, ...]:
-    """Return the problems of the stack in this cluster: kinds that it does not serve, then routes that collide."""
+    """Return the problems of the stack in this cluster: kinds that it lacks, routes that collide, missing metrics."""
     mode = stack.checks.preflight
     routes = collisions.cluster_problems(plan.routes, _namespaces(plan), facts.routes, mode)
-    return (*preflight.kinds(_kinds(components), facts, mode), *routes)
+    metrics = preflight.metrics(plan, facts, mode)
+    return (*preflight.kinds(_kinds(components), facts, mode), *routes, *metrics)
 
 
 def _announcements(stack: Stack, plan: StackPlan, target: Target) -> tuple[Problem, ...]:

@@ -16,13 +16,14 @@ from facts import gateways, kubeconfig
 from facts.connection import Connection, RefusedError, connect
 from facts.kubeconfig import Access
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
-from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
+from planning.ground.api_groups import GATEWAY_GROUP, METRICS_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import (
     NOTHING_READ,
     ClusterFacts,
     GatewayRef,
     Gateways,
     LiveGateway,
+    Metrics,
     Pools,
     Routes,
     Served,
@@ -70,10 +71,12 @@ def from_file(path: Path) -> ClusterFacts:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         kinds = Served(frozenset(map(str, content["apis"])))
-        return ClusterFacts(kinds, _part(path, content, Gateways), _part(path, content, Routes))
+        return ClusterFacts(
+            kinds, _part(path, content, Gateways), _part(path, content, Routes), _part(path, content, Metrics)
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         failed = Unknown(f"{path.name} could not be read ({type(error).__name__})")
-        return ClusterFacts(failed, failed, failed)
+        return ClusterFacts(failed, failed, failed, failed)
 
 
 def _part(path: Path, content: Mapping[str, Any], part: type[Read]) -> Read | Unknown:
@@ -85,7 +88,7 @@ def _part(path: Path, content: Mapping[str, Any], part: type[Read]) -> Read | Un
 def to_json(facts: ClusterFacts) -> str:
     """Return cluster facts as the text of a facts file. Unknown parts are left out."""
     apis = {} if isinstance(facts.apis, Unknown) else {"apis": sorted(facts.apis.kinds)}
-    parts = (asdict(part) for part in (facts.gateways, facts.routes) if not isinstance(part, Unknown))
+    parts = (asdict(part) for part in (facts.gateways, facts.routes, facts.metrics) if not isinstance(part, Unknown))
     return json.dumps({**apis, **{name: value for part in parts for name, value in part.items()}}, indent=1) + "\n"
 
 
@@ -121,15 +124,15 @@ def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
 
     def read_facts() -> ClusterFacts:
         with connect(access, _DEADLINE_SECONDS) as api:
-            kinds = Served(_discover(api))
+            groups = _discover(api)
+            kinds, metrics = Served(frozenset(_kinds(groups))), Metrics(tuple(sorted(set(_metrics(groups)))))
             if used is not None and not used:
-                return ClusterFacts(kinds)
-            return ClusterFacts(
-                kinds, _unless_refused(lambda: _gateways(api, used)), _unless_refused(lambda: _routes(api, used))
-            )
+                return ClusterFacts(kinds, metrics=metrics)
+            live_gateways = _unless_refused(lambda: _gateways(api, used))
+            return ClusterFacts(kinds, live_gateways, _unless_refused(lambda: _routes(api, used)), metrics)
 
     facts = _within_deadline(read_facts)
-    return ClusterFacts(facts, facts, facts) if isinstance(facts, Unknown) else facts
+    return ClusterFacts(facts, facts, facts, facts) if isinstance(facts, Unknown) else facts
 
 
 def _unless_refused(reader: Callable[[], Read]) -> Read | Unknown:
@@ -178,8 +181,9 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, RefusedError) else type(error).__name__
 
 
-def _discover(api: Connection) -> frozenset[str]:
-    return frozenset(kind for path in ("/api", "/apis") for kind in _kinds(api.get(path, _AGGREGATED)))
+def _discover(api: Connection) -> list[Mapping[str, Any]]:
+    """Return the API groups that the server serves, each with its versions and resources."""
+    return [group for path in ("/api", "/apis") for group in api.get(path, _AGGREGATED)["items"]]
 
 
 def _gateways(api: Connection, used: Collection[GatewayRef] | None) -> Gateways:
@@ -228,11 +232,21 @@ def _pools(api: Connection, namespace: str) -> Iterator[tuple[tuple[str, str], d
         yield (namespace, pool["metadata"]["name"]), {str(key): str(value) for key, value in selector.items()}
 
 
-def _kinds(discovery: Mapping[str, Any]) -> Iterator[str]:
+def _kinds(groups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield `apiVersion/Kind` of each resource. The name of the core group is empty."""
-    for group in discovery["items"]:
+    for group in groups:
         name = group.get("metadata", {}).get("name", "")
         for version in group["versions"]:
             api = f"{name}/{version['version']}" if name else version["version"]
             for resource in version.get("resources", ()):
                 yield f"{api}/{resource['responseKind']['kind']}"
+
+
+def _metrics(groups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the metrics that adapters offer, as `resource/name`; discovery lists them as subresources."""
+    for group in groups:
+        if group.get("metadata", {}).get("name") == METRICS_GROUP:
+            for version in group["versions"]:
+                for resource in version.get("resources", ()):
+                    names = (metric["subresource"] for metric in resource.get("subresources", ()))
+                    yield from (f"{resource['resource']}/{name}" for name in names)

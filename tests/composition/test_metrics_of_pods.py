@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from composition import Composition, Live, compose
@@ -48,7 +47,6 @@ def told(*metrics):
     return [line for line in lines(composed.preflight, "warning") if line.startswith("services.qwen.autoscaling")]
 
 
-@pytest.mark.xfail(strict=True, reason="nobody asks")
 def test_a_metric_that_the_cluster_offers_for_namespaces_alone_is_told():
     """See defects A14."""
     (line,) = told("namespaces/vllm_num_requests_waiting", "pods/vllm_num_requests_running")

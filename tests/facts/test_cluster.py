@@ -163,7 +163,7 @@ def test_what_is_unknown_is_unknown_in_the_file_too(tmp_path):
     served = Served(frozenset({"v1/Service"}))
     (tmp_path / "facts.json").write_text(cluster.to_json(ClusterFacts(served)))
     found = cluster.from_file(tmp_path / "facts.json")
-    missing = (Unknown(f"facts.json has no {name}") for name in ("gateways", "routes"))
+    missing = (Unknown(f"facts.json has no {name}") for name in ("gateways", "routes", "metrics"))
     assert found == ClusterFacts(served, *missing)
 
 
@@ -171,7 +171,7 @@ def test_what_is_unknown_is_unknown_in_the_file_too(tmp_path):
 def test_a_broken_file_is_unknown(tmp_path, text):
     (tmp_path / "facts.json").write_text(text)
     found = cluster.from_file(tmp_path / "facts.json")
-    assert {type(part) for part in (found.apis, found.gateways, found.routes)} == {Unknown}
+    assert {type(part) for part in (found.apis, found.gateways, found.routes, found.metrics)} == {Unknown}
 
 
 def test_none_reads_nothing():
