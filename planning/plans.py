@@ -1,6 +1,6 @@
 """Plans of variants, services and the whole stack."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -255,8 +255,23 @@ def decide(resolved: Resolved, release: Release) -> StackPlan:
         services=services,
         grants=tuple(_grants(stack, services)),
         caches=caches,
-        own_warnings=(*_unproven_facts(release, vendors), *tracing.warnings(stack.observability.tracing, release)),
+        own_warnings=(
+            *_unproven_facts(release, vendors),
+            *tracing.warnings(stack.observability.tracing, release),
+            *claims.warnings(resolved.contexts.variants.values(), caches),
+            *network.warnings(stack, _policies(services, caches)),
+        ),
     )
+
+
+def _policies(services: Iterable[ServicePlan], caches: Iterable[StoragePlan]) -> Iterator[Policy]:
+    """Yield the network policies of all pods of a stack."""
+    stores = list(caches)
+    for service in services:
+        for plan in service.variants:
+            yield from plan.policies
+            stores += [] if plan.storage is None else [plan.storage]
+    yield from (store.policy for store in stores if store.policy is not None)
 
 
 def _unproven_facts(release: Release, vendors: Collection[str]) -> Iterator[Problem]:

@@ -1,10 +1,11 @@
 """Validation of the settings for scraping and for network policies."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from models.stack import Stack
+from planning.ground.flows import Addresses, Pods, Policy
 from planning.variant.context import ConfiguredVariant, gateway
 
 
@@ -40,6 +41,23 @@ def _policies(stack: Stack) -> Iterator[Problem]:
     if "prometheus_namespace" in policies.model_fields_set and stack.observability.metrics.type == "gmp":
         what = f"has no effect while Google's collectors scrape ({policies.prometheus_namespace}, type gmp)"
         yield Problem(at / "prometheusNamespace", what, "remove it", (Path("observability", "metrics", "type"),))
+
+
+def warnings(stack: Stack, policies: Iterable[Policy]) -> Iterator[Problem]:
+    """Yield warnings about settings of network policies by which no policy lets anything through."""
+    spec, at = stack.network_policies, Path("networkPolicies")
+    if spec is None:
+        return
+    ends = [
+        end for policy in policies for edge in (*policy.ingress, *policy.egress) for end in (edge.source, edge.target)
+    ]
+    if spec.egress_cidrs and Addresses(spec.egress_cidrs) not in ends:
+        what = "has no effect, because the stack fetches nothing from outside of the cluster and sends nothing there"
+        yield warning(at / "egressCIDRs", what, "remove it")
+    scraper = spec.prometheus_namespace
+    if "prometheus_namespace" in spec.model_fields_set and Pods(scraper) not in ends:
+        what = f"has no effect, because nothing of the stack is scraped ({scraper})"
+        yield warning(at / "prometheusNamespace", what, "set observability.metrics.type, or remove it")
 
 
 def variant_problems(variant: ConfiguredVariant) -> Iterator[Problem]:

@@ -188,5 +188,13 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
             yield warning(at, f"{name} wakes in up to {start}s, and no defaultRequestTTL lets requests wait as long")
         elif 0 < seconds(ttl) < start:
             yield warning(at, f"{name} wakes in up to {start}s, and requests wait {ttl} (defaultRequestTTL)")
-        if variant.stack.observability.metrics.type != "none" and not variant.spec.metrics.picker:
-            yield warning(at, f"{name} is woken by the picker's queue, which nobody scrapes (metrics.picker: false)")
+        reason = _unscraped_queue(variant)
+        if reason is not None:
+            yield warning(at, f"{name} is woken by the picker's queue, which nobody scrapes ({reason})")
+
+
+def _unscraped_queue(variant: VariantContext) -> str | None:
+    """Return the setting by which the stack scrapes no picker of the variant. None if it scrapes them."""
+    if variant.stack.observability.metrics.type == "none":
+        return "observability.metrics.type: none; a scraper of your own has to"
+    return None if variant.spec.metrics.picker else "metrics.picker: false"

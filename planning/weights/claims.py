@@ -10,10 +10,11 @@ variant, so a canary that becomes the service keeps its claim.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from models.paths import Path
+from models.problems import Problem, warning
 from models.service import Model, Variant
 from models.source import scheme
 from models.stack import Stack
@@ -158,6 +159,16 @@ def of_cache(key: str, stack: Stack, release: Release) -> StoragePlan:
     return StoragePlan(
         cache_owner(key), names.cache(key), stack.namespace, request.folder, claim, fill, policy, prefix=f"{key}-"
     )
+
+
+def warnings(variants: Iterable[VariantContext], caches: Iterable[StoragePlan]) -> Iterator[Problem]:
+    """Yield a warning for every cache that no variant uses, because its objects remain."""
+    users = {cache_owner(key) for variant in variants if (key := cache_of(variant.spec)) is not None}
+    for cache in caches:
+        if cache.owner not in users and cache.claim is not None:
+            what = f"is used by no service, and its claim ({cache.claim.size}) and its Job remain"
+            effect = "the Job goes, the claim remains (retain)" if cache.claim.retain else "both go"
+            yield warning(cache.fill.path, what, f"remove it, and {effect}")
 
 
 def cache_owner(key: str) -> str:

@@ -10,7 +10,10 @@ from tests.support.stacks.misuses import SLEEPS, configured, every_channel, pick
 from tests.support.stacks.otterscale import picker
 from tests.support.stacks.shapes import engine, flag, told
 
-PROMETHEUS = {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}
+PROMETHEUS = {
+    "prometheus": {"serverAddress": "http://prometheus.monitoring:9090"},
+    "metrics": {"type": "prometheus-operator"},
+}
 DEPRECATED = {
     *("by-label", "by-label-selector", "pd-profile-handler", "disagg-headers-handler", "prefill-header-handler"),
     *("tokenizer", "precise-prefix-cache-scorer", "data-parallel-profile-handler"),

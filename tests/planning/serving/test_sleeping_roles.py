@@ -10,7 +10,6 @@ PROMETHEUS = {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090
 
 
 @pytest.mark.parametrize("monitors", [{}, {"metrics": {"type": "none"}}])
-@pytest.mark.xfail(strict=True, reason="only a service that scrapes no picker is told")
 def test_a_role_that_sleeps_is_told_when_the_stack_scrapes_nothing(monitors):
     """Nothing wakes the role while nobody scrapes the picker. See defects A27."""
     stack = tree(qwen={"endpointPicker": FLOW, "autoscaling": SLEEPS})

@@ -14,7 +14,6 @@ def warnings(cache, **services):
 
 
 @pytest.mark.parametrize(("retain", "effect"), [(False, "both go"), (True, "the Job goes, the claim remains (retain)")])
-@pytest.mark.xfail(strict=True, reason="nothing is told")
 def test_a_cache_without_its_last_user_is_told_with_what_remains(retain, effect):
     """See defects C18."""
     assert warnings({**CACHE, "retain": retain}, qwen={}) == [f"{UNUSED} {effect}"]
