@@ -24,6 +24,8 @@ from models.stack import Stack
 
 ROOT = "inference-stacks:stack"
 """The configuration key that holds the tree; paths in messages start below it."""
+_MOST_NAMES = 4
+"""Maximum number of services that a message lists."""
 _NOUNS = {
     "string_type": ("a string", "write text"),
     "int_type": ("a whole number", "write a number without a fraction"),
@@ -74,13 +76,28 @@ class Loaded:
         """
         located = [(problem, *self._locate(problem)) for problem in problems]
         service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}
-        paths = dict[tuple[Path, Path, str], Path]()
+        paths, services = dict[tuple[Path, Path, str], Path](), self._affected_services(located)
         for problem, origin, canary in located:
             if problem.explicit_only and origin != problem.path:
                 continue
             is_at_origin = not canary or (origin, problem.what) in service_problems or origin.is_within(canary)
             path = paths.setdefault((canary, origin, problem.what), origin if is_at_origin else problem.path)
-            yield replace(problem, path=path)
+            yield replace(problem, path=path, what=f"{problem.what}{services.get((path, problem.what), '')}")
+
+    def _affected_services(self, located: Iterable[tuple[Problem, Path, Path]]) -> dict[tuple[Path, str], str]:
+        """Return the ends of messages about `defaults` that concern some services only, by path and message.
+
+        They name these services, unless the message itself names one of them.
+        """
+        found = dict[tuple[Path, str], dict[str, None]]()
+        for problem, origin, _ in located:
+            if origin[:1] == ("defaults",):
+                found.setdefault((origin, problem.what), {})[str(Path(*problem.path[:2]))] = None
+        return {
+            key: f", for {_enumeration(list(services))}"
+            for key, services in found.items()
+            if len(services) < len(self.stack.services) and not any(_names(key[1], service) for service in services)
+        }
 
     def _locate(self, problem: Problem) -> tuple[Path, Path]:
         """Return the path at which the value of a problem was written, and the path of the canary with the problem.
@@ -126,6 +143,18 @@ def load(tree: object) -> Loaded:
 def _distinct(problems: Iterable[Problem]) -> list[Problem]:
     """Drop repeated problems, which come from values that several services inherit."""
     return list({(problem.path, problem.what, problem.remedy): problem for problem in problems}.values())
+
+
+def _names(message: str, path: str) -> bool:
+    """Return whether a message names the value at a path, and not one whose key only begins like it."""
+    return re.search(rf"{re.escape(path)}(?![-\w])", message) is not None
+
+
+def _enumeration(names: Sequence[str]) -> str:
+    """Return names as text; of many names, the first ones and the number of the others."""
+    shown = names if len(names) <= _MOST_NAMES else names[: _MOST_NAMES - 1]
+    *others, last = [*shown, *([f"{len(names) - len(shown)} more"] if len(shown) < len(names) else [])]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _is_repaired(path: Path, repaired: Sequence[Path]) -> bool:

@@ -139,7 +139,8 @@ class SidecarTls(Spec):
 
     prefill: bool = False
     """Serve prefill with the certificate, and send requests to it over TLS. They are encrypted, but the certificate is
-    not verified, because no certificate names pod addresses. The picker then reads no metrics of prefill."""
+    not verified, because no certificate names pod addresses. Pickers before llm-d-0.9 then read no metrics of
+    prefill."""
     certificate: DnsSubdomain | None = Field(default=None, examples=["serving-certificate"])
     """The existing Secret of type kubernetes.io/tls."""
 
@@ -203,7 +204,7 @@ class Variant(Role):
     """The KV cache."""
     drain_timeout: Duration = "45s"
     """Time that running requests have to finish while a pod terminates. The pod's preStop hook, the engine's shutdown
-    timeout and the grace period follow from it."""
+    timeout and the grace periods of pods and picker follow from it."""
     prefill: Prefill | None = Field(default=None, examples=[{"replicas": 2}])
     """Process prompts in separate pods. The service's keys then apply to the decode role. {}: prefill with the
     service's settings."""

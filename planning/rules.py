@@ -161,7 +161,11 @@ def _metering_problems(path: Path, service: Service, stack: Stack) -> Iterator[P
     if stack.interceptor is None and service.interceptor.resource_id is not None:
         at = path / "interceptor" / "resourceId"
         yield Problem(
-            at, "has no effect without an interceptor", "add interceptor, or remove it", (Path("interceptor"),)
+            at,
+            "has no effect without an interceptor",
+            "add interceptor, or remove it",
+            (Path("interceptor"),),
+            explicit_only=True,
         )
 
 

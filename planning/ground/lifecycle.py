@@ -19,6 +19,8 @@ _KILL_MARGIN = 15
 """Time between the engine's deadline for running requests and the kill."""
 WAIT_MARGIN = 60
 """Time from an object's deadline in Kubernetes to the end of a wait, so that Kubernetes reports a failure first."""
+PICKER_START = 540
+"""Time within which an endpoint picker becomes ready, including the pull of its image on a node that lacks it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def _check_memory(path: Path, role: Role, cls: AcceleratorClass, spread: Spread)
         yield Problem(at, f"is not above zero ({memory})", "write the memory that one copy needs, such as 160Gi")
     elif cls.allocation is None:
         what = f"has no effect with {name} ({memory}; it has no devices)"
-        yield Problem(at, what, "remove it", _dependencies(path, role))
+        yield Problem(at, what, "remove it", _dependencies(path, role), explicit_only=True)
     elif cls.memory is None:
         what = f"cannot be used with {name} (its devices' memory is unknown)"
         yield Problem(at, what, _memory_remedy(name, cls.vendor), _dependencies(path, role))

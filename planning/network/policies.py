@@ -260,7 +260,7 @@ def _role_egress(peers: _Peers, role: _Role, pods: Pods) -> Iterator[Edge]:
 
 def _picker_egress(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the picker to DNS, the API server, the trace collector and the latency predictor."""
-    stack, predictor = peers.variant.stack, peers.variant.spec.endpoint_picker.latency_predictor
+    stack, predictor = peers.variant.stack, peers.picker_plan.predictor
     tracing = stack.observability.tracing
     yield dns(peers.picker)
     yield api_server(peers.picker, stack)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, cast
 
 from models.paths import Path
-from models.picker import FlowControl
+from models.picker import FlowControl, LatencyPredictor
 from models.service import Variant
 from models.source import served_name
 from models.vocabulary import amount
@@ -15,10 +15,10 @@ from planning.ground import yaml_text
 from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
 from planning.picker import shapes
-from planning.picker.graph import FLOW_CONTROL, feature_gates
+from planning.picker.graph import FLOW_CONTROL, feature_gates, predicts_latency
 from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reference
-from planning.releases import PickerFacts, Release
+from planning.releases import PickerFacts, Release, TlsMetricsFacts
 from planning.variant import images
 from planning.variant.kv_cache import KvCache
 
@@ -37,18 +37,52 @@ def variant_facts(spec: Variant, release: Release, cache: KvCache) -> VariantFac
     return VariantFacts(release, spec.prefill is not None, cache.block_size, vllm=not custom)
 
 
+def asks_predictor(spec: Variant, facts: PickerFacts) -> bool:
+    """Tell whether the configuration of a variant asks a latency predictor."""
+    picker = spec.endpoint_picker
+    if picker.preset == "custom":
+        return predicts_latency(picker.config or {}, facts)
+    template = facts.presets.get(picker.preset)
+    return template is not None and "latency-predictor" in template.needs
+
+
+def predictor(spec: Variant, facts: PickerFacts) -> LatencyPredictor | None:
+    """Return the latency predictor that the picker of a variant asks. None if it asks none, whatever is inherited."""
+    return spec.endpoint_picker.latency_predictor if asks_predictor(spec, facts) else None
+
+
 def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict[str, Any]:
     """Return a variant's configuration without apiVersion and kind. The variant has passed the rules."""
     picker, facts = spec.endpoint_picker, release.picker
     if picker.preset == "custom":
         config: dict[str, Any] = dict(picker.config or {})
-    else:
-        template = preset(picker.preset, facts, disaggregated=spec.prefill is not None)
-        if template is None:
-            raise ValueError("this release has no such preset")
-        config = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
+        # A section of the configuration wins over one that the variant inherits.
+        section = None if FLOW_CONTROL in config else picker.flow_control
+        return _with_flow_control(config, section, facts, declare=False)
+    template = preset(picker.preset, facts, disaggregated=spec.prefill is not None)
+    if template is None:
+        raise ValueError("this release has no such preset")
+    config = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
     config = _with_weights(config, picker.scorer_weights)
-    return _with_flow_control(config, picker.flow_control, facts, declare=picker.preset != "custom")
+    if serves_tls(spec) and facts.tls_metrics is not None:
+        config = _with_tls_metrics(config, facts.tls_metrics)
+    return _with_flow_control(config, picker.flow_control, facts, declare=True)
+
+
+def serves_tls(spec: Variant) -> bool:
+    """Tell whether the prefill pods of a variant serve TLS, metrics included."""
+    return spec.prefill is not None and spec.sidecar is not None and spec.sidecar.tls.prefill
+
+
+def _with_tls_metrics(config: dict[str, Any], facts: TlsMetricsFacts) -> dict[str, Any]:
+    """Add the plugins that read metrics of pods with and without TLS."""
+    data_layer = cast("dict[str, Any]", config.get("dataLayer", {}))
+    sources = [*data_layer.get("sources", []), *facts.sources]
+    return {
+        **config,
+        "plugins": [*config["plugins"], *facts.plugins],
+        "dataLayer": {**data_layer, "sources": sources},
+    }
 
 
 def preset(name: str, facts: PickerFacts, *, disaggregated: bool) -> dict[str, Any] | None:

@@ -5,16 +5,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.picker import Certificate
+from models.picker import Certificate, LatencyPredictor
 from models.problems import Problem, warning
 from models.role import RollingUpdate
 from models.service import Variant
 from models.vocabulary import seconds
-from planning.ground import labels
+from planning.ground import labels, lifecycle
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.awaiting import CURRENT, Wait
 from planning.ground.environment import EnvValue, Variable, container_variables
-from planning.ground.lifecycle import WAIT_MARGIN
 from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import placement
@@ -29,9 +28,9 @@ _MIN_GRACE_SECONDS = 130
 """Minimum termination grace period in seconds. Gateways close their ext-proc streams in less time, so that the picker
 outlives them."""
 _DRAIN_FLAG = "drain-timeout"
-"""Flag for the time that running requests get when a pod ends."""
+"""Flag for the time in which an ending picker still answers further requests."""
 _DRAIN_MARGIN_SECONDS = 15
-"""Time that a pod gets beyond the drain timeout."""
+"""Time that a pod gets beyond that flag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,8 @@ class Picker:
     """The EndpointPickerConfig as YAML."""
     asks_service: bool
     """Whether the picker sends prompts to the variant's Service for tokenization."""
+    predictor: LatencyPredictor | None
+    """The latency predictor that the picker asks. None if it asks none."""
     port: int
     app_protocol: str
     pool_app_protocol: str | None
@@ -112,6 +113,7 @@ def plan(variant: VariantContext) -> Picker:
         env=container_variables(_environment(variant), {}),
         config=config.text(configuration, facts),
         asks_service=config.asks_service(configuration, variant.names),
+        predictor=config.predictor(variant.spec, facts),
         port=picker.port,
         app_protocol=facts.service_app_protocol,
         pool_app_protocol=graph.app_protocol(configuration, facts),
@@ -131,10 +133,11 @@ def plan(variant: VariantContext) -> Picker:
         image_pull_secrets=tuple(secret.name for secret in picker.pod.image_pull_secrets),
         pod_labels=picker.pod.labels,
         pod_annotations=picker.pod.annotations,
-        grace=max(_MIN_GRACE_SECONDS, seconds(picker.flags.get(_DRAIN_FLAG, "0s")) + _DRAIN_MARGIN_SECONDS),
-        start=facts.start_seconds,
+        grace=_grace(variant.spec),
+        start=lifecycle.PICKER_START,
         wait=Wait(
-            facts.start_seconds + WAIT_MARGIN, _leader_conditions(picker.replicas) if picker.replicas > 1 else ()
+            lifecycle.PICKER_START + lifecycle.WAIT_MARGIN,
+            _leader_conditions(picker.replicas) if picker.replicas > 1 else (),
         ),
         warnings=tuple(_warnings(variant)),
     )
@@ -143,11 +146,38 @@ def plan(variant: VariantContext) -> Picker:
 def _warnings(variant: VariantContext) -> Iterator[Problem]:
     """Yield the warnings about the configuration and about several replicas."""
     picker, at = variant.spec.endpoint_picker, variant.path / "endpointPicker"
-    yield from lint.warnings(at / "config", picker.config or {}, variant.release.picker)
+    if picker.preset == "custom":
+        yield from lint.warnings(at / "config", picker.config or {}, variant.release.picker)
+    yield from _tls_metrics_warnings(variant)
     if picker.replicas > 1:
         # A refresh in pulumi-kubernetes requires all pods to be ready, whatever conditions an update waits for.
         what = "a refresh reports an update of the pickers, because those that wait for the lease are never ready"
         yield warning(at / "replicas", f"{what} ({picker.replicas}); it restarts nothing")
+
+
+def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
+    """Yield a warning if the picker reads no metrics of prefill pods that serve TLS: it takes them for saturated."""
+    spec, facts = variant.spec, variant.release.picker
+    if not config.serves_tls(spec):
+        return
+    at, picker = variant.path / "sidecar" / "tls" / "prefill", spec.endpoint_picker
+    loss = "the picker reads no load of prefill, and takes it for full"
+    if picker.preset == "custom":
+        if not graph.reads_tls_metrics(picker.config or {}, facts):
+            what = f"{loss}: no data source of endpointPicker.config asks by HTTPS"
+            yield warning(at, what, "declare and name a second metrics-data-source with scheme: https")
+    elif facts.tls_metrics is None:
+        yield warning(at, f"{loss}: that of {variant.release.name} asks every pod by HTTP", "choose a newer release")
+
+
+def _grace(spec: Variant) -> int:
+    """Return the termination grace period, in which the picker finishes the streams of running requests.
+
+    A stream lasts as long as its request. Its end is awaited until the kill (llm-d-router v0.10.0, rungroup.go and
+    internal/runnable/grpc.go), so the picker gets the time that serving pods get.
+    """
+    explicit = seconds(spec.endpoint_picker.flags.get(_DRAIN_FLAG, "0s")) + _DRAIN_MARGIN_SECONDS
+    return max(_MIN_GRACE_SECONDS, explicit, lifecycle.drain(spec.drain_timeout, engine_drains=True).grace)
 
 
 def _leader_conditions(replicas: int) -> tuple[str, ...]:
@@ -192,10 +222,9 @@ def _environment(variant: VariantContext) -> dict[str, EnvValue]:
 
 def _predictor(spec: Variant, facts: PickerFacts) -> dict[str, EnvValue]:
     """Return the variables with the addresses of the latency predictor."""
-    predictor = spec.endpoint_picker.latency_predictor
-    if predictor is None or facts.latency_predictor is None:
+    predictor, variables = config.predictor(spec, facts), facts.latency_predictor
+    if predictor is None or variables is None:
         return {}
-    variables = facts.latency_predictor
     return {variables.training: predictor.training_server, variables.prediction: ",".join(predictor.prediction_servers)}
 
 

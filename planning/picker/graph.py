@@ -127,6 +127,14 @@ def predicts_latency(config: Mapping[str, Any], facts: PickerFacts) -> bool:
     return any(plugin.predicts_latency for plugin in _declared_types(config, facts))
 
 
+def reads_tls_metrics(config: Mapping[str, Any], facts: PickerFacts) -> bool:
+    """Tell whether a configuration declares a data source that asks pods over TLS."""
+    return any(
+        "source" in plugin.groups and plugin.parameter("scheme") == "https"
+        for plugin in _plugins(Path(), config, facts)
+    )
+
+
 def app_protocol(config: Mapping[str, Any], facts: PickerFacts) -> str | None:
     """Return the pool's appProtocol that the parsers of a configuration need. None if the default is enough."""
     if not any(_PARSER_WORD in str(facts.config.shape.get(key)) for key in config):

@@ -7,7 +7,7 @@ from models.picker import Certificate, EndpointPicker
 from models.problems import Problem
 from models.service import Variant
 from planning.picker import config, lint, shapes
-from planning.picker.graph import FLOW_CONTROL, predicts_latency
+from planning.picker.graph import FLOW_CONTROL
 from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reading
 from planning.releases import PickerFacts, Release, other_line
@@ -112,11 +112,12 @@ def _preset(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Pr
         if picker.config is None:
             yield Problem(at / "config", "is missing (preset custom)", "add it, or choose another preset")
         if picker.scorer_weights:
-            yield Problem(at / "scorerWeights", "has no effect with preset custom", "write the weights in config")
+            what, remedy = "has no effect with preset custom", "write the weights in config"
+            yield Problem(at / "scorerWeights", what, remedy, explicit_only=True)
         return
     if picker.config is not None:
         what = f"has no effect with preset {picker.preset}"
-        yield Problem(at / "config", what, "set preset: custom, or remove it")
+        yield Problem(at / "config", what, "set preset: custom, or remove it", explicit_only=True)
     if picker.preset not in variant_facts.picker.presets:
         known = " or ".join(sorted(variant_facts.picker.presets))
         yield Problem(at / "preset", f"is not in {release.name} ({picker.preset})", f"use {known}")
@@ -158,7 +159,7 @@ def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Itera
     if picker.flow_control is None:
         return
     if FLOW_CONTROL in (picker.config or {}) and picker.preset == "custom":
-        yield Problem(at / FLOW_CONTROL, "is written in config, too", "keep one of them")
+        yield Problem(at / FLOW_CONTROL, "is written in config, too", "keep one of them", explicit_only=True)
         return
     shape = facts.config.shape.get(FLOW_CONTROL, {})
     noun = f"key in {variant_facts.release.name}"
@@ -179,15 +180,11 @@ def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[P
 
     A stack does not deploy the predictor. Without addresses, the picker would look for it in its own pod.
     """
-    picker, facts = spec.endpoint_picker, variant_facts.picker
-    if picker.preset == "custom":
-        is_predicted = predicts_latency(picker.config or {}, facts)
-    else:
-        preset = facts.presets.get(picker.preset)
-        is_predicted = preset is not None and "latency-predictor" in preset.needs
+    picker, is_predicted = spec.endpoint_picker, config.asks_predictor(spec, variant_facts.picker)
     if is_predicted and picker.latency_predictor is None:
         what = "is missing, and latency is predicted by servers that are not deployed here"
         remedy = "add trainingServer and predictionServers, or use another preset"
         yield Problem(at / "latencyPredictor", what, remedy)
     if not is_predicted and picker.latency_predictor is not None:
-        yield Problem(at / "latencyPredictor", "has no effect where nothing predicts latency", "remove it")
+        what = "has no effect where nothing predicts latency"
+        yield Problem(at / "latencyPredictor", what, "remove it", explicit_only=True)

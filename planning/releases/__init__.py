@@ -226,6 +226,17 @@ class Preset(Sourced):
     """Requirements of the preset besides the picker: events from the engines, or the latency predictor."""
 
 
+class TlsMetricsFacts(Sourced):
+    """Parts of a configuration by which the picker reads metrics of pods that serve TLS and of pods that do not.
+
+    Each source asks every pod. If one of them gets no answer, the metrics that the other has read remain.
+    """
+
+    plugins: list[dict[str, Any]]
+    sources: list[dict[str, Any]]
+    """Entries of `dataLayer.sources`."""
+
+
 class PredictorFacts(Sourced):
     """Names of the picker's environment variables with the addresses of the latency predictor."""
 
@@ -273,16 +284,10 @@ class Headers(Sourced):
 
 
 class PickerMetrics(Sourced):
-    """Names of the series at the picker's /metrics; None for a series that the release does not have."""
+    """Names of the series at the picker's /metrics."""
 
-    requests: str
-    request_errors: str
-    ready_endpoints: str
-    running_requests: str
-    average_queue_size: str
-    average_kv_cache_utilization: str
     flow_control_queue_size: str
-    pool_saturation: str | None = None
+    """Requests that wait in the picker, which scale a role up from zero replicas."""
 
 
 DEFAULT_PRESET = "approximate-prefix-cache"
@@ -294,8 +299,6 @@ class PickerFacts(Sourced):
 
     service_app_protocol: str
     """appProtocol of the ext-proc port."""
-    start_seconds: int = 540
-    """Seconds within which a new pod becomes ready, including the pull of the image."""
     objectives_group: str
     """API group of InferenceObjective and InferenceModelRewrite."""
     probes: PickerProbes
@@ -306,6 +309,8 @@ class PickerFacts(Sourced):
     plugins: PluginFacts
     presets: dict[str, Preset]
     """Presets that the release supports, by their names in the configuration."""
+    tls_metrics: TlsMetricsFacts | None = None
+    """None if the picker reads metrics of all pods in one way."""
     latency_predictor: PredictorFacts | None = None
     rbac: RbacFacts
     headers: Headers

@@ -30,7 +30,7 @@ def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple
         set_headers=dict(sorted(spec.set_headers.items())),
         remove_headers=spec.remove_headers,
         mirror=_mirror(contexts, variant),
-        timeouts=_timeouts(variant),
+        timeouts=timeouts(variant),
     )
 
 
@@ -121,8 +121,14 @@ def _mirror(contexts: Contexts, variant: VariantContext) -> Mirror | None:
     return Mirror(spec.service, target.base, target.namespace, spec.percent)
 
 
-def _timeouts(variant: VariantContext) -> Timeouts | None:
-    spec = variant.service.route.timeouts
-    if spec is None or spec.request is spec.backend_request is None:
+def timeouts(variant: VariantContext) -> Timeouts | None:
+    """Return the time limits of a service's route. None if it has none, or if the gateway does not take them."""
+    spec, gateway = variant.service.route.timeouts, variant.gateway
+    if spec is None or spec.request is spec.backend_request is None or is_gke(gateway):
         return None
     return Timeouts(spec.request, spec.backend_request)
+
+
+def is_gke(gateway: Gateway | None) -> bool:
+    """Tell whether a gateway is GKE's, which takes the time limit of its backend policy and none of a route."""
+    return gateway is not None and gateway.provider == "gke"

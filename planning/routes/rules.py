@@ -37,6 +37,32 @@ def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
 
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:
+    """Yield warnings about requests that are cut when pods are replaced, and about copies that are refused."""
+    if variant.gateway is None or not variant.service.route.enabled:
+        return
+    yield from _undrained_requests(variant)
+    yield from _refused_copies(variant)
+
+
+def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
+    """Yield a warning if a request may take longer than a terminating pod of the service or its canary waits for it."""
+    canary, timeouts = variant.service.canary, httproute.timeouts(variant)
+    if timeouts is None or timeouts.request is None:
+        return
+    longest = milliseconds(timeouts.request)
+    drains = {"drainTimeout": variant.spec.drain_timeout}
+    if canary is not None and canary.drain_timeout != variant.spec.drain_timeout:
+        drains["canary.drainTimeout"] = canary.drain_timeout
+    for name, drain in drains.items():
+        if longest and longest <= milliseconds(drain):
+            continue
+        difference = "is above" if longest else "sets no limit, unlike"
+        what = f"{difference} {name} ({timeouts.request}, {drain}): longer requests are cut when pods are replaced"
+        remedy = f"set {name}: {timeouts.request}" if longest else f"set {name} to the time of the longest request"
+        yield warning(variant.path / "route" / "timeouts" / "request", what, remedy)
+
+
+def _refused_copies(variant: VariantContext) -> Iterator[Problem]:
     """Yield a warning if the mirror's target serves another model than the requests ask for."""
     mirror = variant.service.route.mirror
     if mirror is None or mirror.service == variant.key:
@@ -53,8 +79,6 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
     spec, at, gateway = variant.service.route, variant.path / "route", variant.gateway
     if gateway is None:
         return None, list(_without_gateway(spec, at))
-    if not spec.enabled:
-        return None, []
     matches, match_problems = _matches(variant, gateway)
     found = [*match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway), *_mirror(variant, at)]
     if match_problems:
@@ -62,8 +86,8 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
     canary = contexts.canary(variant.key)
     rules = httproute.rules(variant, matches, None if canary is None else canary.names.pool)
     found += _rule_count(variant, at, rules)
-    is_sound = all(problem.explicit_only for problem in found)
-    return (httproute.route(contexts, variant.key, matches, rules) if is_sound else None), found
+    has_route = spec.enabled and all(problem.explicit_only for problem in found)
+    return (httproute.route(contexts, variant.key, matches, rules) if has_route else None), found
 
 
 def _without_gateway(spec: RouteSpec, at: Path) -> Iterator[Problem]:
@@ -157,10 +181,10 @@ def _timeouts(spec: RouteSpec, at: Path, gateway: Gateway) -> Iterator[Problem]:
     timeouts = spec.timeouts
     if timeouts is None:
         return
-    if gateway.provider == "gke":
+    if httproute.is_gke(gateway):
         what = "is not for GKE's gateway, whose limit is its backend policy's (provider gke)"
         remedy = "remove it, and set drainTimeout to the longest request"
-        yield Problem(at / "timeouts", what, remedy, (Path("gateway"), at / "gateway"))
+        yield Problem(at / "timeouts", what, remedy, (Path("gateway"), at / "gateway"), explicit_only=True)
     if timeouts.request is None or timeouts.backend_request is None or not milliseconds(timeouts.request):
         return
     if milliseconds(timeouts.backend_request) > milliseconds(timeouts.request):

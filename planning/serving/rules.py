@@ -61,7 +61,7 @@ def _check_image(variant: VariantContext, path: Path, role: Role, accelerator: A
     is_in_image, at = scheme(variant.spec.model.source) == "image", path / "engine" / "image"
     if is_in_image and role.engine.image is not None:
         what = "is a second image beside the one that holds the weights"
-        yield Problem(at, what, "remove it, or take the weights from another source")
+        yield Problem(at, what, "remove it, or take the weights from another source", explicit_only=True)
     elif images.is_custom(variant.spec, role) and not is_in_image and role.engine.image is None:
         yield Problem(at, "is missing, and a custom engine has none of its own", "add the engine's image")
     elif images.engine(variant.spec, role, accelerator.vendor, variant.release) is None:
@@ -81,7 +81,8 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
     spec, path = variant.spec, variant.path
     if spec.prefill is None:
         if spec.sidecar is not None:
-            yield Problem(path / "sidecar", "has nothing to route to (no prefill)", "add prefill or remove sidecar")
+            what, remedy = "has nothing to route to (no prefill)", "add prefill or remove sidecar"
+            yield Problem(path / "sidecar", what, remedy, explicit_only=True)
         return
     if variant.release.sidecar is None or variant.release.picker.disaggregated_config is None:
         what = f"is not known to {variant.stack.release}"
@@ -137,4 +138,5 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
         yield Problem(path / "sidecar" / "tls" / "prefill", what, "set sidecar.tls.certificate, or remove it")
     if sidecar.tls.certificate is not None and not sidecar.tls.prefill:
         what = f"has no effect while nothing is served over TLS ({sidecar.tls.certificate})"
-        yield Problem(path / "sidecar" / "tls" / "certificate", what, "set sidecar.tls.prefill, or remove it")
+        at = path / "sidecar" / "tls" / "certificate"
+        yield Problem(at, what, "set sidecar.tls.prefill, or remove it", explicit_only=True)

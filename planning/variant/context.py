@@ -141,7 +141,10 @@ class Contexts:
     roles: Mapping[tuple[str, str, str], RoleContext]
     """Contexts of the roles with a valid layout, by service key, variant name and role name."""
     unsound: Mapping[tuple[str, str, str], tuple[Problem, ...]]
-    """Problems of the roles with an invalid layout, by service key, variant name and role name."""
+    """Problems of the layouts of roles, by service key, variant name and role name.
+
+    A role whose problems do not count for inherited values has a context, too.
+    """
 
     def of(self, variant_name: str) -> Iterator[VariantContext]:
         """Yield the contexts of all primaries (`PRIMARY`) or of all canaries (`CANARY`)."""
@@ -207,7 +210,7 @@ def resolve(
             problems = tuple(hardware.layout_problems(path, role, accelerator))
             if problems:
                 unsound[key, variant_name, name] = problems
-            else:
+            if all(problem.explicit_only for problem in problems):
                 roles[key, variant_name, name] = _role(context, name, path, role)
     return Contexts(contexts, roles, unsound)
 

@@ -40,7 +40,6 @@ def picker_text(stack, name="qwen-epp"):
 
 
 @pytest.mark.parametrize(("inherited", "service"), COMPANIONS.values(), ids=COMPANIONS.keys())
-@pytest.mark.xfail(strict=True, reason="what a service inherits counts as if it said so")
 def test_a_companion_of_an_inherited_preset_is_dropped_by_another_preset(inherited, service):
     """See defects C7."""
     alone = tree(qwen={"endpointPicker": service})
@@ -48,7 +47,6 @@ def test_a_companion_of_an_inherited_preset_is_dropped_by_another_preset(inherit
 
 
 @pytest.mark.parametrize(("inherited", "service"), COMPANIONS.values(), ids=COMPANIONS.keys())
-@pytest.mark.xfail(strict=True, reason="what a canary inherits counts as if it said so")
 def test_a_companion_of_a_services_preset_is_dropped_by_the_preset_of_its_canary(inherited, service):
     """See defects C7."""
     preset = {"latencyPredictor": {"preset": "predicted-latency"}, "config": {"preset": "custom"}}
@@ -60,7 +58,6 @@ def test_a_companion_of_a_services_preset_is_dropped_by_the_preset_of_its_canary
 
 
 @pytest.mark.parametrize(("inherited", "service"), INHERITED.values(), ids=INHERITED.keys())
-@pytest.mark.xfail(strict=True, reason="what a service inherits counts as if it said so")
 def test_what_has_no_effect_is_a_mistake_only_where_it_is_written(inherited, service):
     """See defects C7."""
     alone = tree(qwen=service)
@@ -77,7 +74,6 @@ def test_what_a_service_says_itself_is_a_mistake(inherited, service):
     assert line.startswith("services.qwen.")
 
 
-@pytest.mark.xfail(strict=True, reason="what a service inherits counts as if it said so")
 def test_inherited_time_limits_are_dropped_where_the_gateway_takes_none():
     """See defects C7."""
     gateway, limits = {**GATEWAY, "provider": "gke"}, {"defaults": {"route": {"timeouts": {"request": "5m"}}}}
@@ -101,7 +97,6 @@ def claimed(*keys):
         ("abcdefg", "services.b, services.c, services.d and 3 more"),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="only the service is named that has no problem")
 def test_a_problem_of_defaults_names_all_services_that_it_hits(keys, named):
     """See defects C8."""
     what = f"is taken on gateways/gateway by services.a (/x, any host), for {named}"

@@ -137,7 +137,9 @@ def test_further_problems_are_reported_where_their_values_were_written_and_once(
         "release": "release",
     }
     found = messages(tree, *[Problem(place(path), "is wrong", "write it right") for path in expected])
-    assert found == [f"{path}: is wrong; write it right" for path in dict.fromkeys(expected.values())]
+    services = {"defaults.pod": ", for services.b"}
+    paths = dict.fromkeys(expected.values())
+    assert found == [f"{path}: is wrong{services.get(path, '')}; write it right" for path in paths]
 
 
 def test_a_further_problem_that_rests_on_a_mistaken_default_is_not_reported():

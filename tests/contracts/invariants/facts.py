@@ -30,7 +30,7 @@ LEASES = {
     "gie-1.3": "epp-{}-{}.gateway-api-inference-extension.sigs.k8s.io",
 }
 """The lease by which pickers elect a leader, by namespace and pool."""
-PICKER_STARTS = {"llm-d-0.10": 540, "gie-1.3": 60}
+PICKER_START = 540
 """Seconds until a picker is ready at most."""
 QUEUES = {
     "llm-d-0.10": "llm_d_epp_flow_control_queue_size",

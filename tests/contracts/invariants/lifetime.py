@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.contracts.invariants.facts import PICKER_STARTS, seconds
+from tests.contracts.invariants.facts import PICKER_START, seconds
 from tests.contracts.invariants.wishes import BEFORE_THE_END
 from tests.contracts.invariants.world import Pods, World, same
 
@@ -79,8 +79,9 @@ def the_picker_outlives_its_streams(world: World) -> Iterator[str]:
     spec = world.get("Deployment", world.wish.picker)["spec"]
     drain = seconds(world.wish.say("endpointPicker", "flags", "drain-timeout", default="0s"))
     grace = spec["template"]["spec"]["terminationGracePeriodSeconds"]
-    yield from same("picker grace", grace, max(130, drain + BEFORE_THE_END))
-    yield from same("picker deadline", spec["progressDeadlineSeconds"], PICKER_STARTS[world.wish.release])
+    of_pods = world.wish.roles[0].drain + 2 * BEFORE_THE_END
+    yield from same("picker grace", grace, max(130, drain + BEFORE_THE_END, of_pods))
+    yield from same("picker deadline", spec["progressDeadlineSeconds"], PICKER_START)
 
 
 def pickers_that_wait_for_the_lease_are_not_waited_for(world: World) -> Iterator[str]:

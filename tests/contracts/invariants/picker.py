@@ -33,6 +33,14 @@ TLS_FLAGS = {
 """What a picker is told that does not make its certificate itself."""
 
 
+METRICS_BY = {"metrics-data-source": None, "tls-metrics-data-source": {"scheme": "https", "insecureSkipVerify": True}}
+"""The sources of metrics, by their parameters, of a picker whose pods speak TLS in one role and not in the other."""
+
+
+def _serves_tls(world: World) -> bool:
+    return any(role.certificate for role in world.wish.roles)
+
+
 def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
     wish = world.wish
     told = {
@@ -113,7 +121,8 @@ def the_picker_scores_as_its_preset_says(world: World) -> Iterator[str]:
     declared, scored = expected(world)
     weights = world.wish.say("endpointPicker", "scorerWeights", default={})
     plugins = {one.get("name", one["type"]): one.get("parameters") for one in config["plugins"]}
-    yield from same("picker plugins", plugins, dict.fromkeys(weights) | declared)
+    metrics = {**METRICS_BY, "core-metrics-extractor": None} if _serves_tls(world) else {}
+    yield from same("picker plugins", plugins, dict.fromkeys(weights) | declared | metrics)
     roles = ("prefill", "decode") if world.wish.apart else ("default",)
     wanted = {role: {**({f"{role}-filter": None} if len(roles) > 1 else {}), **scored, **weights} for role in roles}
     profiles = {
@@ -168,9 +177,10 @@ def the_picker_holds_back_what_it_was_told(world: World) -> Iterator[str]:
         return
     held = (config.get("featureGates"), config.get("flowControl"))
     yield from same("picker flow control", held, (None, None) if wished is None else (["flowControl"], wished))
-    extractors = [{"pluginRef": "precise-prefix-cache-producer"}]
-    sources = [{"pluginRef": "endpoint-notification-source", "extractors": extractors}]
-    yield from same("picker data", config.get("dataLayer"), {"sources": sources} if world.wish.precise else None)
+    events = {"endpoint-notification-source": "precise-prefix-cache-producer"} if world.wish.precise else {}
+    metrics = dict.fromkeys(METRICS_BY, "core-metrics-extractor") if _serves_tls(world) else {}
+    sources = [{"pluginRef": name, "extractors": [{"pluginRef": of}]} for name, of in (events | metrics).items()]
+    yield from same("picker data", config.get("dataLayer"), {"sources": sources} if sources else None)
 
 
 @cache
@@ -181,11 +191,12 @@ def _read(text: str) -> Any:
 def the_picker_may_read_its_pool_and_what_it_selects_from(world: World) -> Iterator[str]:
     name = world.wish.picker
     objectives = ["inferenceobjectives", "inferencemodelrewrites"]
+    groups = {CONFIG_GROUPS["gie-1.3"][1]: None, CONFIG_GROUPS[world.wish.release][1]: None}
     pools = {"apiGroups": [POOL_GROUP], "resources": ["inferencepools"], "verbs": READ}
     rules = [
         {"apiGroups": [""], "resources": ["pods"], "verbs": READ},
         pools | {"resourceNames": [world.wish.pool]},
-        {"apiGroups": [CONFIG_GROUPS[world.wish.release][1]], "resources": objectives, "verbs": READ},
+        *({"apiGroups": [group], "resources": objectives, "verbs": READ} for group in groups),
     ]
     if world.wish.pickers > 1:
         lease = LEASES[world.wish.release].format(world.wish.namespace, world.wish.pool)

@@ -22,7 +22,6 @@ def warnings(policies, service, **more):
     return lines(plan(tree(qwen=service) | {"networkPolicies": policies} | more).warnings, "warning")
 
 
-@pytest.mark.xfail(strict=True, reason="nothing is told")
 def test_ranges_that_nothing_is_fetched_from_are_told():
     """See defects C9."""
     assert warnings(RANGE, CLAIM) == [EGRESS]
@@ -47,7 +46,6 @@ def test_ranges_that_the_job_of_a_cache_reaches_are_not_told():
 
 
 @pytest.mark.parametrize("more", [{}, {"observability": {"metrics": {"type": "none"}}}])
-@pytest.mark.xfail(strict=True, reason="nothing is told")
 def test_a_namespace_of_a_scraper_of_nothing_is_told(more):
     """See defects C9."""
     assert warnings(WATCHING, {}, **more) == [SCRAPER]
@@ -75,7 +73,6 @@ def test_a_namespace_of_a_scraper_is_not_told(service, more):
         ({"matches": [{"model": "org/m"}]}, "matches[0].model: is matched in a header that nobody sets"),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="a route that is off is not read")
 def test_mistakes_of_a_route_that_is_off_are_told(route, message):
     """See defects C9."""
     (line,) = told(tree(qwen={"route": {"enabled": False, **route}}))

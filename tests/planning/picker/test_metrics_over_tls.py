@@ -34,7 +34,6 @@ def configuration(stack):
 
 
 @pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])
-@pytest.mark.xfail(strict=True, reason="the picker asks every pod by HTTP")
 def test_a_picker_asks_pods_with_and_without_tls(release):
     """A source asks every pod by one scheme; what it cannot read, the other one reads. See defects A11."""
     config = configuration(stack(release))
@@ -45,7 +44,6 @@ def test_a_picker_asks_pods_with_and_without_tls(release):
     assert {"metrics-data-source", "core-metrics-extractor"} <= plugins.keys()
 
 
-@pytest.mark.xfail(strict=True, reason="the picker asks every pod by HTTP")
 def test_further_sources_of_a_preset_stay():
     sources = configuration(stack(preset="precise-prefix-cache"))["dataLayer"]["sources"]
     assert [each["pluginRef"] for each in sources] == [
@@ -59,14 +57,12 @@ def test_a_picker_of_pods_without_tls_is_told_nothing_of_metrics(service):
     assert "dataLayer" not in configuration(stack(service=service))
 
 
-@pytest.mark.xfail(strict=True, reason="nothing is told")
 def test_a_release_that_asks_in_one_way_is_told_with_the_loss():
     assert lines(plan(stack("llm-d-0.6")).warnings, "warning") == [
         f"{AT}: that of llm-d-0.6 asks every pod by HTTP; choose a newer release"
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="nothing is told")
 def test_a_configuration_that_asks_in_one_way_is_told_with_the_loss():
     told = f"{AT}: no data source of endpointPicker.config asks by HTTPS; "
     told += "declare and name a second metrics-data-source with scheme: https"

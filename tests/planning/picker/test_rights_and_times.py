@@ -20,7 +20,6 @@ def picker(release="llm-d-0.10", **service):
 
 
 @pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])
-@pytest.mark.xfail(strict=True, reason="the Role has the group of the release alone")
 def test_a_picker_may_watch_requests_in_the_group_that_the_cluster_serves(release):
     """A picker watches the older group where a cluster serves no other. See defects A6."""
     rules = find(rendered(tree() | {"release": release}), "Role", "qwen-epp")["rules"]
@@ -29,10 +28,8 @@ def test_a_picker_may_watch_requests_in_the_group_that_the_cluster_serves(releas
 
 
 @pytest.mark.parametrize("release", channels())
-def test_a_picker_may_start_as_long_as_an_image_takes_to_a_new_node(release, request):
+def test_a_picker_may_start_as_long_as_an_image_takes_to_a_new_node(release):
     """The deadline lies a minute before the end of the wait, so that Kubernetes gives its reason. See defects A16."""
-    if release == "gie-1.3":
-        request.applymarker(pytest.mark.xfail(strict=True, reason="this release has one minute"))
     deployment = picker(release)
     assert deployment.manifest["spec"]["progressDeadlineSeconds"] == deployment.wait.seconds - 60 == 540
 
@@ -42,8 +39,8 @@ def test_a_picker_may_start_as_long_as_an_image_takes_to_a_new_node(release, req
     [
         ("45s", 130),
         ("100s", 130),
-        pytest.param("101s", 131, marks=pytest.mark.xfail(strict=True, reason="the drain of the pods is not read")),
-        pytest.param("10m", 630, marks=pytest.mark.xfail(strict=True, reason="the drain of the pods is not read")),
+        ("101s", 131),
+        ("10m", 630),
     ],
 )
 def test_a_picker_ends_no_earlier_than_the_pods_of_its_requests(drain_timeout, grace):

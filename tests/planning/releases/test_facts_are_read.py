@@ -12,7 +12,6 @@ PROVENANCE = {"source", "date", "proof"}
 
 
 @pytest.mark.parametrize("release", [name for name in channels() if name != "gie-1.3"])
-@pytest.mark.xfail(strict=True, reason="seven of eight series are read by nothing")
 def test_every_series_of_the_picker_is_read(release, monkeypatch):
     """See defects C15."""
     read, original = set(), PickerMetrics.__getattribute__
