@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from models.paths import Path
 from models.problems import Problem, warning
@@ -77,17 +78,22 @@ def _refused_copies(variant: VariantContext) -> Iterator[Problem]:
 def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, list[Problem]]:
     """Return a service's route and its problems. None stands for no route, and for a route with problems."""
     spec, at, gateway = variant.service.route, variant.path / "route", variant.gateway
+    mirror_problems = list(_mirror(variant, at))
     if gateway is None:
-        return None, list(_without_gateway(spec, at))
+        return None, [*_without_gateway(spec, at), *mirror_problems]
     matches, match_problems = _matches(variant, gateway)
-    found = [*match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway), *_mirror(variant, at)]
+    found = [*match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway)]
+    if not spec.enabled:
+        # A mistake in a route that is not made counts where it is written, so that enabling the route shows no other.
+        return None, [*(replace(problem, explicit_only=True) for problem in found), *mirror_problems]
+    found += mirror_problems
     if match_problems:
         return None, found
     canary = contexts.canary(variant.key)
     rules = httproute.rules(variant, matches, None if canary is None else canary.names.pool)
     found += _rule_count(variant, at, rules)
-    has_route = spec.enabled and all(problem.explicit_only for problem in found)
-    return (httproute.route(contexts, variant.key, matches, rules) if has_route else None), found
+    is_sound = all(problem.explicit_only for problem in found)
+    return (httproute.route(contexts, variant.key, matches, rules) if is_sound else None), found
 
 
 def _without_gateway(spec: RouteSpec, at: Path) -> Iterator[Problem]:

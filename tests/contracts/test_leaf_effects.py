@@ -29,7 +29,8 @@ CONSTANTS = {
     "interceptor.mode": "one way to find the engine exists; the word keeps a file valid when there are more",
     "prefill.engine.port": "the pool reaches every pod on one port, so it is the service's",
     "prefill.engine.type": "only vllm hands its cache from one role to the other",
-    "sidecar.tls.prefill": "says what the certificate is for; there is one use, and neither stands without the other",
+    "services.*.sidecar.tls.prefill": "says what the certificate is for; neither stands without the other",
+    "canary.sidecar.tls.prefill": "says what the certificate is for; neither stands without the other",
 }
 """Fields of which every other value is refused, by the end of their path, each with the reason why that is right."""
 

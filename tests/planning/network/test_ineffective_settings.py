@@ -82,3 +82,9 @@ def test_mistakes_of_a_route_that_is_off_are_told(route, message):
 def test_a_route_that_is_off_takes_no_requests():
     off = {"route": {"enabled": False, "matches": [{"path": "/x"}]}}
     assert plan(tree(qwen=off, bert={"route": {"matches": [{"path": "/x"}]}})).routes[0].key == "bert"
+
+
+def test_an_inherited_path_needs_no_label_of_a_service_whose_route_is_off():
+    stack = tree(qwen={"route": {"enabled": False}}, bert={"labels": {"team": "search"}})
+    template = {"route": {"matches": [{"path": "/{.metadata.labels['team']}"}]}}
+    assert [route.key for route in plan(stack | {"defaults": template}).routes] == ["bert"]
