@@ -17,7 +17,6 @@ TPU = {"accelerator": "google-tpu7x", "engine": {"image": "registry.example/tpu:
 
 
 @pytest.mark.parametrize("parallelism", [{"tensor": 8}, {"tensor": 2, "data": 4}])
-@pytest.mark.xfail(strict=True, reason="defect A21")
 def test_a_chip_of_two_cores_holds_two_devices(parallelism):
     """See defects A21."""
     container = engine(template(**TPU, parallelism=parallelism))
@@ -25,21 +24,18 @@ def test_a_chip_of_two_cores_holds_two_devices(parallelism):
     assert f"--tensor-parallel-size={parallelism['tensor']}" in container["args"]
 
 
-@pytest.mark.xfail(strict=True, reason="defect A21")
 def test_half_a_chip_is_requested_whole():
     """See defects A21."""
     assert layout(SHIPPED["google-tpu7x"], tensor=1).chips_per_pod == 1
     assert layout(SHIPPED["google-tpu7x"], tensor=3).chips_per_pod == 2
 
 
-@pytest.mark.xfail(strict=True, reason="defect A21")
 def test_a_node_has_the_devices_of_its_chips():
     """See defects A21."""
     (message,) = refused(SHIPPED["google-tpu7x"], "google-tpu7x", tensor=16)
     assert "nodes of google-tpu7x have 8" in message
 
 
-@pytest.mark.xfail(strict=True, reason="defect A21")
 def test_a_class_of_a_user_says_how_many_devices_a_chip_has():
     """See defects A21."""
     own = a_class(devicesPerChip=4)
@@ -66,7 +62,6 @@ def test_a_class_of_a_user_says_how_many_devices_a_chip_has():
         ("google-tpu7x", "190Gi", 4),
     ],
 )
-@pytest.mark.xfail(strict=False, reason="defect C4")
 def test_a_tensor_is_chosen_by_the_memory_that_a_driver_shows(name, memory, tensor):
     """See defects C4."""
     assert layout(SHIPPED[name], memory).tensor == tensor
@@ -96,7 +91,6 @@ NOMINAL = {
 
 
 @pytest.mark.parametrize("name", SMALLER)
-@pytest.mark.xfail(strict=False, reason="defect C4")
 def test_no_device_is_larger_than_its_name(name):
     """See defects C4."""
     (nominal,) = (size for size, names in NOMINAL.items() if name in names.split())
@@ -104,7 +98,6 @@ def test_no_device_is_larger_than_its_name(name):
     assert 0.92 * nominal * GI <= memory <= nominal * GI
 
 
-@pytest.mark.xfail(strict=True, reason="defect C4")
 def test_all_devices_of_a_node_are_the_way_out_where_a_power_of_two_has_no_room():
     """See defects C4."""
     six = a_class(memory="80Gi", devicesPerNode=6)
@@ -127,7 +120,6 @@ UNSET = (
 
 @pytest.mark.parametrize(("given", "groups"), [({}, None), ({"supplementalGroups": [44, 109]}, [44, 109])])
 @pytest.mark.parametrize("role", ["decode", "prefill"])
-@pytest.mark.xfail(strict=False, reason="defect A3")
 def test_pods_have_further_groups(given, groups, role):
     """See defects A3."""
     stack = tree(qwen={**ROCM, "pod": given, "prefill": {}})
@@ -147,7 +139,6 @@ def test_pods_have_further_groups(given, groups, role):
         ({"accelerator": "cpu"}, False),
     ],
 )
-@pytest.mark.xfail(strict=False, reason="defect A3")
 def test_devices_that_no_pod_may_open_are_told(service, told):
     """See defects A3."""
     warnings = lines(plan(tree(qwen=service)).warnings, "warning")

@@ -31,7 +31,6 @@ def fetch_of(template, name="model-download"):
     return container
 
 
-@pytest.mark.xfail(strict=True, reason="defect A2")
 def test_pods_of_a_replica_wait_for_each_other_as_long_as_fetching_and_loading_may_take():
     """See defects A2."""
     for template in group(**SIZE):
@@ -40,7 +39,6 @@ def test_pods_of_a_replica_wait_for_each_other_as_long_as_fetching_and_loading_m
         assert flag(engine(template), "--distributed-timeout-seconds") == str(ARRIVAL + 3 * 3600)
 
 
-@pytest.mark.xfail(strict=True, reason="defect A2")
 def test_the_first_pod_is_not_restarted_while_the_others_fetch():
     """See defects A2."""
     leader, _ = group(**SIZE)
@@ -73,7 +71,6 @@ def test_an_older_engine_has_no_flag_that_it_does_not_know(release):
     ],
     ids=["hub", "kit", "signed-kit"],
 )
-@pytest.mark.xfail(strict=True, reason="defect A2")
 def test_a_fetch_of_a_group_is_repeated_inside_its_container(model, name, program):
     """See defects A2."""
     for template in group(model=model):
@@ -105,7 +102,6 @@ def program(folder, name, script):
     return path
 
 
-@pytest.mark.xfail(strict=True, reason="defect A2")
 def test_the_loop_ends_with_the_first_success_and_passes_arguments_as_they_are(programs):
     """See defects A2."""
     counted = programs / "counted"
@@ -115,7 +111,6 @@ def test_the_loop_ends_with_the_first_success_and_passes_arguments_as_they_are(p
     assert counted.read_text(encoding="utf-8").splitlines() == ["$(id)|two words|"] * 3
 
 
-@pytest.mark.xfail(strict=True, reason="defect A2")
 def test_the_loop_ends_at_once_when_its_pod_does(programs):
     """See defects A2."""
     started = programs / "started"
@@ -134,7 +129,6 @@ CLAIMED = {"storage": {"type": "dedicated"}}
 
 
 @pytest.mark.parametrize(("service", "told"), [(SPANNING, True), (SPANNING | CLAIMED, False), ({}, False)])
-@pytest.mark.xfail(strict=False, reason="defect A2")
 def test_weights_that_every_pod_of_a_replica_fetches_are_told(service, told):
     """See defects A2."""
     expected = (

@@ -32,7 +32,6 @@ SMALL = {"model": {"source": "hf://org/model", "size": "3Gi"}}
         ({**LIMIT, "engine": {"env": {"VLLM_CPU_KVCACHE_SPACE": "4"}}}, "4"),
     ],
 )
-@pytest.mark.xfail(strict=False, reason="defect A10")
 def test_a_cache_in_the_hosts_memory_stays_within_the_containers_limit(service, space):
     """See defects A10."""
     assert on_cpu(**service) == space
@@ -58,7 +57,6 @@ IDLE = {"istio": 3600, "gke": 600, "agentgateway": 90}
 
 
 @pytest.mark.parametrize(("provider", "idle"), IDLE.items())
-@pytest.mark.xfail(strict=True, reason="defect A4")
 def test_an_engine_keeps_connections_longer_than_its_gateway(provider, idle):
     """See defects A4."""
     assert idle < keep_alive(behind(provider)) <= idle + 60
@@ -69,7 +67,6 @@ def test_an_engine_keeps_connections_longer_than_its_gateway(provider, idle):
     [behind("none"), behind("gke", route={"enabled": False}), {**tree(), "gateway": None}],
     ids=["unknown", "no-route", "no-gateway"],
 )
-@pytest.mark.xfail(strict=True, reason="defect A4")
 def test_an_engine_keeps_connections_of_unknown_clients_longest(stack):
     """See defects A4."""
     known = {key: value for key, value in stack.items() if value is not None}
@@ -77,7 +74,6 @@ def test_an_engine_keeps_connections_of_unknown_clients_longest(stack):
 
 
 @pytest.mark.parametrize("role", ["decode", "prefill"])
-@pytest.mark.xfail(strict=False, reason="defect A4")
 def test_both_roles_keep_connections_of_the_sidecar(role):
     """See defects A4."""
     assert keep_alive(behind("istio", prefill={}), f"qwen-{role}") > 90
