@@ -31,7 +31,9 @@ def strategy(rollout: RollingUpdate | Recreate) -> dict[str, Any]:
     return {"type": rollout.type, "rollingUpdate": steps}
 
 
-def security(user: int | None = None, group: int | None = None) -> dict[str, Any]:
+def security(
+    user: int | None = None, group: int | None = None, supplemental_groups: Iterable[int] = ()
+) -> dict[str, Any]:
     """Render a pod's security context. It meets the Pod Security level `restricted`."""
     return compact(
         {
@@ -39,6 +41,7 @@ def security(user: int | None = None, group: int | None = None) -> dict[str, Any
             "runAsUser": user,
             "runAsGroup": group,
             "fsGroup": group,
+            "supplementalGroups": list(supplemental_groups),
             "seccompProfile": {"type": "RuntimeDefault"},
         }
     )
@@ -73,7 +76,7 @@ def _pod(
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "imagePullSecrets": [{"name": name} for name in settings.image_pull_secrets],
-            "securityContext": security(settings.run_as_user, settings.fs_group),
+            "securityContext": security(settings.run_as_user, settings.fs_group, settings.supplemental_groups or ()),
             "terminationGracePeriodSeconds": workload.drain.grace,
             **scheduling(placement),
             "resourceClaims": [device_claim] if workload.device_claim is not None else [],
@@ -133,7 +136,7 @@ def _fetches(weights: Weights) -> list[Manifest]:
 def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str]) -> Manifest:
     """Render a container that fetches weights.
 
-    The container runs no shell. It overwrites existing files, so it can complete a download after a restart.
+    The container overwrites existing files, so it can complete a download after a restart.
     """
     marker = {"name": "kit-settings", "mountPath": f"{FETCH_HOME}/{_NO_UPDATE_CHECK}", "subPath": _NO_UPDATE_CHECK}
     config = {"name": "docker-config", "mountPath": DOCKER_CONFIG, "readOnly": True}

@@ -154,7 +154,7 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
     exactly = {
         "deviceClassName": claim.device_class_name,
         "allocationMode": "ExactCount",
-        "count": workload.layout.devices_per_pod,
+        "count": workload.layout.chips_per_pod,
         "selectors": [{"cel": {"expression": expression}} for expression in claim.selectors],
     }
     devices = {"requests": [{"name": "devices", "exactly": compact(exactly)}]}

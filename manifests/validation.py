@@ -4,8 +4,9 @@ A misspelt field would get lost silently: the provider drops it from objects of 
 it from objects of custom kinds. Every object is therefore checked before it is registered. The schemas of built-in
 kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
 
-A mistake in a part that a user wrote, such as a patch, is reported with its path in the configuration. Any other
-mistake is an internal error. Messages never contain values of environment variables or arguments.
+What no schema says of pods, `manifests.admission` checks. A mistake in a part that a user wrote, such as a patch, is
+reported with its path in the configuration. Any other mistake is an internal error. Messages never contain values of
+environment variables or arguments.
 
 Exception
 └── SchemaError    rendered objects that do not fit their schemas
@@ -15,7 +16,7 @@ import difflib
 import json
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ from typing import Any, cast
 
 import jsonschema_rs
 
+from manifests import admission
 from manifests.objects import Rendered
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
@@ -63,13 +65,14 @@ class _Misfit:
 
 
 def check(objects: Iterable[Rendered]) -> None:
-    """Check every object against the schema of its kind.
+    """Check every object against the schema of its kind, and its pods as the cluster would.
 
     Raises `ConfigError` with all misfits in parts that users wrote (`Rendered.origins`). If there are none, raises
     `SchemaError` with all other misfits.
     """
-    problems, internal_errors = list[Problem](), list[str]()
-    for rendered in objects:
+    problems, internal_errors, every = list[Problem](), list[str](), tuple(objects)
+    restricted = admission.restricted_namespaces(rendered.manifest for rendered in every)
+    for rendered in every:
         manifest = rendered.manifest
         name = f"{manifest.get('kind', '')} {manifest.get('metadata', {}).get('name', '')}"
         schema = _compiled_schema(str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")))
@@ -82,6 +85,12 @@ def check(objects: Iterable[Rendered]) -> None:
                 internal_errors.append(f"{name}: {misfit.at or 'the object'}: {misfit.what}")
             else:
                 problems.append(Problem(config_path, f"does not fit Kubernetes' schema ({misfit.what})", misfit.remedy))
+        for problem in admission.problems(manifest, restricted):
+            config_path = _configuration_path(rendered.origins, problem.path)
+            if config_path is None:
+                internal_errors.append(f"{name}: {problem}")
+            else:
+                problems.append(replace(problem, path=config_path))
     if problems:
         raise ConfigError(problems)
     if internal_errors:

@@ -32,6 +32,7 @@ def _check_at_least_a_byte(quantity: str) -> str:
 Memory = Annotated[Quantity, AfterValidator(_check_at_least_a_byte)]
 """Device memory: a Kubernetes quantity of at least one byte."""
 DevicesPerNode = Annotated[int, Within(1, 1024, "write the devices of the largest node, such as 8")]
+DevicesPerChip = Annotated[int, Within(1, 64, "write the devices that the engine sees in one chip, such as 2")]
 _NAME = r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?"
 _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 ExtendedResourceName = Annotated[
@@ -88,9 +89,13 @@ class UserClass(Spec):
     product: Text | None = Field(default=None, examples=["NVIDIA H100 80GB, 3g.40gb"])
     """Product name of the devices; absent: any product of the vendor."""
     memory: Memory | None = Field(default=None, examples=["40Gi"])
-    """Memory of one device, as its vendor names it (a device of 80 GB has 80Gi); absent: unknown."""
+    """Memory of one device, as its driver shows it (nvidia-smi shows 81559Mi for a device of 80 GB); absent:
+    unknown."""
     devices_per_node: DevicesPerNode | None = Field(default=None, examples=[8])
     """Number of devices of the largest node; absent: unknown."""
+    devices_per_chip: DevicesPerChip | None = Field(default=None, examples=[2])
+    """Devices that the engine sees in one chip, which is what the cluster counts: 2 for TPU7x, whose chips have two
+    cores. A pod requests its devices divided by this number, rounded up. Absent: the shipped class's, or 1."""
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={}, examples=[{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}]
     )

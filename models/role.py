@@ -127,6 +127,11 @@ class Pod(Placed):
     """User id of all containers. Root is refused."""
     fs_group: Annotated[int, Within(1, 2**31 - 1, "write a group id above 0")] = 1000
     """Group id of the volumes, so that the engine can read the files that init containers write."""
+    supplemental_groups: (
+        Items[Annotated[int, Within(1, 2**31 - 1, "write the number of a group of the nodes, above 0")]] | None
+    ) = Field(default=None, examples=[[109]])
+    """Further groups of all containers, by number, such as that of the nodes' group render, which alone opens AMD's
+    devices. [] says that none is needed."""
     shared_memory: Quantity | None = Field(default=None, examples=["16Gi"])
     """Size of /dev/shm in a pod; absent: 8Gi for each device, or 1Gi without devices."""
 

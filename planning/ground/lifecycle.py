@@ -58,13 +58,28 @@ def startup_seconds(health: Health, size: str | None) -> int:
     return _MIN_STARTUP + int(amount(size)) // _LOAD_RATE
 
 
+def loading_seconds(health: Health, size: str | None, *, spans_pods: bool) -> int:
+    """Return the time from an engine's start until its model must be loaded.
+
+    If a replica spans pods, its first engine waits until the other pods have fetched the weights and have started, too.
+    An explicit startup timeout contains that.
+    """
+    startup = startup_seconds(health, size)
+    return startup + fetch_seconds(size) if spans_pods and health.startup_timeout is None else startup
+
+
+def joining_seconds(health: Health, size: str | None) -> int:
+    """Return the time that an engine waits for the engines of the replica's other pods."""
+    return fetch_seconds(size) + startup_seconds(health, size)
+
+
 def fetch_seconds(size: str | None) -> int:
     """Return the time allowed for fetching images and weights. The startup probe begins after fetching."""
     return max(_MIN_FETCH, 0 if size is None else int(amount(size)) // _FETCH_RATE)
 
 
-def probes(health: Health, size: str | None) -> Probes:
-    """Return the probes of an engine that loads weights of the given size."""
+def probes(health: Health, size: str | None, *, spans_pods: bool = False) -> Probes:
+    """Return the probes of an engine that loads weights of the given size; a replica may span several pods."""
     interval = seconds(health.interval)
     return Probes(
         path=health.path,
@@ -72,7 +87,7 @@ def probes(health: Health, size: str | None) -> Probes:
         interval=interval,
         timeout=seconds(health.timeout),
         failure_threshold=health.failure_threshold,
-        startup_failures=-(-startup_seconds(health, size) // interval),
+        startup_failures=-(-loading_seconds(health, size, spans_pods=spans_pods) // interval),
     )
 
 

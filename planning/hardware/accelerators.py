@@ -12,7 +12,16 @@ from typing import Any
 
 from pydantic import Field
 
-from models.accelerators import Allocation, DevicesPerNode, ExtendedResource, Memory, ResourceClaim, UserClass, Vendor
+from models.accelerators import (
+    Allocation,
+    DevicesPerChip,
+    DevicesPerNode,
+    ExtendedResource,
+    Memory,
+    ResourceClaim,
+    UserClass,
+    Vendor,
+)
 from models.base import Spec
 from models.kubernetes import Toleration
 from models.vocabulary import Items, LabelKey, LabelValue, Text, amount
@@ -30,6 +39,11 @@ class AcceleratorClass:
     """Memory of one device in bytes; None if unknown."""
     devices_per_node: int | None
     """Number of devices in the largest node; None if unknown."""
+    devices_per_chip: int
+    """Number of devices that the engine sees in one chip. The resource, or the device claim, counts chips."""
+    device_files: tuple[str, ...]
+    """Device files that a node opens by default only to root and to a group of its own; empty if everyone may open
+    them."""
     node_labels: Mapping[str, tuple[str, ...]]
     """Labels of the nodes that have the devices, each with its possible values."""
     tolerations: tuple[Mapping[str, Any], ...]
@@ -45,6 +59,8 @@ class ShippedClass(Spec):
     product: Text | None = None
     memory: Memory | None = None
     devices_per_node: DevicesPerNode | None = None
+    devices_per_chip: DevicesPerChip = 1
+    device_files: Items[Text] = ()
     node_labels: dict[LabelKey, Items[LabelValue]] = Field(default={})
     tolerations: Items[Toleration] | None = None
     allocation: Allocation | None = None
@@ -66,6 +82,8 @@ class _Draft:
     product: str | None
     memory: str | None
     devices_per_node: int | None
+    devices_per_chip: int
+    device_files: tuple[str, ...]
     node_labels: Mapping[str, tuple[str, ...]]
     tolerations: tuple[Toleration, ...] | None
     allocation: ExtendedResource | ResourceClaim | None
@@ -121,6 +139,8 @@ def _draft(shipped: ShippedClass) -> _Draft:
         product=shipped.product,
         memory=shipped.memory,
         devices_per_node=shipped.devices_per_node,
+        devices_per_chip=shipped.devices_per_chip,
+        device_files=shipped.device_files,
         node_labels=shipped.node_labels,
         tolerations=shipped.tolerations,
         allocation=shipped.allocation,
@@ -130,7 +150,7 @@ def _draft(shipped: ShippedClass) -> _Draft:
 def _new_draft(name: str, spec: UserClass) -> _Draft:
     near = nearest(name, shipped_classes())
     vendor = spec.vendor or (shipped_classes()[near].vendor if near is not None else "nvidia")
-    return _Draft(vendor, None, None, None, {}, None, None)
+    return _Draft(vendor, None, None, None, 1, (), {}, None, None)
 
 
 def _amend(base: _Draft, spec: UserClass) -> _Draft:
@@ -139,6 +159,7 @@ def _amend(base: _Draft, spec: UserClass) -> _Draft:
         product=spec.product or base.product,
         memory=spec.memory or base.memory,
         devices_per_node=spec.devices_per_node or base.devices_per_node,
+        devices_per_chip=spec.devices_per_chip or base.devices_per_chip,
         node_labels={**base.node_labels, **{key: (value,) for key, value in spec.node_selector.items()}},
         tolerations=base.tolerations if spec.tolerations is None else spec.tolerations,
         allocation=spec.allocation or base.allocation,
@@ -155,6 +176,8 @@ def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
         product=draft.product,
         memory=None if draft.memory is None else int(amount(draft.memory)),
         devices_per_node=draft.devices_per_node,
+        devices_per_chip=draft.devices_per_chip,
+        device_files=vendor[0].device_files,
         node_labels=draft.node_labels,
         tolerations=tuple(
             toleration.model_dump(by_alias=True, exclude_none=True) for toleration in dict.fromkeys(tolerations)

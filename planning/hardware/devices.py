@@ -22,6 +22,8 @@ class Layout:
 
     devices_per_pod: int
     """Number of devices of a pod; 0 if the class has no devices."""
+    chips_per_pod: int
+    """Number of chips that a pod requests, which hold its devices."""
     pods_per_replica: int
     stages_per_pod: int
     """Number of pipeline stages in a pod."""
@@ -82,8 +84,10 @@ class Spread:
 def layout(parallelism: Parallelism, accelerator_memory: str | None, cls: AcceleratorClass) -> Layout:
     """Return the layout of a replica that `planning.hardware.rules` accepts."""
     spread = spread_of(parallelism, accelerator_memory, cls)
+    devices = 0 if spread.has_no_devices else spread.devices_per_stage * spread.stages
     return Layout(
-        devices_per_pod=0 if spread.has_no_devices else spread.devices_per_stage * spread.stages,
+        devices_per_pod=devices,
+        chips_per_pod=-(-devices // cls.devices_per_chip),
         pods_per_replica=spread.data // spread.data_local * (spread.pipeline // spread.stages),
         stages_per_pod=spread.stages,
         tensor=spread.tensor,

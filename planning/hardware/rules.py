@@ -57,7 +57,12 @@ def _class_problems(name: str, spec: UserClass) -> Iterator[Problem]:
 
 
 def _check_cpu(path: Path, spec: UserClass) -> Iterator[Problem]:
-    fields = {"memory": spec.memory, "devicesPerNode": spec.devices_per_node, "allocation": spec.allocation}
+    fields = {
+        "memory": spec.memory,
+        "devicesPerNode": spec.devices_per_node,
+        "devicesPerChip": spec.devices_per_chip,
+        "allocation": spec.allocation,
+    }
     for key, value in fields.items():
         if value is not None:
             yield Problem(path / key, "has no effect (cpu has no devices)", "remove it")
@@ -127,9 +132,22 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
         f"would need {spread.devices_per_stage} devices in a pod ({memory}, {gibibytes(per_device)} a device{local}), "
         f"nodes of {name} {'have' if is_known else 'are taken to have'} {node_devices}"
     )
-    remedy = _enlarge_remedy(memory, per_device, spread, explicit_tensor=False)
+    remedy = _whole_node_remedy(memory, per_device, spread) or _enlarge_remedy(
+        memory, per_device, spread, explicit_tensor=False
+    )
     more = "" if is_known else f", or accelerators.{name}.devicesPerNode"
     yield Problem(at, what, remedy + more, _dependencies(path, role))
+
+
+def _whole_node_remedy(memory: str, per_device: int, spread: Spread) -> str | None:
+    """Return the setting that takes all devices of a node; None if it does not suffice, or does not fit."""
+    if spread.devices_per_node is None:
+        return None
+    tensor = spread.devices_per_node // spread.data_local
+    whole = replace(spread, tensor=tensor)
+    if not tensor or not whole.fits or per_device * tensor * spread.pipeline < amount(memory):
+        return None
+    return f"set under parallelism tensor: {tensor}, if it divides the model's attention heads"
 
 
 def _enlarge_remedy(memory: str, per_device: int, spread: Spread, *, explicit_tensor: bool) -> str:

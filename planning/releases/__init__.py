@@ -31,6 +31,13 @@ class Image(Sourced):
     """Reference of the image, as a container has it."""
 
 
+class Fetcher(Image):
+    """An image that fetches weights by its own entrypoint."""
+
+    entrypoint: str
+    """Path of the program that the image runs."""
+
+
 class Images(Spec):
     """The images of a release."""
 
@@ -39,9 +46,9 @@ class Images(Spec):
     picker: Image
     kit: Image
     """Image that unpacks a ModelKit."""
-    kit_verify: Image
+    kit_verify: Fetcher
     """Image that verifies the signature of a ModelKit and unpacks it."""
-    downloader: Image
+    downloader: Fetcher
     """Image that downloads from Hugging Face and S3."""
     sidecar: Image | None = None
     """The routing sidecar; None if the release does not support disaggregated prefill."""
@@ -65,6 +72,8 @@ class EngineFacts(Sourced):
     """Flag for the seconds that running requests may take after SIGTERM; None if the server ends at once."""
     nodes: bool = False
     """Whether one server can span several nodes by its own flags (`--nnodes`), without a framework such as Ray."""
+    distributed_timeout: str | None = None
+    """Flag for the seconds that the servers of several nodes wait for each other; None for torch's 600 s."""
     kv_transfer: dict[str, dict[str, str]] = Field(default={})
     """Value of `--kv-transfer-config` by connector, for the connectors that the release supports."""
     kv_events: dict[str, bool | str]

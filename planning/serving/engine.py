@@ -16,7 +16,6 @@ from planning.ground import environment, labels, lifecycle, resources
 from planning.ground.environment import EnvValue, Variable
 from planning.ground.lifecycle import Probes
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
-from planning.hardware.devices import Layout
 from planning.releases import tracing
 from planning.variant import images
 from planning.variant.context import RoleContext
@@ -110,7 +109,7 @@ def plan(context: RoleContext) -> EnginePlan:
     if image is None:
         raise ValueError("this class has no engine image")
     requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
-    allocation, count = context.accelerator.allocation, layout.devices_per_pod
+    allocation, count = context.accelerator.allocation, layout.chips_per_pod
     devices = {allocation.resource_name: str(count)} if isinstance(allocation, ExtendedResource) else {}
     generated = () if context.is_custom else tuple(_arguments(context))
     return EnginePlan(
@@ -118,11 +117,11 @@ def plan(context: RoleContext) -> EnginePlan:
         image=image,
         pull_policy=role.engine.image_pull_policy,
         command=() if context.is_custom else ("vllm", "serve"),
-        arguments=_merge_arguments((*generated, *_multi_pod_arguments(layout, is_leader=True)), role),
-        worker_arguments=_merge_arguments((*generated, *_multi_pod_arguments(layout, is_leader=False)), role),
+        arguments=_merge_arguments((*generated, *_multi_pod_arguments(context, is_leader=True)), role),
+        worker_arguments=_merge_arguments((*generated, *_multi_pod_arguments(context, is_leader=False)), role),
         env=environment.container_variables(_environment(context), environment.values(role.engine.env)),
         port=context.engine_port,
-        probes=lifecycle.probes(role.health, spec.model.size),
+        probes=lifecycle.probes(role.health, spec.model.size, spans_pods=layout.pods_per_replica > 1),
         requests={**requests, **devices},
         limits={**limits, **devices},
         certificate=_certificate(context),
@@ -231,13 +230,19 @@ def _lora_arguments(lora: Lora) -> Iterator[str]:
     yield from (f"{name}={ADAPTERS_MOUNT}/{name}" for name in sorted(lora.adapters))
 
 
-def _multi_pod_arguments(layout: Layout, *, is_leader: bool) -> Iterator[str]:
-    """Yield the arguments that connect the pods of a replica. The leader uses its own IP, without a DNS lookup."""
+def _multi_pod_arguments(context: RoleContext, *, is_leader: bool) -> Iterator[str]:
+    """Yield the arguments that connect the pods of a replica. The leader uses its own IP, without a DNS lookup.
+
+    The pods wait for each other as long as fetching and loading may take. The limit of torch itself is 600 s.
+    """
+    layout, timeout = context.layout, context.variant.release.engine.distributed_timeout
     if layout.pods_per_replica == 1:
         return
     yield f"--nnodes={layout.pods_per_replica}"
     yield "--node-rank=$(LWS_WORKER_INDEX)"
     yield f"--master-addr=$({'POD_IP' if is_leader else 'LWS_LEADER_ADDRESS'})"
+    if timeout is not None:
+        yield f"{timeout}={lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size)}"
     if not is_leader:
         yield "--headless"
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 from models.paths import Path
 from models.problems import Problem
 from planning.ground import environment, labels
+from planning.ground.lifecycle import Drain
 
 _Verdict = tuple[str, str] | None
 """Pair of text and remedy of a problem; None if there is no problem."""
@@ -34,6 +35,7 @@ _REQUIRED = frozenset(
     {Path("spec"), Path("spec", "leaderWorkerTemplate"), *_TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS}
 )
 """Maps that must stay in the object. Keys below them may be removed."""
+_LABELS = frozenset(at / "labels" for at in _METADATA)
 _IDENTITY = "is part of the object's identity"
 _DECIDED: Mapping[Path, tuple[str, str]] = {
     Path("apiVersion"): (_IDENTITY, "remove it"),
@@ -48,6 +50,8 @@ _DECIDED: Mapping[Path, tuple[str, str]] = {
 """Fields that a patch must not set, each with what is wrong and a remedy."""
 _NAMED = frozenset({"containers", "initContainers", "volumes", "env", "volumeMounts"})
 """Lists whose items must all have names. With an unnamed item, the list would replace the generated one as a whole."""
+_ENGINES = frozenset({"vllm", "engine"})
+"""Names of the container that requests reach."""
 
 
 def apply(manifest: _Tree, patch: _Tree) -> dict[str, Any]:
@@ -65,9 +69,7 @@ def origins(path: Path, patch: _Tree, patched: _Tree) -> dict[Path, Path]:
     return {Path(): path, **dict(_item_origins("", path, patch, Path(), patched))}
 
 
-def problems(
-    path: Path, patch: _Tree, grace_seconds_needed: int, drain_timeout: str, devices: Collection[str]
-) -> list[Problem]:
+def problems(path: Path, patch: _Tree, drain: Drain, drain_timeout: str, devices: Collection[str]) -> list[Problem]:
     """Reject changes of the object's identity, drain or devices, and patches that cannot be applied.
 
     `drain_timeout` is the service's drainTimeout as text, for a message. `devices` are the resource names of all
@@ -78,7 +80,8 @@ def problems(
         verdicts = (
             _check_key(at),
             _check_shape(at, value),
-            _check_grace(at, value, grace_seconds_needed, drain_timeout),
+            _check_grace(at, value, drain.grace, drain_timeout),
+            _check_pre_stop(at, value, drain),
             _check_devices(at, value, devices),
             _check_item_names(at, value),
             _check_credential(at, value),
@@ -185,6 +188,8 @@ def _check_key(at: Path) -> _Verdict:
         return f"is no directive here ({key})", "write null to remove a key; an item of a list cannot be removed"
     if at.parent in _LABELLED and isinstance(key, str) and key.startswith(_RESERVED_PREFIX):
         return f"is reserved ({_RESERVED_PREFIX})", "remove it, or use a key of your own"
+    if at.parent in _LABELS and isinstance(key, str) and labels.is_reserved(key):
+        return f"is decided by this program ({key})", "remove it, or use another key"
     return _DECIDED.get(at)
 
 
@@ -211,6 +216,29 @@ def _check_grace(at: Path, value: object, needed: int, drain_timeout: str) -> _V
     text = "null" if value is None else value
     what = f"cuts the drain short ({text}; drainTimeout {drain_timeout} needs {needed})"
     return what, "remove it or lower drainTimeout"
+
+
+def _check_pre_stop(at: Path, value: object, drain: Drain) -> _Verdict:
+    """Reject a patch that drops or shortens the pause before an engine ends; requests arrive until it is over."""
+    container = _map(value)
+    if at.parent.parent not in _POD_SPECS or at.parent[-1] != "containers" or container is None:
+        return None
+    if _name("containers", container) not in _ENGINES or "lifecycle" not in container:
+        return None
+    needed = drain.worker_pre_stop if "workerTemplate" in at else drain.pre_stop
+    remedy = "remove it: requests still arrive after a pod's deletion"
+    lifecycle = _map(container["lifecycle"])
+    if lifecycle is None or ("preStop" in lifecycle and _map(lifecycle["preStop"]) is None):
+        return "drops the pause before the engine ends (lifecycle.preStop)", remedy
+    hook = _map(lifecycle.get("preStop")) or {}
+    others = [name for name, handler in hook.items() if name != "sleep" and handler is not None]
+    if "sleep" in hook and hook["sleep"] is None and not others:
+        return "drops the pause before the engine ends (lifecycle.preStop.sleep)", remedy
+    pause = (_map(hook.get("sleep")) or {}).get("seconds", needed)
+    if not isinstance(pause, int) or pause < needed:
+        text = "null" if pause is None else pause
+        return f"cuts the pause before the engine ends short ({text}; {needed} are needed)", remedy
+    return None
 
 
 def _check_devices(at: Path, value: object, devices: Collection[str]) -> _Verdict:

@@ -1,10 +1,10 @@
 """Validation of the roles of a variant: each role alone, and prefill together with decode."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from models import flags
 from models.paths import Path
-from models.problems import Problem
+from models.problems import Problem, warning
 from models.role import Recreate, Role
 from models.service import Sidecar
 from models.source import scheme
@@ -13,6 +13,7 @@ from planning.ground import labels
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
 from planning.serving import autoscaling, engine, patch
+from planning.serving.workload import Workload
 from planning.variant import images
 from planning.variant.context import Contexts, RoleContext, VariantContext
 
@@ -39,7 +40,7 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
     yield from engine.problems(context)
     role, drain_timeout = context.role, context.variant.spec.drain_timeout
     devices = accelerators.resource_names({role.accelerator: context.accelerator})
-    yield from patch.problems(context.path / "patch", role.patch, context.drain.grace, drain_timeout, devices)
+    yield from patch.problems(context.path / "patch", role.patch, context.drain, drain_timeout, devices)
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)
 
@@ -140,3 +141,23 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
         what = f"has no effect while nothing is served over TLS ({sidecar.tls.certificate})"
         at = path / "sidecar" / "tls" / "certificate"
         yield Problem(at, what, "set sidecar.tls.prefill, or remove it", explicit_only=True)
+
+
+def workload_warnings(path: Path, workloads: Collection[Workload]) -> Iterator[Problem]:
+    """Yield warnings about workloads whose pods fetch more than they need to, or may not open their devices.
+
+    `path` is the path of their variant.
+    """
+    for workload in workloads:
+        pods = workload.layout.pods_per_replica
+        if pods > 1 and any(fetch.volume == "model" for fetch in workload.weights.fetches):
+            what = f"the {pods} pods of a replica fetch the weights each, and again when any of them restarts"
+            yield warning(path / "storage", what, "use type: shared or type: dedicated")
+            break
+    for workload in workloads:
+        files, groups = workload.accelerator.device_files, workload.pod_settings.supplemental_groups
+        if files and workload.layout.devices_per_pod and groups is None:
+            what = f"is not set, and nodes of Debian and Ubuntu open {' and '.join(files)} to their group render only"
+            remedy = "write the group's number on the nodes (getent group render), or [] if they open them to all"
+            yield warning(workload.path / "pod" / "supplementalGroups", what, remedy)
+            break

@@ -21,7 +21,7 @@ from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SidecarPlan
 from planning.variant.context import RoleContext, max_replicas
 from planning.weights import claims, sources
-from planning.weights.sources import Weights
+from planning.weights.sources import Source, Weights
 
 _GROUPS_READY = (
     f"jsonpath={{.status.conditions[?(@.type=='Available' && {CURRENT})].status}}=True",
@@ -49,6 +49,8 @@ class PodSettings:
     annotations: Mapping[str, str]
     run_as_user: int
     fs_group: int
+    supplemental_groups: tuple[int, ...] | None
+    """Further groups of the containers' processes; None if the user sets none, not even an empty list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class Workload:
 
 def plan(context: RoleContext) -> Workload:
     """Return the workload of a role. The rules have checked the role's class, image and layout."""
-    variant, role, stack = context.variant, context.role, context.variant.stack
+    variant, role = context.variant, context.role
     model_size = variant.spec.model.size
     deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
     autoscaler = autoscaling.plan(context.path, role, variant)
@@ -120,12 +122,7 @@ def plan(context: RoleContext) -> Workload:
         accelerator=context.accelerator,
         layout=context.layout,
         engine=engine.plan(context),
-        weights=sources.plan(
-            sources.Source(
-                variant.spec.model, stack.images, variant.release, identity=role.pod.service_account_name is not None
-            ),
-            claims.location(variant),
-        ),
+        weights=sources.plan(_source(context), claims.location(variant)),
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
         pod_settings=_pod_settings(role, context.workload if sidecar_plan is not None else None),
@@ -142,6 +139,18 @@ def plan(context: RoleContext) -> Workload:
     )
 
 
+def _source(context: RoleContext) -> Source:
+    """Return the source of the weights that the pods of a role fetch."""
+    variant = context.variant
+    return Source(
+        variant.spec.model,
+        variant.stack.images,
+        variant.release,
+        identity=context.role.pod.service_account_name is not None,
+        retries=context.layout.pods_per_replica > 1,
+    )
+
+
 def _pod_settings(role: Role, workload_account: str | None) -> PodSettings:
     """Return the settings of a role's pods; `workload_account` is the service account that the stack may create."""
     pod = role.pod
@@ -154,4 +163,5 @@ def _pod_settings(role: Role, workload_account: str | None) -> PodSettings:
         annotations=pod.annotations,
         run_as_user=pod.run_as_user,
         fs_group=pod.fs_group,
+        supplemental_groups=pod.supplemental_groups,
     )

@@ -246,5 +246,14 @@ def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleCon
         accelerator=accelerator,
         layout=layout,
         drain=lifecycle.drain(spec.drain_timeout, engine_drains=drains),
-        environment=engine_environment.plan(spec, name, role, layout, context.kv_cache),
+        environment={
+            **engine_environment.plan(spec, role, layout, context.kv_cache),
+            **engine_environment.connection(spec, role, _provider(context)),
+            **(engine_environment.cpu_memory(spec, role, layout) if accelerator.vendor == "cpu" else {}),
+        },
     )
+
+
+def _provider(context: VariantContext) -> str | None:
+    """Return the provider of the gateway that sends a variant's requests; None if they come from elsewhere."""
+    return context.gateway.provider if context.gateway is not None and context.service.route.enabled else None

@@ -2,30 +2,57 @@
 
 from models.role import Role
 from models.service import Variant
-from planning.ground import labels, lifecycle
+from models.vocabulary import amount
+from planning.ground import lifecycle, resources
 from planning.ground.environment import EnvValue
 from planning.ground.mounts import ENGINE_HOME
 from planning.hardware.devices import Layout
-from planning.variant import images
+from planning.variant import connections, images
 from planning.variant.kv_cache import KvCache
 
-_KEEP_ALIVE_SECONDS = 120
-"""Time for which prefill engines keep an idle connection; more than the idle timeout of the routing sidecar (90 s)."""
+_GI = 2**30
 
 
-def plan(spec: Variant, name: str, role: Role, layout: Layout, cache: KvCache) -> dict[str, EnvValue]:
-    """Return the generated variables of the engine of the role `name`, without those of tracing."""
+def plan(spec: Variant, role: Role, layout: Layout, cache: KvCache) -> dict[str, EnvValue]:
+    """Return the generated variables of an engine, without those of tracing, connections and a CPU's memory."""
     env = dict[str, EnvValue]({"HOME": ENGINE_HOME})
     if images.is_custom(spec, role):
         return env
-    # torch asks for the name of the user. Without USER it would look for the user id in the image's passwd file, which
-    # does not have it.
+    spans_pods = layout.pods_per_replica > 1
+    # torch asks for the name of the user. It reads USER, because the image's passwd file does not have the user id.
     env |= {"USER": "engine", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(lifecycle.startup_seconds(role.health, spec.model.size))
-    if spec.prefill is not None or cache.events is not None or layout.pods_per_replica > 1:
+    loading = lifecycle.loading_seconds(role.health, spec.model.size, spans_pods=spans_pods)
+    env["VLLM_ENGINE_READY_TIMEOUT_S"] = str(loading)
+    if spec.prefill is not None or cache.events is not None or spans_pods:
         env["POD_IP"] = {"fieldRef": {"fieldPath": "status.podIP"}}
     if spec.prefill is not None and "nixl" in spec.kv_cache.connector:
         env["VLLM_NIXL_SIDE_CHANNEL_HOST"] = "$(POD_IP)"
-    if name == labels.PREFILL:
-        env["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"] = str(_KEEP_ALIVE_SECONDS)
     return env
+
+
+def connection(spec: Variant, role: Role, provider: str | None) -> dict[str, EnvValue]:
+    """Return the variable for idle connections, which vLLM closes after 5 s by default.
+
+    `provider` implements the gateway, and is None without one. With prefill, sidecars of decode pods ask all engines.
+    """
+    if images.is_custom(spec, role):
+        return {}
+    client = provider if spec.prefill is None else connections.SIDECAR
+    return {"VLLM_HTTP_TIMEOUT_KEEP_ALIVE": str(connections.keep_alive_seconds(client))}
+
+
+def cpu_memory(spec: Variant, role: Role, layout: Layout) -> dict[str, EnvValue]:
+    """Return the variable for the KV cache of an engine on CPUs, in GiB for each of its workers.
+
+    By default vLLM takes half of the host's memory, whatever the container's limit is. The workers share half of what
+    weights, shared memory and offloaded cache leave of the limit; the other half is for computation.
+    """
+    if images.is_custom(spec, role):
+        return {}
+    offload = spec.kv_cache.cpu_offload
+    _, limits = resources.engine(role.resources, layout.devices_per_pod, offload)
+    shared = resources.shared_memory(role.pod.shared_memory, layout.devices_per_pod)
+    weights = amount(spec.model.size or "0") * layout.data_local
+    free = amount(limits["memory"]) - amount(shared) - amount(offload or "0") - weights
+    workers = layout.tensor * layout.stages_per_pod * layout.data_local
+    return {"VLLM_CPU_KVCACHE_SPACE": str(max(1, int(free / (2 * workers * _GI))))}

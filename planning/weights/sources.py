@@ -23,6 +23,8 @@ _TRANSPARENCY_LOG = "https://rekor.sigstore.dev"
 """Address of the transparency log by which cosign verifies signatures."""
 _PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"})
 _AWS_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+_RETRY = 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done'
+"""Script that runs its arguments until they succeed, and ends at once when the pod ends. It contains no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,9 @@ class Source:
     release: Release
     identity: bool
     """Whether the user names a ServiceAccount for the fetching pod. That account may have access to the source."""
+    retries: bool = False
+    """Whether a container repeats a failed fetch itself. If a replica spans pods, the restart of any container, also of
+    an init container, deletes all pods of the replica with everything that they have fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +187,11 @@ def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvVa
     verify = model.verify if kit else None
     env = _kit_env(item, model, secret) if kit else _download_env(source, item.source, secret)
     generated = {"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}
+    command = _command(item, model, verify)
     return Fetch(
         name=item.container,
         image=_image(source, kit=kit, verify=verify),
-        command=_command(item, model, verify),
+        command=("sh", "-c", _RETRY, *(command or _entrypoint(source, kit=kit))) if source.retries else command,
         arguments=() if kit else (_address(item.source), item.path),
         env=container_variables(generated, explicit),
         volume=item.volume,
@@ -219,6 +225,12 @@ def _image(source: Source, *, kit: bool, verify: Verification | None) -> str:
     if not kit:
         return explicit.downloader or defaults.downloader.ref
     return explicit.kit or (defaults.kit if verify is None else defaults.kit_verify).ref
+
+
+def _entrypoint(source: Source, *, kit: bool) -> tuple[str, ...]:
+    """Return the program that an image runs if no command is given."""
+    images = source.release.images
+    return ((images.kit_verify if kit else images.downloader).entrypoint,)
 
 
 def _command(item: _Item, model: Model, verify: Verification | None) -> tuple[str, ...]:

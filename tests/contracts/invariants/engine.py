@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.contracts.invariants.facts import CONNECTORS, ENGINE_IMAGES, amount
+from tests.contracts.invariants.facts import CONNECTORS, ENGINE_IMAGES, GI, IDLE, IDLE_OF_SIDECAR, WAITING, amount
 from tests.contracts.invariants.wishes import Role
 from tests.contracts.invariants.world import Pods, World, field, named, same, texts, traces
 
@@ -59,6 +59,8 @@ def _arguments(world: World, pods: Pods) -> Iterator[str]:
     if role.pods > 1:
         yield from (f"--nnodes={role.pods}", "--node-rank=$(LWS_WORKER_INDEX)")
         yield f"--master-addr=$({'POD_IP' if pods.serves else 'LWS_LEADER_ADDRESS'})"
+        if wish.release in WAITING:
+            yield f"--distributed-timeout-seconds={role.arrival + role.startup}"
         yield from [] if pods.serves else ["--headless"]
 
 
@@ -133,7 +135,7 @@ def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
         role, expected = pods.role, texts(HOME="/home/engine")
         if not role.custom:
             expected |= texts(USER="engine", VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
-            expected |= texts(VLLM_ENGINE_READY_TIMEOUT_S=str(role.startup)) | traces(
+            expected |= texts(VLLM_ENGINE_READY_TIMEOUT_S=str(role.joined)) | traces(
                 world, f"{role.wish.base}-{role.name}"
             )
         if world.wish.apart or role.pods > 1 or _publishes(world):
@@ -141,11 +143,30 @@ def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
         if world.wish.apart and world.wish.say("kvCache", "connector", default="nixlv2") == "nixlv2":
             # Bound and told to the other role; vLLM's own default is localhost.
             expected |= texts(VLLM_NIXL_SIDE_CHANNEL_HOST="$(POD_IP)")
-        if role.name == "prefill":
-            expected |= texts(VLLM_HTTP_TIMEOUT_KEEP_ALIVE="120")
+        if not role.custom:
+            expected |= texts(VLLM_HTTP_TIMEOUT_KEEP_ALIVE=str(_idle(world) + 30))
+            expected |= texts(VLLM_CPU_KVCACHE_SPACE=_cache_on_cpu(role)) if role.vendor == "cpu" else {}
         for name, value in role.say("engine", "env", default={}).items():
             expected[name] = {"value": value} if isinstance(value, str) else _source(value)
         yield from named(f"{pods.name} environment", pods.engine["env"], expected)
+
+
+def _idle(world: World) -> int:
+    """Return the seconds for which what is in front of an engine keeps a connection; of strangers, the longest."""
+    if world.wish.apart:
+        return IDLE_OF_SIDECAR
+    return IDLE.get(world.wish.provider or "", max(IDLE.values())) if world.wish.is_routed else max(IDLE.values())
+
+
+def _cache_on_cpu(role: Role) -> str:
+    """Return whole Gi for each worker: half of what weights, offloaded cache and shared memory leave of the limit."""
+    offload = amount(role.wish.say("kvCache", "cpuOffload", default="0"))
+    limit = amount(role.say("resources", "limits", "memory", default="48Gi"))
+    if role.say("resources", "limits", "memory") is None:
+        limit = max(limit + -(-offload // GI) * GI, amount(role.say("resources", "requests", "memory", default="0")))
+    weights = amount(role.wish.model.get("size", "0")) * role.local
+    left = limit - offload - weights - amount(role.say("pod", "sharedMemory", default="1Gi"))
+    return str(max(1, left // (2 * role.tensor * role.stages * role.local * GI)))
 
 
 def _source(value: dict[str, Any]) -> dict[str, Any]:

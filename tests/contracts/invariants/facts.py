@@ -47,11 +47,16 @@ BASE_MODEL = "X-Gateway-Base-Model-Name"
 RESOURCES = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "cpu": None}
 """The extended resource of a vendor, which is the key of the taint of its nodes, too."""
 PRODUCTS = {
-    "nvidia-h100-80gb": ("nvidia", 80, 8, {"nvidia.com/gpu.product": ["NVIDIA-H100-80GB-HBM3"]}),
-    "nvidia-l40s": ("nvidia", 48, None, {"nvidia.com/gpu.product": ["NVIDIA-L40S"]}),
-    "amd-mi300x": ("amd", 192, 8, {"amd.com/gpu.device-id": ["74a1", "74a9", "74b5", "74bd"]}),
+    "nvidia-h100-80gb": ("nvidia", "81559Mi", 8, {"nvidia.com/gpu.product": ["NVIDIA-H100-80GB-HBM3"]}),
+    "nvidia-l40s": ("nvidia", "46068Mi", None, {"nvidia.com/gpu.product": ["NVIDIA-L40S"]}),
+    "amd-mi300x": ("amd", "196592Mi", 8, {"amd.com/gpu.device-id": ["74a1", "74a9", "74b5", "74bd"]}),
 }
-"""Vendor, memory of one device in Gi, devices of a node, and the labels of nodes that have them."""
+"""Vendor, memory of one device, devices of a node, and the labels of nodes that have them."""
+IDLE = {"istio": 3600, "gke": 600, "agentgateway": 90}
+"""Seconds for which a gateway keeps a connection that it does not use."""
+IDLE_OF_SIDECAR = 90
+WAITING = {"llm-d-0.10"}
+"""Channels whose vLLM can be told how long the engines of a replica wait for each other."""
 
 API_OF_KIND = {"Deployment": "apps/v1", "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1"}
 METRICS = {

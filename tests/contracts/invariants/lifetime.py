@@ -17,7 +17,7 @@ def probes_ask_the_engine_itself_and_wait_for_its_weights(world: World) -> Itera
             for path, default in ((["path"], "/v1/models"), (["livenessPath"], "/health"))
         )
         for name, path, most in (
-            ("startupProbe", ready, -(-pods.role.startup // interval)),
+            ("startupProbe", ready, -(-pods.role.joined // interval)),
             ("readinessProbe", ready, failures),
             ("livenessProbe", alive, failures),
         ):

@@ -57,7 +57,8 @@ def the_pickers_pods_are_placed_as_asked(world: World) -> Iterator[str]:
 def _security(own: dict[str, Any]) -> dict[str, Any]:
     group = own.get("fsGroup", 1000)
     ids = {"runAsUser": own.get("runAsUser", 1000), "runAsGroup": group, "fsGroup": group}
-    return ids | {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    further = {"supplementalGroups": own["supplementalGroups"]} if own.get("supplementalGroups") else {}
+    return ids | further | {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
 
 
 def _affinity(role: Role) -> dict[str, Any]:
@@ -101,7 +102,7 @@ def the_engine_has_its_devices_and_resources_for_each_of_them(world: World) -> I
             # A limit that is written lowers the request that is not, and the other way round.
             smaller = "memory" in own.get("limits", {})
             requests["memory"] = limits["memory"] = limits["memory"] if smaller else requests["memory"]
-        devices = {role.resource: str(role.devices)} if role.resource else {}
+        devices = {role.resource: str(role.chips)} if role.resource else {}
         expected: dict[str, Any] = {"requests": requests | devices, "limits": limits | devices}
         if role.claim is not None:
             expected["claims"] = [{"name": "accelerators"}]
@@ -117,7 +118,7 @@ def devices_are_claimed_once_for_each_pod_and_in_its_number(world: World) -> Ite
         exactly = {
             "deviceClassName": role.claim["deviceClassName"],
             "allocationMode": "ExactCount",
-            "count": role.tensor * role.local * role.stages,
+            "count": role.chips,
         }
         selectors = [{"cel": {"expression": one}} for one in role.claim.get("selectors", [])]
         exactly |= {"selectors": selectors} if selectors else {}

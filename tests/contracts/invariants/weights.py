@@ -1,7 +1,7 @@
 """How weights come into a pod, and that nothing but what fetches them may write them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.contracts.invariants.claims import kept
@@ -12,6 +12,10 @@ from tests.contracts.invariants.world import Pods, World, named, same, secret, t
 
 MARKER = "disable-update-notifications"
 HOME = "/fetch"
+AGAIN = ["sh", "-c", 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done']
+"""What runs the rest of a command until it succeeds, and ends with its pod."""
+ENTRYPOINTS = {True: "/usr/local/bin/entrypoint.sh", False: "/storage-initializer/scripts/initializer-entrypoint"}
+"""What the image that verifies ModelKits and the downloader run."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Item:
     """Where in its volume it is."""
     claim: str | None = None
     """The claim that holds it before any pod starts; absent: each pod fetches it."""
+    again: bool = False
+    """Whether its container tries again itself: a restart would end all pods of a replica."""
 
     @property
     def scheme(self) -> str:
@@ -88,7 +94,7 @@ def everything_is_fetched_before_the_engine_starts(world: World) -> Iterator[str
         yield from same(f"{pods.name} fetches", [one["name"] for one in pods.before], list(wanted))
         for container in pods.before:
             item = wanted[container["name"]]
-            yield from _fetch(pods, item, container)
+            yield from _fetch(pods, replace(item, again=pods.role.pods > 1), container)
 
 
 def _fetch(pods: Pods, item: Item, container: Mapping[str, Any]) -> Iterator[str]:
@@ -115,7 +121,9 @@ def brings(
     images, own = item.wish.stack.get("images", {}), KIT_VERIFYING if item.verify else KIT
     image = images.get("kit", own) if kit else images.get("downloader", DOWNLOADER)
     yield from same(f"{what} image", container["image"], image)
-    yield from same(f"{what} command", container.get("command", []), _command(item) if kit else [])
+    command = _command(item) if kit else []
+    repeated = [*AGAIN, *(command or [ENTRYPOINTS[kit]])]
+    yield from same(f"{what} command", container.get("command", []), repeated if item.again else command)
     yield from same(f"{what} arguments", container.get("args", []), [] if kit else [_address(item), item.path])
     env = texts(HOME=HOME, TMPDIR=HOME) | (_kit(item) if kit else _download(account, item))
     yield from named(f"{what} environment", container["env"], {**env, **written})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, reduce
 from typing import Any
 
-from tests.contracts.invariants.facts import DRAINING, GI, PRODUCTS, RESOURCES, amount, seconds
+from tests.contracts.invariants.facts import DRAINING, PRODUCTS, RESOURCES, amount, seconds
 from tests.contracts.invariants.trees import look, over, without
 
 PRIMARY, CANARY = "primary", "canary"
@@ -248,12 +248,12 @@ class Role:
         return tls["certificate"] if self.name == "prefill" and tls.get("prefill") else None
 
     @cached_property
-    def _class(self) -> tuple[str, int | None, int | None, Mapping[str, list[str]]]:
-        """Return vendor, memory of one device in Gi, devices of a node and labels of nodes."""
+    def _class(self) -> tuple[str, str | None, int | None, Mapping[str, list[str]]]:
+        """Return vendor, memory of one device, devices of a node and labels of nodes."""
         name = self.tree["accelerator"]
         vendor, memory, node, labels = PRODUCTS.get(name, (name, None, None, {}))
         own = self._own_class
-        memory = amount(own["memory"]) // GI if "memory" in own else memory
+        memory = own.get("memory", memory)
         more = {key: [value] for key, value in own.get("nodeSelector", {}).items()}
         return own.get("vendor", vendor), memory, own.get("devicesPerNode", node), {**labels, **more}
 
@@ -303,7 +303,7 @@ class Role:
         memory = self._class[1]
         if written or not wanted or not memory:
             return written or 1
-        return next(2**n for n in range(20) if 2**n * memory * self.pipeline * GI >= amount(wanted))
+        return next(2**n for n in range(20) if 2**n * amount(memory) * self.pipeline >= amount(wanted))
 
     @cached_property
     def stages(self) -> int:
@@ -322,6 +322,11 @@ class Role:
     def devices(self) -> int:
         """Return the devices of one pod."""
         return 0 if RESOURCES[self.vendor] is None else self.tensor * self.local * self.stages
+
+    @cached_property
+    def chips(self) -> int:
+        """Return what a pod asks for: chips, some of which hold several devices."""
+        return -(-self.devices // self._own_class.get("devicesPerChip", 1))
 
     @cached_property
     def pods(self) -> int:
@@ -343,6 +348,12 @@ class Role:
         if written is not None:
             return seconds(written)
         return 1800 if size is None else 600 + amount(size) // (64 * 2**20)
+
+    @cached_property
+    def joined(self) -> int:
+        """Return the seconds until the model must be loaded, for which an engine may have to wait for other pods."""
+        waits = self.pods > 1 and self.say("health", "startupTimeout") is None
+        return self.startup + (self.arrival if waits else 0)
 
     @cached_property
     def arrival(self) -> int:

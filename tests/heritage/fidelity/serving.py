@@ -180,12 +180,13 @@ def encoder(one: Any, _: Any) -> None:
         f"{_VLLM}/args/--gpu-memory-utilization=*", f"{_VLLM}/args/--enable-prompt-tokens-details",
         f"{_VLLM}/env/VLLM_NO_USAGE_STATS/*", f"{_VLLM}/env/DO_NOT_TRACK/*",
         f"{_VLLM}/env/VLLM_ENGINE_READY_TIMEOUT_S/*", f"{_VLLM}/env/VLLM_HTTP_TIMEOUT_KEEP_ALIVE/*",
+        f"{_VLLM}/env/VLLM_CPU_KVCACHE_SPACE/*",
     ),
 )  # fmt: skip
 def defaults(one: Any, _: Any) -> None:
     drop_arguments(container(one), "--gpu-memory-utilization", "--enable-prompt-tokens-details")
     told = ("VLLM_NO_USAGE_STATS", "DO_NOT_TRACK", "VLLM_ENGINE_READY_TIMEOUT_S", "VLLM_HTTP_TIMEOUT_KEEP_ALIVE")
-    drop(container(one)["env"], *told)
+    drop(container(one)["env"], *told, "VLLM_CPU_KVCACHE_SPACE")
 
 
 @deviation(

@@ -178,11 +178,17 @@ def test_w7_a_fixed_number_of_replicas_is_written(shape, replicas):
     assert one["spec"]["replicas"] == (1 if replicas is None else replicas)
 
 
+LOOP = ["sh", "-c", 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done']
+"""What repeats a fetch of a group; no value is in it, and it passes each as a token."""
+
+
 @every_stack
 def test_w8_nothing_that_fetches_runs_a_shell(stack):
+    """Only groups repeat a fetch, by a loop whose text never changes."""
     for template in model_servers(rendered(stack)):
         for one in fetching(template):
-            tokens = [*one.get("command", []), *one.get("args", [])]
+            command = one.get("command", [])
+            tokens = [*(command[3:] if command[:3] == LOOP else command), *one.get("args", [])]
             assert not {PurePosixPath(token).name for token in tokens} & SHELLS
             assert "-c" not in tokens
             assert not any(mark in token for token in tokens for mark in ("\n", ";", "&&", "|", "$"))

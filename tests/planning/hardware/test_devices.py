@@ -196,18 +196,18 @@ def test_expert_parallelism_is_passed_on():
 @pytest.mark.parametrize(
     ("name", "memory", "devices_per_pod"),
     [
-        ("nvidia-l4", "24Gi", 1),
-        ("nvidia-h100-80gb", "80Gi", 1),
+        ("nvidia-l4", "22Gi", 1),
+        ("nvidia-h100-80gb", "79Gi", 1),
         ("nvidia-h100-80gb", "80G", 1),
         ("nvidia-h100-80gb", "86G", 2),
-        ("nvidia-h100-80gb", "81Gi", 2),
-        ("nvidia-h100-80gb", "160Gi", 2),
+        ("nvidia-h100-80gb", "80Gi", 2),
+        ("nvidia-h100-80gb", "160Gi", 4),
         ("nvidia-h100-80gb", "0.2Ti", 4),
         ("nvidia-h100-80gb", "0.5T", 8),
-        ("nvidia-h100-80gb", "85899345920", 1),
-        ("nvidia-h100-80gb", "85899345921", 2),
+        ("nvidia-h100-80gb", "85520809984", 1),
+        ("nvidia-h100-80gb", "85520809985", 2),
         ("amd-mi300x", "200Gi", 2),
-        ("google-tpu-v6e", "256Gi", 8),
+        ("google-tpu-v6e", "250Gi", 8),
     ],
 )
 def test_memory_chooses_whole_devices_in_binary_and_decimal_units(name, memory, devices_per_pod):
@@ -219,10 +219,10 @@ def test_memory_chooses_whole_devices_in_binary_and_decimal_units(name, memory, 
 
 def test_stages_hold_their_part_of_a_copy_and_copies_add_none():
     cls = SHIPPED["nvidia-h100-80gb"]
-    assert layout(cls, "320Gi", pipeline=2).tensor == 2
-    assert layout(cls, "160Gi", data=4).tensor == 2
-    (reason, *_) = layout(cls, "320Gi", pipeline=2).reasons
-    assert reason == "tensor 2: the smallest power of two that holds 320Gi (80Gi each, 2 stages)"
+    assert layout(cls, "318Gi", pipeline=2).tensor == 2
+    assert layout(cls, "159Gi", data=4).tensor == 2
+    (reason, *_) = layout(cls, "318Gi", pipeline=2).reasons
+    assert reason == "tensor 2: the smallest power of two that holds 318Gi (79.6Gi each, 2 stages)"
 
 
 def test_without_memory_tensor_is_one():
@@ -238,15 +238,15 @@ def test_without_memory_tensor_is_one():
          "set accelerators.intel-gaudi.memory")),
         ("cpu", "80Gi", {}, "has no effect with cpu (80Gi; it has no devices); remove it"),
         ("nvidia-l40s", "0", {}, "is not above zero (0); write the memory that one copy needs, such as 160Gi"),
-        ("nvidia-h100-80gb", "320Gi", {"tensor": 2}, ("is more than the devices of one copy have "
-         "(320Gi; 2 × 80Gi is 160Gi); set under parallelism tensor: 4")),
+        ("nvidia-h100-80gb", "318Gi", {"tensor": 2}, ("is more than the devices of one copy have "
+         "(318Gi; 2 × 79.6Gi is 159.3Gi); set under parallelism tensor: 4")),
         ("nvidia-h100-80gb", "1Ti", {"tensor": 8}, ("is more than the devices of one copy have "
-         "(1Ti; 8 × 80Gi is 640Gi); set under parallelism pipeline: 2")),
-        ("nvidia-h100-80gb", "1Ti", {}, ("would need 16 devices in a pod (1Ti, 80Gi a device), "
+         "(1Ti; 8 × 79.6Gi is 637.2Gi); set under parallelism pipeline: 2")),
+        ("nvidia-h100-80gb", "1Ti", {}, ("would need 16 devices in a pod (1Ti, 79.6Gi a device), "
          "nodes of nvidia-h100-80gb have 8; set under parallelism pipeline: 2")),
-        ("nvidia-h100-80gb", "320Gi", {"data": 4}, ("would need 16 devices in a pod (320Gi, 80Gi a device, "
+        ("nvidia-h100-80gb", "318Gi", {"data": 4}, ("would need 16 devices in a pod (318Gi, 79.6Gi a device, "
          "dataLocal 4), nodes of nvidia-h100-80gb have 8; set under parallelism pipeline: 2")),
-        ("nvidia-l40s", "400Gi", {}, ("would need 16 devices in a pod (400Gi, 48Gi a device), nodes of nvidia-l40s are "
+        ("nvidia-l40s", "400Gi", {}, ("would need 16 devices in a pod (400Gi, 45Gi a device), nodes of nvidia-l40s are "
          "taken to have 8; set under parallelism pipeline: 2, or accelerators.nvidia-l40s.devicesPerNode")),
     ],
 )  # fmt: skip

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.paths import Path
+from planning.ground.lifecycle import Drain
 from planning.serving import patch
 
 POD_TEMPLATE = """
@@ -61,6 +62,7 @@ TEMPLATES = {
     "workerTemplate": ("spec", "leaderWorkerTemplate", "workerTemplate"),
 }
 DEVICES = {"nvidia.com/gpu"}
+DRAIN = Drain(pre_stop=15, engine=45, worker_pre_stop=60, grace=75)
 PATCH = Path("services", "qwen", "patch")
 
 
@@ -85,7 +87,7 @@ def patched(change, manifest=DEPLOYMENT):
 
 
 def told(change):
-    return [str(problem) for problem in patch.problems(PATCH, change, 75, "45s", DEVICES)]
+    return [str(problem) for problem in patch.problems(PATCH, change, DRAIN, "45s", DEVICES)]
 
 
 def paths(change):
@@ -166,6 +168,50 @@ def test_a_drain_that_is_cut_short_is_refused_in_the_users_terms():
     assert ["null" in problem for problem in told(pod(terminationGracePeriodSeconds=None))] == [True]
 
 
+@pytest.mark.parametrize("name", ["vllm", "engine"])
+@pytest.mark.parametrize(
+    ("hook", "what"),
+    [
+        (None, "drops the pause before the engine ends (lifecycle.preStop)"),
+        ({"preStop": None}, "drops the pause before the engine ends (lifecycle.preStop)"),
+        ({"preStop": {"sleep": None}}, "drops the pause before the engine ends (lifecycle.preStop.sleep)"),
+        ({"preStop": {"sleep": {"seconds": 14}}}, "cuts the pause before the engine ends short (14; 15 are needed)"),
+        (
+            {"preStop": {"sleep": {"seconds": None}}},
+            "cuts the pause before the engine ends short (null; 15 are needed)",
+        ),
+    ],
+)
+def test_a_pause_before_the_end_can_be_neither_dropped_nor_cut_short(name, hook, what):
+    """See defects B4."""
+    (problem,) = told(pod(containers=[{"name": name, "lifecycle": hook}]))
+    assert problem == (
+        f"services.qwen.patch.spec.template.spec.containers[0]: {what}; "
+        "remove it: requests still arrive after a pod's deletion"
+    )
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        {"name": "vllm", "lifecycle": {"preStop": {"sleep": {"seconds": 15}}}},
+        {"name": "vllm", "lifecycle": {"preStop": {"sleep": None, "exec": {"command": ["/drain"]}}}},
+        {"name": "vllm", "lifecycle": {"postStart": None}},
+        {"name": "log", "lifecycle": None},
+    ],
+)
+def test_a_pause_may_be_longer_or_another_hook(container):
+    assert told(pod(containers=[container])) == []
+
+
+def test_a_worker_pauses_as_long_as_its_leader_drains():
+    """See defects B4."""
+    hook = {"preStop": {"sleep": {"seconds": 59}}}
+    change = at((*TEMPLATES["workerTemplate"], "spec"), {"containers": [{"name": "vllm", "lifecycle": hook}]})
+    (problem,) = told(change)
+    assert "(59; 60 are needed)" in problem
+
+
 REFUSED = [
     (("apiVersion",), "apps/v2"),
     (("kind",), "StatefulSet"),
@@ -182,6 +228,7 @@ REFUSED = [
         for template in TEMPLATES.values()
         for path, value in [
             (("metadata", "labels", "inference-stacks.io/role"), "x"),
+            (("metadata", "labels", "llm-d.ai/role"), "x"),
             (("spec", "terminationGracePeriodSeconds"), 74),
         ]
     ),

@@ -71,7 +71,7 @@ def _claimed() -> dict[str, Any]:
     model = {"name": "org/m", "source": "s3://bucket/m", "region": "eu", "secrets": ["one"]}
     allocation = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
     own = {"vendor": "nvidia", "memory": "80Gi", "allocation": allocation}
-    service = {"model": model, "accelerator": "own", "acceleratorMemory": "80Gi"}
+    service = {"model": model, "accelerator": "own", "acceleratorMemory": "160Gi"}
     return tree(qwen=service) | {"accelerators": {"own": own}}
 
 

@@ -1,0 +1,181 @@
+"""Checks of pods that no schema expresses: the API server, or the admission of the pod's namespace, rejects the pod.
+
+The rules of the level `restricted` are those of Kubernetes 1.36 (k8s.io/pod-security-admission, policy/check_*.go), but
+those about AppArmor, SELinux, Windows and hosts of probes.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from manifests.objects import Manifest
+from models.paths import Path
+from models.problems import Problem
+from planning.ground import labels
+
+_Tree = Mapping[str, Any]
+
+_POD_SPECS = (
+    Path("spec", "template", "spec"),
+    Path("spec", "leaderWorkerTemplate", "leaderTemplate", "spec"),
+    Path("spec", "leaderWorkerTemplate", "workerTemplate", "spec"),
+)
+"""Pod specs of Deployments, Jobs and LeaderWorkerSets."""
+_CONTAINERS = ("initContainers", "containers")
+_HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
+_VOLUMES = frozenset(
+    {
+        *("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected"),
+        "secret",
+    }
+)
+"""Kinds of volumes that `restricted` admits."""
+_SECCOMP = frozenset({"RuntimeDefault", "Localhost"})
+_ADDED_CAPABILITIES = frozenset({"NET_BIND_SERVICE"})
+_SYSCTLS = frozenset(
+    {
+        *("kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"),
+        *("net.ipv4.ip_unprivileged_port_start", "net.ipv4.ping_group_range", "net.ipv4.tcp_fin_timeout"),
+        *("net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_keepalive_time"),
+        *("net.ipv4.tcp_rmem", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_wmem"),
+    }
+)
+"""Kernel parameters that every level but `privileged` admits."""
+_SECURITY = "securityContext"
+_SEALED = "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}"
+
+
+def restricted_namespaces(manifests: Iterable[Manifest]) -> frozenset[str]:
+    """Return the namespaces that a stack creates, which enforce the level `restricted`."""
+    return frozenset(
+        manifest["metadata"]["name"]
+        for manifest in manifests
+        if manifest["kind"] == "Namespace"
+        and labels.POD_SECURITY.items() <= manifest["metadata"].get("labels", {}).items()
+    )
+
+
+def problems(manifest: Manifest, restricted: Collection[str]) -> Iterator[Problem]:
+    """Yield the problems of an object's pods, with paths in the object; `restricted` are the restricted namespaces."""
+    for at in _POD_SPECS:
+        pod = _map(_at(manifest, at))
+        if pod is None:
+            continue
+        yield from _unknown_names(at, pod)
+        namespace = manifest["metadata"].get("namespace", "")
+        if namespace in restricted:
+            for problem_at, text, remedy in _privileges(pod):
+                what = f"is not admitted in namespace {namespace}, which is restricted ({text})"
+                yield Problem(Path(*at, *problem_at), what, remedy)
+
+
+def _at(tree: object, at: Iterable[str | int]) -> object:
+    """Return the value at a path; None if there is none."""
+    for key in at:
+        tree = (_map(tree) or {}).get(str(key))
+    return tree
+
+
+def _map(value: object) -> _Tree | None:
+    return cast("_Tree", value) if isinstance(value, Mapping) else None
+
+
+def _containers(pod: _Tree) -> Iterator[tuple[Path, _Tree]]:
+    for field in _CONTAINERS:
+        for index, container in enumerate(_list(pod.get(field))):
+            yield Path(field, index), container
+
+
+def _items(value: object) -> Sequence[Any]:
+    return cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+
+
+def _list(value: object) -> list[_Tree]:
+    """Return the mappings in a list; what else it may hold, the schema refuses."""
+    return [cast("_Tree", item) for item in _items(value) if isinstance(item, Mapping)]
+
+
+def _unknown_names(at: Path, pod: _Tree) -> Iterator[Problem]:
+    """Yield containers without an image, mounts of missing volumes, and hooks with several handlers."""
+    volumes = [str(volume.get("name")) for volume in _list(pod.get("volumes"))]
+    images = [str(container.get("name")) for _, container in _containers(pod) if container.get("image")]
+    for container_at, container in _containers(pod):
+        path = Path(*at, *container_at)
+        if not container.get("image"):
+            what = f"is no container of this pod and has no image ({container.get('name')})"
+            yield Problem(path, what, f"write one of {', '.join(images)}, or add the image of a further container")
+        for index, mount in enumerate(_list(container.get("volumeMounts"))):
+            if mount.get("name") not in volumes:
+                what = f"mounts a volume that the pod does not have ({mount.get('name')})"
+                remedy = f"add it to volumes, or mount one of {', '.join(volumes)}"
+                yield Problem(path / "volumeMounts" / index, what, remedy)
+        for hook in ("preStop", "postStart"):
+            handlers = _map(_at(container, ("lifecycle", hook))) or {}
+            if len(handlers) > 1:
+                what = f"has more than one handler ({', '.join(sorted(handlers))})"
+                yield Problem(path / "lifecycle" / hook, what, "write null for the one that is to go")
+
+
+_Finding = tuple[Path, str, str]
+"""Path in the pod spec, the value that is not admitted, and a remedy."""
+
+
+def _privileges(pod: _Tree) -> Iterator[_Finding]:
+    """Yield the parts of a pod that the level `restricted` does not admit."""
+    yield from _pod_privileges(pod)
+    for index, volume in enumerate(_list(pod.get("volumes"))):
+        kinds = sorted(volume.keys() - {"name"} - _VOLUMES)
+        if kinds:
+            yield Path("volumes", index), ", ".join(kinds), "use a claim, a ConfigMap, a Secret or an emptyDir"
+    for at, container in _containers(pod):
+        yield from _overrides(at / _SECURITY, _security(container))
+        yield from _container_privileges(at, container)
+
+
+def _pod_privileges(pod: _Tree) -> Iterator[_Finding]:
+    security = _security(pod)
+    for field in _HOST_NAMESPACES:
+        if pod.get(field):
+            yield Path(field), f"{field}: true", "remove it"
+    if security.get("runAsNonRoot") is not True:
+        yield Path(_SECURITY, "runAsNonRoot"), "runAsNonRoot is not true", "write true"
+    if _at(security, ("seccompProfile", "type")) not in _SECCOMP:
+        yield Path(_SECURITY, "seccompProfile"), "no profile for seccomp", "write {type: RuntimeDefault}"
+    if security.get("runAsUser") == 0:
+        yield Path(_SECURITY, "runAsUser"), "runAsUser: 0", "write a user id above 0"
+    for index, sysctl in enumerate(_list(security.get("sysctls"))):
+        if sysctl.get("name") not in _SYSCTLS:
+            yield Path(_SECURITY, "sysctls", index), f"{sysctl.get('name')}", "remove it"
+
+
+def _security(tree: _Tree) -> _Tree:
+    return _map(tree.get(_SECURITY)) or {}
+
+
+def _overrides(at: Path, security: _Tree) -> Iterator[_Finding]:
+    """Yield settings of a container that take back what its pod has."""
+    if security.get("runAsUser") == 0:
+        yield at / "runAsUser", "runAsUser: 0", "write a user id above 0"
+    if security.get("runAsNonRoot") is False:
+        yield at / "runAsNonRoot", "runAsNonRoot is not true", "remove it"
+    profile = _at(security, ("seccompProfile", "type"))
+    if profile is not None and profile not in _SECCOMP:
+        yield at / "seccompProfile", f"seccompProfile: {profile}", "remove it"
+
+
+def _container_privileges(at: Path, container: _Tree) -> Iterator[_Finding]:
+    security, path = _security(container), at / _SECURITY
+    if security.get("privileged"):
+        yield path / "privileged", "privileged: true", "remove it"
+    if security.get("allowPrivilegeEscalation") is not False:
+        yield path / "allowPrivilegeEscalation", "allowPrivilegeEscalation is not false", f"write {_SEALED}"
+    capabilities = _map(security.get("capabilities")) or {}
+    if "ALL" not in _items(capabilities.get("drop")):
+        yield path / "capabilities", "capabilities are not dropped", f"write {_SEALED}"
+    added = sorted({*map(str, _items(capabilities.get("add")))} - _ADDED_CAPABILITIES)
+    if added:
+        yield path / "capabilities" / "add", ", ".join(added), "remove it"
+    if security.get("procMount", "Default") != "Default":
+        yield path / "procMount", f"procMount: {security['procMount']}", "remove it"
+    for index, port in enumerate(_list(container.get("ports"))):
+        if port.get("hostPort"):
+            yield at / "ports" / index / "hostPort", f"hostPort: {port['hostPort']}", "remove it"

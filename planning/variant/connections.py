@@ -1,0 +1,38 @@
+"""Idle connections of engines: an engine keeps them longer than every client that asks it.
+
+A server that closes an idle connection first can cross the next request of the client, which then fails (502 or 503).
+"""
+
+from datetime import date
+
+from models.base import Spec
+from planning.ground import tables
+
+SIDECAR = "routing-sidecar"
+"""Name of the routing sidecar in the table of clients."""
+_MARGIN = 30
+"""Time in seconds by which an engine keeps a connection longer than its client."""
+
+
+class Client(Spec):
+    """A client of engines."""
+
+    idle_seconds: int
+    """Time for which it keeps an idle connection."""
+    source: str
+    date: date
+    """Day on which the source was read."""
+
+
+class _Table(Spec):
+    clients: dict[str, Client]
+
+
+def keep_alive_seconds(client: str | None) -> int:
+    """Return the time for which an engine keeps an idle connection of the client.
+
+    It is the longest of all clients if the client is unknown, such as one within the cluster.
+    """
+    clients = tables.read(_Table, "variant/connections.yaml").clients
+    known = [clients[client]] if client in clients else clients.values()
+    return max(entry.idle_seconds for entry in known) + _MARGIN
