@@ -8,7 +8,7 @@ from models.paths import Path
 from models.problems import Problem, warning
 from models.source import served_name
 from models.stack import Stack
-from planning import network, picker, routes, serving, variant
+from planning import network, picker, routes, serving, variant, weights
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
 from planning.ground.names import LONGEST, PRIMARY, Names, address, shorten
@@ -255,7 +255,11 @@ def decide(resolved: Resolved, release: Release) -> StackPlan:
         services=services,
         grants=tuple(_grants(stack, services)),
         caches=caches,
-        own_warnings=(*_unproven_facts(release, vendors), *tracing.warnings(stack.observability.tracing, release)),
+        own_warnings=(
+            *_unproven_facts(release, vendors),
+            *tracing.warnings(stack.observability.tracing, release),
+            *weights.cache_warnings(stack),
+        ),
     )
 
 
@@ -310,7 +314,7 @@ def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
         policies=network.plan(context, roles, picker_plan, monitoring_plan, metered=context.resource_id is not None),
         resource_id=context.resource_id,
         domain=stack.cluster.domain,
-        warnings=(*serving.warnings(context), *picker_plan.warnings),
+        warnings=(*weights.variant_warnings(context), *serving.warnings(context), *picker_plan.warnings),
     )
 
 

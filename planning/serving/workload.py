@@ -105,7 +105,7 @@ class Workload:
 
 def plan(context: RoleContext) -> Workload:
     """Return the workload of a role. The rules have checked the role's class, image and layout."""
-    variant, role, stack = context.variant, context.role, context.variant.stack
+    variant, role = context.variant, context.role
     model_size = variant.spec.model.size
     deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
     autoscaler = autoscaling.plan(context.path, role, variant)
@@ -120,12 +120,7 @@ def plan(context: RoleContext) -> Workload:
         accelerator=context.accelerator,
         layout=context.layout,
         engine=engine.plan(context),
-        weights=sources.plan(
-            sources.Source(
-                variant.spec.model, stack.images, variant.release, identity=role.pod.service_account_name is not None
-            ),
-            claims.location(variant),
-        ),
+        weights=_weights(context),
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
         pod_settings=_pod_settings(role, context.workload if sidecar_plan is not None else None),
@@ -140,6 +135,19 @@ def plan(context: RoleContext) -> Workload:
         ),
         patch=role.patch,
     )
+
+
+def _weights(context: RoleContext) -> Weights:
+    """Return the weights of a role's pods, with the containers that fetch them."""
+    variant = context.variant
+    source = sources.Source(
+        variant.spec.model,
+        variant.stack.images,
+        variant.release,
+        identity=context.role.pod.service_account_name is not None,
+        fetches_all=context.is_custom,
+    )
+    return sources.plan(source, claims.location(variant))
 
 
 def _pod_settings(role: Role, workload_account: str | None) -> PodSettings:

@@ -16,14 +16,6 @@ TABLE = yaml.safe_load(Path("tests/contracts/shipped-models.yaml").read_text(enc
 MODELS, ADAPTERS, PRIVATE = TABLE["models"], TABLE["adapters"], TABLE["private"]
 EVERY = {path.name: plan(shipped(path)) for path in SHIPPED}
 GI = 2**30
-
-
-def mended(*stems):
-    """Return all names, of which some do not pass."""
-    xfail = pytest.mark.xfail(strict=True, reason="its models are not what they should be")
-    return [pytest.param(name, marks=[xfail] if name.removesuffix(".yaml") in stems else []) for name in EVERY]
-
-
 SHOWN = 0.937
 """What a driver shows of a device's nominal memory: 46068Mi of 48Gi."""
 USED = 0.9
@@ -84,7 +76,7 @@ def demand(workload, record):
     return record["bytes"] / workload.layout.tensor / workload.layout.pipeline + cache(workload, record)
 
 
-@pytest.mark.parametrize("name", mended("Pulumi.dev", "cpu", "devices", "routes", "two-teams"))
+@pytest.mark.parametrize("name", EVERY)
 def test_every_model_fits_the_hardware_that_its_stack_gives_it(name):
     """See defects A9."""
     for variant in variants(EVERY[name]):
@@ -95,7 +87,7 @@ def test_every_model_fits_the_hardware_that_its_stack_gives_it(name):
             assert space is None or cache(workload, record) <= float(space) * GI, f"{workload.path} of {name}"
 
 
-@pytest.mark.parametrize("name", mended("devices", "multi-node", "network-policies"))
+@pytest.mark.parametrize("name", EVERY)
 def test_every_size_has_room_for_the_weights(name):
     stack = shipped(next(path for path in SHIPPED if path.name == name))
     holders = [*stack.get("caches", {}).values(), *(service["model"] for service in stack["services"].values())]
@@ -104,9 +96,7 @@ def test_every_size_has_room_for_the_weights(name):
             assert float(amount(holder["size"])) >= model(holder["source"])["bytes"]
 
 
-@pytest.mark.parametrize(
-    "name", mended("Pulumi.dev", "devices", "network-policies", "prefill-decode", "routes", "two-teams")
-)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_source_has_a_public_page_and_the_day_on_which_it_was_read(name):
     """See defects A5."""
     for source in [*(variant.source for variant in variants(EVERY[name])), *adapters(name)]:
@@ -119,7 +109,6 @@ def test_every_source_has_a_public_page_and_the_day_on_which_it_was_read(name):
         assert revision is None or revision in record["revisions"]
 
 
-@pytest.mark.xfail(strict=True, reason="its models are not what they should be")
 def test_no_record_is_without_use_and_each_says_where_and_when_it_was_read():
     for record in (*MODELS.values(), *ADAPTERS.values()):
         assert isinstance(record["date"], dt.date)
@@ -133,7 +122,6 @@ def test_no_record_is_without_use_and_each_says_where_and_when_it_was_read():
     assert {one["base"] for one in ADAPTERS.values()} <= MODELS.keys()
 
 
-@pytest.mark.xfail(strict=True, reason="its models are not what they should be")
 @pytest.mark.parametrize("path", [Path("Pulumi.dev.yaml"), Path("README.md")], ids=str)
 def test_the_first_stack_serves_a_small_model_that_generates(path):
     """See defects A5."""

@@ -72,8 +72,8 @@ def test_make_up_on_a_fresh_clone_deploys_and_make_down_leaves_nothing(clone):
     assert "Pulumi.dev.yaml describes 15 objects" in done.stdout
     shell = 'eval "$(python3 -m local env)" && '
     for command in (
-        "kubectl wait --for=condition=Available deployment/bert-decode -n models --timeout=10s",
-        "kubectl get inferencepool/bert httproute/bert -n models",
+        "kubectl wait --for=condition=Available deployment/qwen-decode -n models --timeout=10s",
+        "kubectl get inferencepool/qwen httproute/qwen -n models",
         "pulumi preview --refresh --expect-no-changes --non-interactive",
     ):
         found = run(["bash", "-c", shell + command], clone)
@@ -112,4 +112,4 @@ def test_make_up_that_is_killed_again_and_again_finishes_in_the_end(clone):
         child.wait()
     done = run(["make", "up"], clone)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "deployment.apps/bert-decode   1/1" in done.stdout
+    assert "deployment.apps/qwen-decode   1/1" in done.stdout

@@ -44,7 +44,6 @@ def told(tree):
     return str(error.value).splitlines()
 
 
-@pytest.mark.xfail(strict=True, reason="adapters have the model's endpoint")
 def test_an_adapter_of_another_scheme_does_not_ask_the_models_server():
     """See defects C3."""
     env, _, _ = pod(BUCKET, sql={"source": "hf://org/sql"})
@@ -53,7 +52,6 @@ def test_an_adapter_of_another_scheme_does_not_ask_the_models_server():
     assert not {"AWS_ENDPOINT_URL", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID"} & env["adapter-sql"].keys()
 
 
-@pytest.mark.xfail(strict=True, reason="there is no word for it")
 def test_an_adapter_has_endpoint_region_and_secret_of_its_own():
     """See defects C3."""
     own = {"source": "hf://org/sql", "endpoint": "http://hub:8080", "secrets": ["token"]}
@@ -67,7 +65,6 @@ def test_an_adapter_has_endpoint_region_and_secret_of_its_own():
     assert env["model-download"]["AWS_ACCESS_KEY_ID"] == "reader"
 
 
-@pytest.mark.xfail(strict=True, reason="there is no word for it")
 def test_a_secret_does_not_reach_another_server():
     """See defects C3."""
     env, _, _ = pod(BUCKET, sql={"source": "s3://other/sql", "endpoint": "http://other:9000"})
@@ -78,7 +75,6 @@ def test_a_secret_does_not_reach_another_server():
     assert env["adapter-sql"]["HF_ENDPOINT"] == "http://mirror:8080"
 
 
-@pytest.mark.xfail(strict=True, reason="there is no word for it")
 def test_two_registries_have_a_file_of_credentials_each():
     legal = {"source": "kit://other.example/legal:v1", "secrets": ["other"]}
     env, mounts, volumes = pod(KIT, sql={"source": "kit://registry.example/sql:v1"}, legal=legal)
@@ -95,7 +91,6 @@ def test_an_adapter_of_the_models_scheme_asks_the_models_server():
     assert env["adapter-sql"] == {**env["model-download"]}
 
 
-@pytest.mark.xfail(strict=True, reason="the model's words are taken for those of its adapters")
 @pytest.mark.parametrize(
     ("model", "field", "adapter"),
     [

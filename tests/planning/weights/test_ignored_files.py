@@ -50,7 +50,6 @@ def is_ignored(patterns, name):
     return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
-@pytest.mark.xfail(strict=True, reason="whole repositories are fetched")
 @pytest.mark.parametrize("storage", [{"type": "ephemeral"}, {"type": "dedicated"}])
 def test_copies_in_formats_that_the_engine_never_reads_are_not_fetched(storage):
     """See defects A7."""
@@ -59,7 +58,6 @@ def test_copies_in_formats_that_the_engine_never_reads_are_not_fetched(storage):
     assert [name for name in READ if is_ignored(patterns, name)] == []
 
 
-@pytest.mark.xfail(strict=True, reason="whole repositories are fetched")
 def test_adapters_and_caches_leave_the_same_files_out():
     """See defects A7."""
     adapters = {"sql": {"source": "hf://org/sql"}}
@@ -70,7 +68,6 @@ def test_adapters_and_caches_leave_the_same_files_out():
     assert ignored(hub["spec"]["template"]["spec"]["containers"][0]) == ignored(found["model-download"])
 
 
-@pytest.mark.xfail(strict=True, reason="there is no word for it")
 @pytest.mark.parametrize(("patterns", "expected"), [(["*.bin", "original/**"], ["*.bin", "original/**"]), ([], None)])
 def test_the_patterns_are_the_users_to_write(patterns, expected):
     """See defects A7."""
@@ -82,7 +79,6 @@ def test_the_patterns_are_the_users_to_write(patterns, expected):
     assert ignored(fetching(shared, caches={"m": cache})["model-download"]) == expected
 
 
-@pytest.mark.xfail(strict=True, reason="there is no word for it")
 def test_other_patterns_are_another_claim_and_the_default_is_not():
     def claim(**model):
         everything = rendered(tree(qwen={"model": {**HUB, **model}, "storage": {"type": "dedicated"}}))

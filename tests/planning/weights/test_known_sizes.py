@@ -30,7 +30,6 @@ def sizes(everything):
     return [each["spec"]["resources"]["requests"]["storage"] for each in claims]
 
 
-@pytest.mark.xfail(strict=True, reason="the size of another source's claim is inherited")
 def test_a_canary_of_another_source_does_not_inherit_the_size_of_the_claim():
     """See defects A28."""
     assert sizes(rendered(tried(DEDICATED, model={"source": "s3://bucket/n", "size": "30Gi"}))) == ["20Gi", "33Gi"]
@@ -38,7 +37,6 @@ def test_a_canary_of_another_source_does_not_inherit_the_size_of_the_claim():
     assert message.startswith("services.qwen.canary.model.size: is missing and cannot be asked of hf://")
 
 
-@pytest.mark.xfail(strict=True, reason="the size of another source's claim is inherited")
 def test_the_size_of_a_canarys_other_source_is_asked_for():
     """See defects A28."""
     loaded = load(tried(DEDICATED, model={"source": "s3://bucket/n"}))
@@ -48,7 +46,6 @@ def test_the_size_of_a_canarys_other_source_is_asked_for():
     assert planning.plan(answered).services[0].canary.storage.claim.size == "66Gi"
 
 
-@pytest.mark.xfail(strict=True, reason="the limit of another source's volume is inherited")
 def test_a_canary_of_another_source_does_not_inherit_the_limit_of_the_volume():
     stack = tried({"type": "ephemeral", "sizeLimit": "20Gi"}, model={"source": "s3://bucket/n", "size": "30Gi"})
     pods = [each["spec"]["template"]["spec"] for each in rendered(stack) if each["metadata"]["name"].endswith("decode")]
@@ -56,7 +53,6 @@ def test_a_canary_of_another_source_does_not_inherit_the_limit_of_the_volume():
     assert limits == [{"sizeLimit": "20Gi"}, {"sizeLimit": "33Gi"}]
 
 
-@pytest.mark.xfail(strict=True, reason="the size is dropped beside any source")
 def test_a_canary_that_repeats_the_source_keeps_the_size():
     stack = tried({"type": "dedicated"}, model={"source": "s3://bucket/m"})
     assert sizes(rendered(stack)) == ["18Gi"]
@@ -77,7 +73,6 @@ def cached(caches, **model):
     return tree(qwen=service) | {"caches": caches}
 
 
-@pytest.mark.xfail(strict=True, reason="the claim has the size of the cache")
 def test_a_service_and_its_cache_do_not_contradict_each_other():
     """See defects A28."""
     (message,) = told(cached(CACHED, size="50Gi"))
@@ -88,7 +83,6 @@ def test_a_service_and_its_cache_do_not_contradict_each_other():
     assert sizes(rendered(cached(CACHED, size="5120Mi"))) == ["6Gi"]
 
 
-@pytest.mark.xfail(strict=True, reason="the answer overwrites what is written")
 def test_a_service_does_not_contradict_what_the_source_of_its_cache_tells():
     loaded = load(cached({"m": {"source": "s3://bucket/m"}}, size="50Gi"))
     (question,) = questions(loaded.stack).values()
@@ -97,7 +91,6 @@ def test_a_service_does_not_contradict_what_the_source_of_its_cache_tells():
         planning.plan(answered)
 
 
-@pytest.mark.xfail(strict=True, reason="the claim has the size that the service says")
 def test_a_canary_on_its_services_claim_does_not_contradict_the_service():
     """See defects A28."""
     (message,) = told(tried({"type": "dedicated"}, model={"size": "60Gi"}))

@@ -22,7 +22,6 @@ def serving(source, **service):
     return tree(qwen={"model": {"name": "org/m", "source": source}, **service})
 
 
-@pytest.mark.xfail(strict=True, reason="nothing is said")
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
@@ -61,7 +60,6 @@ def test_a_name_that_keeps_its_content_is_no_warning(source):
     assert warned(serving(source)) == []
 
 
-@pytest.mark.xfail(strict=True, reason="nothing is said")
 def test_adapters_canaries_and_caches_are_told_once_where_they_are_written():
     stack = serving(
         f"hf://org/m@{COMMIT}",
@@ -80,7 +78,6 @@ def test_adapters_canaries_and_caches_are_told_once_where_they_are_written():
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="such a ModelKit is taken")
 @pytest.mark.parametrize("tag", ["latest", "main"])
 def test_a_modelkit_of_a_moving_tag_is_refused_like_an_image(tag):
     """See defects C12."""
