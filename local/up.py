@@ -39,8 +39,8 @@ TOOLS = (
     "crds",
 )
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
-# The engine warns, under a heading, that it found the provider on PATH. This program puts it there on purpose. It prints
-# warnings of the program twice: while it runs, and under that heading.
+# The engine warns, under a heading, that it found the provider on PATH. This program puts it there on purpose. The
+# engine prints each warning twice: when it comes, and under the heading.
 IGNORED = re.compile(
     r"from \$PATH at|is expected to have version|^Diagnostics:|^  pulumi:pulumi:Stack \S+:$"
     r"|^ +pulumi:pulumi:Stack \S+ +warning:"
@@ -158,8 +158,8 @@ def _deploy(engine: Engine, report: Report, step: Step) -> None:
             text = line.decode(errors="replace").rstrip()
             if PROGRESS.search(text):
                 step.note = text.strip()
-            elif (line_shown := shown(text)) is not None:
-                report.say(f"  {line_shown}")
+            elif (user_line := user_text(text)) is not None:
+                report.say(f"  {user_line}")
         step.note = ""
         child.wait()
     except KeyboardInterrupt:
@@ -172,7 +172,7 @@ def _deploy(engine: Engine, report: Report, step: Step) -> None:
         raise LocalError(f"pulumi up ended with {child.returncode}; what it says is above")
 
 
-def shown(line: str) -> str | None:
+def user_text(line: str) -> str | None:
     """Return a line of the engine as users see it; None if it tells them nothing."""
     return None if not line or IGNORED.search(line) else WARNING_COUNT.sub("", line)
 

@@ -74,4 +74,4 @@ def test_the_readme_has_a_sample():
     ],
 )
 def test_the_engine_says_each_warning_once_and_counts_none_that_is_hidden(line, expected):
-    assert up.shown(line) == expected
+    assert up.user_text(line) == expected
