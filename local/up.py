@@ -39,9 +39,16 @@ TOOLS = (
     "crds",
 )
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
-# The engine warns, under a heading, that it found the provider on PATH. This program puts it there on purpose.
-IGNORED = re.compile(r"from \$PATH at|is expected to have version|^Diagnostics:|^  pulumi:pulumi:Stack \S+:$")
+# The engine warns, under a heading, that it found the provider on PATH. This program puts it there on purpose. The
+# engine prints each warning twice: when it comes, and under the heading.
+IGNORED = re.compile(
+    r"from \$PATH at|is expected to have version|^Diagnostics:|^  pulumi:pulumi:Stack \S+:$"
+    r"|^ +pulumi:pulumi:Stack \S+ +warning:"
+)
+WARNING_COUNT = re.compile(r" \d+ warnings?$")
+"""Number of the stack's warnings, those that are not shown included."""
 PROGRESS = re.compile(r"^ *\S+ +\S+:\S+ \S+ (creating|updating|deleting|replacing|reading|refreshing) ?\(\d+s\)")
+POD_COLUMNS = "NAMESPACE:.metadata.namespace,POD:.metadata.name,STATUS:.status.phase,NODE:.spec.nodeName"
 UP_SECONDS = 15.0
 """Expected duration of a deployment."""
 CANCEL_SECONDS = 60.0
@@ -151,8 +158,8 @@ def _deploy(engine: Engine, report: Report, step: Step) -> None:
             text = line.decode(errors="replace").rstrip()
             if PROGRESS.search(text):
                 step.note = text.strip()
-            elif text and not IGNORED.search(text):
-                report.say(f"  {text}")
+            elif (user_line := user_text(text)) is not None:
+                report.say(f"  {user_line}")
         step.note = ""
         child.wait()
     except KeyboardInterrupt:
@@ -165,12 +172,19 @@ def _deploy(engine: Engine, report: Report, step: Step) -> None:
         raise LocalError(f"pulumi up ended with {child.returncode}; what it says is above")
 
 
+def user_text(line: str) -> str | None:
+    """Return a line of the engine as users see it; None if it tells them nothing."""
+    return None if not line or IGNORED.search(line) else WARNING_COUNT.sub("", line)
+
+
 def _summary(plane: ControlPlane) -> str:
-    workloads = plane.kubectl("get", "deployments,pods", "--all-namespaces", "--output=wide").rstrip()
+    """Return tables of the deployments, and of the pods with their nodes, and what a user can do next."""
     return "\n".join(
         (
             "",
-            workloads,
+            plane.kubectl("get", "deployments", "--all-namespaces").rstrip(),
+            "",
+            plane.kubectl("get", "pods", "--all-namespaces", f"--output=custom-columns={POD_COLUMNS}").rstrip(),
             "",
             'Look around:    eval "$(python3 -m local env)"; kubectl get nodes; pulumi stack output --json',
             f"Change it:      edit Pulumi.{STACK}.yaml, then `make up` again",

@@ -139,7 +139,7 @@ def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str
     The container overwrites existing files, so it can complete a download after a restart.
     """
     marker = {"name": "kit-settings", "mountPath": f"{FETCH_HOME}/{_NO_UPDATE_CHECK}", "subPath": _NO_UPDATE_CHECK}
-    config = {"name": "docker-config", "mountPath": DOCKER_CONFIG, "readOnly": True}
+    config = {"name": fetch.docker_config_volume, "mountPath": DOCKER_CONFIG, "readOnly": True}
     key = {"name": "public-key", "mountPath": PUBLIC_KEY, "readOnly": True}
     return compact(
         {
@@ -277,7 +277,7 @@ def _volumes(workload: Workload) -> list[dict[str, Any]]:
 def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
     """Render the volumes of containers that fetch weights. Containers with the same Secret share its volume."""
     marker = {"path": _NO_UPDATE_CHECK, "fieldRef": field_ref("metadata.name")}
-    configs = sorted({fetch.docker_config for fetch in fetches if fetch.docker_config is not None})
+    configs = {fetch.docker_config_volume: fetch.docker_config for fetch in fetches if fetch.docker_config is not None}
     keys = sorted({fetch.public_key for fetch in fetches if fetch.public_key is not None})
     config_items = [{"key": ".dockerconfigjson", "path": "config.json"}]
     return [
@@ -287,7 +287,10 @@ def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
             if any(fetch.kit for fetch in fetches)
             else []
         ),
-        *({"name": "docker-config", "secret": {"secretName": name, "items": config_items}} for name in configs),
+        *(
+            {"name": volume, "secret": {"secretName": name, "items": config_items}}
+            for volume, name in sorted(configs.items())
+        ),
         *({"name": "public-key", "secret": {"secretName": name}} for name in keys),
     ]
 

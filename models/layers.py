@@ -227,11 +227,12 @@ def _canary(service: Layer, prefills: Sequence[Layer], explicit: Layer) -> Layer
     """Return a canary merged over its service, and its prefill merged over the layers of the service's prefill."""
     if not _is_mapping(explicit.tree):
         return Layer(_copy(explicit.tree), explicit.origin)
-    base = service
-    if "source" in _mapping(explicit.tree.get("model")) and "model" in service.tree:
-        # The size in the service is the size of another source.
-        base = Layer({**service.tree, "model": _without(service.tree["model"], "size")}, service.origin)
-    merged = _merge_inherited(base, INHERITED_BY_CANARY, explicit.origin.at, [explicit.without("prefill")])
+    merged = _merge_inherited(
+        _without_sizes_of_another_source(service, explicit),
+        INHERITED_BY_CANARY,
+        explicit.origin.at,
+        [explicit.without("prefill")],
+    )
     layers = list[Layer]()
     if "prefill" in service.tree:
         layers += [layer.without("replicas", "autoscaling") for layer in prefills if _is_mapping(layer.tree)]
@@ -240,6 +241,19 @@ def _canary(service: Layer, prefills: Sequence[Layer], explicit: Layer) -> Layer
     canary = _with_prefill(_drop_inherited_replicas(merged, explicit), layers)
     has_sidecar = "prefill" in canary.tree or "sidecar" in explicit.tree
     return canary if has_sidecar else Layer(_without(canary.tree, "sidecar"), canary.origin, canary.problems)
+
+
+def _without_sizes_of_another_source(service: Layer, canary: Layer) -> Layer:
+    """Return a service without its sizes of weights, claim and volume if the canary has another source."""
+    model = _mapping(service.tree.get("model"))
+    source = model.get("source")
+    if _mapping(canary.tree.get("model")).get("source", source) == source:
+        return service
+    tree = dict(service.tree)
+    for key, sizes in (("model", ("size",)), ("storage", ("size", "sizeLimit"))):
+        if key in tree:
+            tree[key] = _without(tree[key], *sizes)
+    return Layer(tree, service.origin)
 
 
 def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequence[Layer]) -> Layer:
@@ -265,9 +279,9 @@ def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: tree[key] for key in keys if key in tree}
 
 
-def _without(value: object, key: str) -> object:
-    """Return a mapping without a key. A value that is no mapping is returned unchanged; the validation rejects it."""
-    return {name: inner for name, inner in _mapping(value).items() if name != key} if _mapping(value) else value
+def _without(value: object, *keys: str) -> object:
+    """Return a mapping without some keys. A value that is no mapping is returned unchanged; validation rejects it."""
+    return {name: inner for name, inner in _mapping(value).items() if name not in keys} if _mapping(value) else value
 
 
 def _is_mapping(value: object) -> bool:

@@ -9,7 +9,7 @@ from models.monitoring import Metrics
 from models.picker import EndpointPicker
 from models.role import Resources, Role
 from models.routing import Headers, Objective, Rewrite, Route
-from models.source import ModelSource
+from models.source import FilePattern, ModelSource
 from models.storage import Ephemeral, Storage
 from models.vocabulary import (
     Count,
@@ -60,9 +60,19 @@ class Adapter(Spec):
     """One LoRA adapter."""
 
     source: Annotated[ModelSource, Field(examples=["hf://acme/qwen3-sql-lora"])]
-    """Source of the adapter's weights. The Secret in model.secrets opens this source, too."""
+    """Source of the adapter's weights."""
     size: Quantity | None = Field(default=None, examples=["200Mi"])
     """Bytes of the adapter's weights."""
+    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] | None = Field(
+        default=None, examples=[["hf-token"]]
+    )
+    """The existing Secret that opens the source, with the same keys as under model.secrets. Absent: the model's, if
+    scheme and endpoint are the model's, too; otherwise none."""
+    endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
+    """URL of the S3 store or of the Hugging Face hub. Absent: the model's, if the scheme is the model's, too; otherwise
+    the vendor's."""
+    region: Text | None = Field(default=None, examples=["eu-central-1"])
+    """Region of the bucket. Absent: the model's, if scheme and endpoint are the model's, too."""
 
 
 class Lora(Spec):
@@ -97,7 +107,7 @@ class Model(Spec):
     """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim that holds
     them, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the cache's."""
     size: Quantity | None = Field(default=None, examples=["16Gi"])
-    """Bytes of the weights. The size of the volume and the time allowed for loading follow from it."""
+    """Bytes of the files that are fetched. The size of the volume and the time allowed for loading follow from it."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
     """Context length in tokens; absent: the model's maximum."""
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] = Field(default=(), examples=[["registry"]])
@@ -115,6 +125,9 @@ class Model(Spec):
         Entries(1, None, "write at least model, which is the default"),
     ] = ("model",)
     """Layers of the ModelKit to unpack."""
+    ignore_patterns: Items[FilePattern] | None = Field(default=None, examples=[["original/**", "*.bin"]])
+    """Files of an hf:// repository that are not fetched; * stands for any text, slashes included. Absent: those that
+    vLLM never reads, such as original/**, *.pth and *.onnx; for a custom engine none. [] fetches every file."""
     verify: Verification | None = Field(default=None, examples=[{"type": "key", "secret": "cosign"}])
     """Signer that the ModelKit must have; absent: signatures are not checked."""
     lora: Lora | None = Field(default=None, examples=[{"adapters": {"sql": {"source": "hf://acme/qwen3-sql-lora"}}}])

@@ -8,7 +8,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from models.vocabulary import IMAGE, refuse
+from models.vocabulary import IMAGE, Shape, refuse
 
 _LONGEST = 512
 _REPOSITORY = r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
@@ -82,6 +82,15 @@ def _check_source(value: str) -> str:
 
 
 ModelSource = Annotated[str, _SourceShape()]
+FilePattern = Annotated[
+    str,
+    Shape(
+        "is not a pattern of files",
+        r"[A-Za-z0-9_*?.!\[\]-][A-Za-z0-9_*?.!\[\]/-]*",
+        "write a path in the repository, with * for any text, such as original/**",
+    ),
+]
+"""Pattern of files in a repository, as Python's `fnmatch` reads it: `*` stands for any text, slashes included."""
 
 
 def scheme(source: str) -> str:
@@ -101,6 +110,12 @@ def hub(source: str) -> tuple[str, str | None]:
     """
     name, _, revision = place(source).partition("@")
     return name, revision or None
+
+
+def kit_tag(source: str) -> str | None:
+    """Return the tag of a `kit://` source; None for a digest or another scheme."""
+    tag = place(source).rpartition("/")[2].partition(":")[2]
+    return tag if scheme(source) == "kit" and "@" not in source else None
 
 
 def served_name(name: str | None, source: str) -> str | None:

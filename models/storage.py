@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from models.base import Spec
 from models.env import EnvName, EnvValue
 from models.role import Resources
-from models.source import ModelSource, served_name
+from models.source import FilePattern, ModelSource, served_name
 from models.vocabulary import Dns1035Label, DnsSubdomain, Entries, Items, Quantity, Shape, Text, Url, Within
 
 _FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
@@ -124,7 +124,10 @@ class Cache(Spec):
     source: Annotated[ModelSource, Field(examples=["s3://acme-models/mistral-small-24b"])]
     """Source of the weights: kit://, hf:// or s3://. For another source, make another cache."""
     size: Quantity | None = Field(default=None, examples=["48Gi"])
-    """Bytes of the weights."""
+    """Bytes of the files that are fetched."""
+    ignore_patterns: Items[FilePattern] | None = Field(default=None, examples=[["original/**", "*.bin"]])
+    """Files of an hf:// repository that are not fetched, as under model.ignorePatterns. Absent: those that vLLM never
+    reads."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
     """StorageClass of the claim; absent: the stack's."""
     access_mode: AccessMode = "ReadWriteMany"

@@ -8,7 +8,7 @@ from models.paths import Path
 from models.problems import Problem, warning
 from models.source import served_name
 from models.stack import Stack
-from planning import network, picker, routes, serving, variant
+from planning import network, picker, routes, serving, variant, weights
 from planning.ground import labels, parts
 from planning.ground.flows import Policy
 from planning.ground.names import LONGEST, PRIMARY, Names, address, shorten
@@ -260,6 +260,7 @@ def decide(resolved: Resolved, release: Release) -> StackPlan:
             *tracing.warnings(stack.observability.tracing, release),
             *claims.warnings(resolved.contexts.variants.values(), caches),
             *network.warnings(stack, _policies(services, caches)),
+            *weights.cache_warnings(stack),
         ),
     )
 
@@ -326,6 +327,7 @@ def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
         resource_id=context.resource_id,
         domain=stack.cluster.domain,
         warnings=(
+            *weights.variant_warnings(context),
             *serving.warnings(context),
             *serving.workload_warnings(context.path, roles.values()),
             *picker_plan.warnings,

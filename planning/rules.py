@@ -17,9 +17,8 @@ from planning.releases import Release, channels
 from planning.resolve import Resolved
 from planning.variant import ConfiguredVariant, VariantContext
 from planning.variant.context import resource_id
-
-_MUTABLE_TAGS = frozenset({"latest", "main"})
-"""Image tags that projects move to newer images."""
+from planning.weights import pins
+from planning.weights.pins import MUTABLE_TAGS
 
 
 def problems(resolved: Resolved) -> list[Problem]:
@@ -31,6 +30,7 @@ def problems(resolved: Resolved) -> list[Problem]:
         *_reserved_label_problems(stack, variants),
         *network.problems(stack),
         *_mutable_image_problems(stack, variants),
+        *pins.problems(stack, variants),
     ]
     for at, fill in weights.fills(stack, variants):
         found += _container_problems(at / "resources", fill.resources, devices, device_remedy="remove it")
@@ -140,7 +140,7 @@ def _mutable_image_problems(stack: Stack, variants: Iterable[ConfiguredVariant])
     """
     for at, image in _images(stack, variants):
         tag = "" if image is None or "@" in image else image.rpartition("/")[2].partition(":")[2]
-        if tag in _MUTABLE_TAGS:
+        if tag in MUTABLE_TAGS:
             yield Problem(at, f"is another image from one day to the next ({tag})", "write a version or a digest")
 
 

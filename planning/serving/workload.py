@@ -122,7 +122,7 @@ def plan(context: RoleContext) -> Workload:
         accelerator=context.accelerator,
         layout=context.layout,
         engine=engine.plan(context),
-        weights=sources.plan(_source(context), claims.location(variant)),
+        weights=_weights(context),
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
         pod_settings=_pod_settings(role, context.workload if sidecar_plan is not None else None),
@@ -139,16 +139,18 @@ def plan(context: RoleContext) -> Workload:
     )
 
 
-def _source(context: RoleContext) -> Source:
-    """Return the source of the weights that the pods of a role fetch."""
+def _weights(context: RoleContext) -> Weights:
+    """Return the weights of a role's pods, with the containers that fetch them."""
     variant = context.variant
-    return Source(
+    source = sources.Source(
         variant.spec.model,
         variant.stack.images,
         variant.release,
         identity=context.role.pod.service_account_name is not None,
         retries=context.layout.pods_per_replica > 1,
+        fetches_all=context.is_custom,
     )
+    return sources.plan(source, claims.location(variant))
 
 
 def _pod_settings(role: Role, workload_account: str | None) -> PodSettings:

@@ -25,6 +25,7 @@ from planning.ground.awaiting import Wait
 from planning.ground.environment import EnvValue
 from planning.ground.flows import Pods, Policy
 from planning.releases import Release
+from planning.variant import images
 from planning.variant.context import VariantContext
 from planning.weights import sources
 from planning.weights.sources import Fetch, Location
@@ -119,6 +120,8 @@ class FillRequest:
     image_pull_secrets: tuple[str, ...] = ()
     user: int = _USER
     group: int = _USER
+    fetches_all: bool = False
+    """Whether all files of a repository are fetched by default, because a custom engine may read any of them."""
 
 
 def location(context: VariantContext) -> Location:
@@ -195,13 +198,14 @@ def variant_fill_request(context: VariantContext, storage: Dedicated | Existing)
         "endpoint": model.endpoint or fill.endpoint,
         "region": model.region or fill.region,
     }
-    model = model.model_copy(update=access)
-    name = f"{context.names.weights}-{_folder(model)}"
+    model, is_custom = model.model_copy(update=access), images.is_custom(context.spec, context.spec)
+    folder = _folder(model, fetches_all=is_custom)
+    name = f"{context.names.weights}-{folder}"
     return FillRequest(
         path=context.path / "storage",
         name=name,
         claim=storage.claim_name if isinstance(storage, Existing) else name,
-        folder=_folder(model),
+        folder=folder,
         model=model,
         fill=fill,
         service_account=fill.service_account_name or pod.service_account_name,
@@ -209,18 +213,20 @@ def variant_fill_request(context: VariantContext, storage: Dedicated | Existing)
         image_pull_secrets=tuple(secret.name for secret in pod.image_pull_secrets),
         user=pod.run_as_user,
         group=pod.fs_group,
+        fetches_all=is_custom,
     )
 
 
 def cache_fill_request(key: str, cache: Cache) -> FillRequest:
     """Return the request to fill the claim of a cache."""
     model = _cache_model(cache)
-    name = f"{names.cache(key)}-{_folder(model)}"
+    folder = _folder(model, fetches_all=False)
+    name = f"{names.cache(key)}-{folder}"
     return FillRequest(
         path=Path("caches", key),
         name=name,
         claim=name,
-        folder=_folder(model),
+        folder=folder,
         model=model,
         fill=cache.fill,
         service_account=cache.fill.service_account_name,
@@ -231,15 +237,20 @@ def _cache_model(cache: Cache) -> Model:
     """Return the weights of a cache as a model to fetch."""
     fill = cache.fill
     fields = {"source": cache.source, "size": cache.size, "endpoint": fill.endpoint, "region": fill.region}
-    return Model.model_validate({**fields, "secrets": fill.secrets})
+    return Model.model_validate({**fields, "secrets": fill.secrets, "ignorePatterns": cache.ignore_patterns})
 
 
-def _folder(model: Model) -> str:
-    """Return the name of a source's folder: a hash of the settings on which its content and its verification depend."""
+def _folder(model: Model, *, fetches_all: bool) -> str:
+    """Return the name of a source's folder: a hash of the settings on which its content and its verification depend.
+
+    The default patterns of files that are not fetched are no part of it, because no engine misses those files.
+    """
     kind = scheme(model.source)
     identity: dict[str, object] = {"source": model.source}
     if kind == "s3" and model.endpoint is not None:
         identity["endpoint"] = model.endpoint
+    if kind == "hf" and (fetches_all or model.ignore_patterns is not None):
+        identity["ignorePatterns"] = sources.ignored_patterns(model, fetches_all=fetches_all)
     if kind == "kit" and model.filter != ("model",):
         identity["filter"] = model.filter
     if kind == "kit" and model.verify is not None:
@@ -294,5 +305,11 @@ def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
 
 def fetch(request: FillRequest, stack: Stack, release: Release, env: Mapping[str, EnvValue]) -> Fetch:
     """Return the container that fetches the weights."""
-    source = sources.Source(request.model, stack.images, release, identity=request.service_account is not None)
+    source = sources.Source(
+        request.model,
+        stack.images,
+        release,
+        identity=request.service_account is not None,
+        fetches_all=request.fetches_all,
+    )
     return sources.fill(source, request.folder, request.sub_path, env)

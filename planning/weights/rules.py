@@ -2,12 +2,14 @@
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import cast
 
 from models.paths import Path
 from models.problems import Problem
 from models.role import RollingUpdate
-from models.service import Model
+from models.service import Adapter, Model
 from models.source import scheme, served_name
 from models.stack import Stack
 from models.storage import MODEL_MOUNT, Cache, Dedicated, Ephemeral, Existing, Fill, Shared
@@ -25,6 +27,12 @@ _RESERVED = (
     *("/bin", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"),
 )
 """Folders of a pod that a mount of weights must not hide."""
+_ACCESS: Mapping[str, AbstractSet[str]] = {
+    "endpoint": {"s3", "hf"},
+    "region": {"s3"},
+    "secrets": {"kit", "hf", "s3"},
+}
+"""Fields with which a source is opened, each with the schemes that have it."""
 
 
 def problems(stack: Stack, contexts: Contexts, release: Release) -> Iterator[Problem]:
@@ -61,30 +69,57 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
         found.append(Problem(at / "name", what, remedy, (at / "name", at / "source")))
     adapters = {} if model.lora is None else model.lora.adapters
     kinds = {kind, *(scheme(adapter.source) for adapter in adapters.values())}
-    for field, is_set, supported in (
-        ("insecure", model.insecure, {"kit"}),
-        ("filter", model.filter != ("model",), {"kit"}),
-        ("verify", model.verify is not None, {"kit"}),
-        ("endpoint", model.endpoint is not None, {"s3", "hf"}),
-        ("region", model.region is not None, {"s3"}),
-        ("secrets", bool(model.secrets), {"kit", "hf", "s3"}),
+    for field, is_set in (
+        ("insecure", model.insecure),
+        ("filter", model.filter != ("model",)),
+        ("verify", model.verify is not None),
     ):
-        if is_set and not kinds & supported:
-            schemes = " or ".join(f"{name}://" for name in sorted(supported))
-            remedy = f"remove it, or use a source of {schemes}"
-            what = f"has no effect with this source ({kind}://)"
-            found.append(Problem(at / field, what, remedy, explicit_only=True))
+        if is_set and "kit" not in kinds:
+            found.append(_ineffective(at / field, model.source, {"kit"}))
+    found += _access_problems(at, model)
     if model.insecure and model.verify is not None:
         what = "cannot be asked of a registry that speaks plain HTTP"
         found.append(Problem(at / "verify", what, "remove it, or insecure"))
     for name, adapter in adapters.items():
-        if scheme(adapter.source) == "image":
-            what = "cannot be taken out of an image (image://)"
-            remedy = "use kit://, hf://, s3:// or pvc://"
-            found.append(Problem(at / "lora" / "adapters" / name / "source", what, remedy))
+        found += _adapter_problems(at / "lora" / "adapters" / name, adapter)
     if model.lora is not None and (kind == "image" or variant.spec.engine.type == "custom"):
         found.append(Problem(at / "lora", "needs vllm (a custom engine)", "remove it"))
     return found
+
+
+def _ineffective(path: Path, source: str, supported: AbstractSet[str]) -> Problem:
+    """Return the problem of a field that has no effect with a source; `supported` are the schemes that have it."""
+    schemes = " or ".join(f"{name}://" for name in sorted(supported))
+    what = f"has no effect with this source ({scheme(source)}://)"
+    return Problem(path, what, f"remove it, or use a source of {schemes}", explicit_only=True)
+
+
+def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
+    """Reject settings for opening a source that the scheme of the model's source does not have.
+
+    Adapters of another scheme have settings of their own.
+    """
+    adapters = {} if model.lora is None else model.lora.adapters
+    for field, supported in _ACCESS.items():
+        if not getattr(model, field) or scheme(model.source) in supported:
+            continue
+        problem = _ineffective(path / field, model.source, supported)
+        user = next((name for name, adapter in adapters.items() if scheme(adapter.source) in supported), None)
+        yield problem if user is None else replace(problem, remedy=f"move it to lora.adapters.{user}")
+    if model.ignore_patterns is not None and scheme(model.source) != "hf":
+        yield _ineffective(path / "ignorePatterns", model.source, {"hf"})
+
+
+def _adapter_problems(path: Path, adapter: Adapter) -> Iterator[Problem]:
+    """Reject adapters in an image, and settings that the scheme of an adapter's source does not have."""
+    if scheme(adapter.source) == "image":
+        yield Problem(
+            path / "source", "cannot be taken out of an image (image://)", "use kit://, hf://, s3:// or pvc://"
+        )
+        return
+    for field, supported in _ACCESS.items():
+        if getattr(adapter, field) and scheme(adapter.source) not in supported:
+            yield _ineffective(path / field, adapter.source, supported)
 
 
 def _check_duplicate_fills(stack: Stack, variants: Sequence[VariantContext]) -> Iterator[Problem]:
@@ -129,10 +164,18 @@ def _check_claims(variants: Sequence[VariantContext], contexts: Contexts) -> Ite
 def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterator[Problem]:
     """Reject access settings of a variant whose weights the Job of another variant fetches."""
     model, first_model = other.spec.model, first.spec.model
+    yield from _check_equal_sizes(other.path / "model", model, first.path, first_model.size)
     for field in ("secrets", "region") if model.lora is None else ():
         if getattr(model, field) != getattr(first_model, field):
             what = f"has no effect, because the weights are those of {first.path} (the same source)"
             yield Problem(other.path / "model" / field, what, "remove it, or use another source", explicit_only=True)
+
+
+def _check_equal_sizes(path: Path, model: Model, holder: Path, size: str | None) -> Iterator[Problem]:
+    """Reject a model with another size than that of its weights' claim, whose holder states it."""
+    if model.size is not None and size is not None and amount(model.size) != amount(size):
+        what = f"differs from the size of {holder}, whose weights these are ({model.size}, {size})"
+        yield Problem(path / "size", what, "remove it, or correct the other")
 
 
 def _check_cache(path: Path, key: str, cache: Cache, stack: Stack, release: Release) -> Iterator[Problem]:
@@ -140,6 +183,8 @@ def _check_cache(path: Path, key: str, cache: Cache, stack: Stack, release: Rele
         what = f"is not a source that is fetched ({cache.source})"
         yield Problem(path / "source", what, "use kit://, hf:// or s3://")
         return
+    if cache.ignore_patterns is not None and scheme(cache.source) != "hf":
+        yield _ineffective(path / "ignorePatterns", cache.source, {"hf"})
     if cache.size is None:
         yield _missing_size(path, cache.source, "a claim is made")
     yield from _check_fill(path / "fill", claims.cache_fill_request(key, cache), stack, release)
@@ -234,8 +279,9 @@ def _check_shared(variant: VariantContext, storage: Shared) -> Iterator[Problem]
     if model.source != cache.source:
         what = f"is not the source of {cache_path} ({model.source})"
         yield Problem(variant.path / "model" / "source", what, _other_source_remedy(variant), (cache_path / "source",))
-    if model.lora is None:
-        yield from _check_unused_fields(variant.path / "model", model, cache_path)
+    else:
+        yield from _check_equal_sizes(variant.path / "model", model, cache_path, cache.size)
+    yield from _check_unused_fields(variant.path / "model", model, cache_path)
 
 
 def _other_source_remedy(variant: VariantContext) -> str:
@@ -246,12 +292,20 @@ def _other_source_remedy(variant: VariantContext) -> str:
 
 
 def _check_unused_fields(path: Path, model: Model, cache: Path) -> Iterator[Problem]:
-    """Reject fields of a model about fetching. They have no effect, because the cache's Job fetches the weights."""
-    for field in ("secrets", "endpoint", "region"):
+    """Reject fields of a model about fetching. They have no effect, because the cache's Job fetches the weights.
+
+    Pods fetch the adapters. Adapters of the model's scheme may use its Secret, endpoint and region.
+    """
+    adapters = () if model.lora is None else model.lora.adapters.values()
+    is_inherited = any(scheme(adapter.source) == scheme(model.source) for adapter in adapters)
+    for field in () if is_inherited else ("secrets", "endpoint", "region"):
         if getattr(model, field):
             what = f"has no effect with storage.type shared ({cache} is filled once)"
             yield Problem(path / field, what, f"move it to {cache / 'fill'}", explicit_only=True)
-    for field in ("insecure", "filter", "verify"):
+    if model.ignore_patterns is not None and scheme(model.source) == "hf":
+        what = f"has no effect with storage.type shared ({cache} is filled once)"
+        yield Problem(path / "ignorePatterns", what, f"move it to {cache}", explicit_only=True)
+    for field in () if adapters else ("insecure", "filter", "verify"):
         if getattr(model, field) != Model.model_fields[field].default:
             what = f"has no effect with storage.type shared ({cache} is filled once)"
             yield Problem(path / field, what, "remove it, or use storage.type: dedicated", explicit_only=True)

@@ -1,9 +1,10 @@
 """Weights of pods: containers that fetch them before the engine starts, and mounts of claims that hold them."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from models.service import KeyVerification, Model, Verification
+from models.service import Adapter, KeyVerification, Model, Verification
 from models.source import hub, place, scheme
 from models.stack import Images
 from models.storage import FETCHING
@@ -12,7 +13,10 @@ from planning.ground.environment import EnvValue, Variable, container_variables
 from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import LONGEST, shorten
 from planning.releases import Release
+from planning.weights import ignored_files
 
+_DOCKER_CONFIG_VOLUME = "docker-config"
+"""Volume with the credentials of the model's registry; those of an adapter have a volume named after the adapter."""
 _KEY_FILE = "cosign.pub"
 _ENDPOINTS = {
     "hf": ("HF_ENDPOINT", "https://huggingface.co"),
@@ -45,6 +49,8 @@ class Fetch:
     """Whether the source is a ModelKit."""
     docker_config: str | None
     """Secret with the registry's credentials; None if there is none."""
+    docker_config_volume: str
+    """Name of the volume of that Secret."""
     public_key: str | None
     """Secret with the public key of the ModelKit's signature; None if no key is used."""
     urls: tuple[str, ...]
@@ -109,6 +115,19 @@ class Source:
     retries: bool = False
     """Whether a container repeats a failed fetch itself. If a replica spans pods, the restart of any container, also of
     an init container, deletes all pods of the replica with everything that they have fetched."""
+    fetches_all: bool = False
+    """Whether all files of a repository are fetched by default, because a custom engine may read any of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The settings with which a source is opened."""
+
+    secret: str | None
+    """Secret with the credentials; None if there is none."""
+    endpoint: str | None
+    """URL of the server; None for the vendor's."""
+    region: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +140,17 @@ class _Item:
     volume: str
     path: str
     sub_path: str | None
+    access: Access
+    ignored: tuple[str, ...] = ()
+    """Patterns of the files that are not fetched from a repository of a hub."""
+    docker_config_volume: str = _DOCKER_CONFIG_VOLUME
     claim: str | None = None
     """The claim that holds the weights; None if a container fetches them."""
 
 
 def plan(source: Source, location: Location) -> Weights:
     """Return the containers, volumes and mounts for the model and adapters of a pod."""
-    items = tuple(item for item in _weight_items(source.model, location) if scheme(item.source) != "image")
+    items = tuple(item for item in _weight_items(source, location) if scheme(item.source) != "image")
     fetched = [item for item in items if item.claim is None]
     sizes = {item.container: item.size for item in fetched if item.size is not None}
     space = resources.volume(sizes, location.headroom_percent) if sizes else None
@@ -144,7 +167,8 @@ def plan(source: Source, location: Location) -> Weights:
 def fill(source: Source, folder: str, sub_path: str | None, env: Mapping[str, EnvValue]) -> Fetch:
     """Return the container that fetches a model into a folder below `sub_path` of a claim."""
     model, path = source.model, f"{CLAIM_MOUNT}/{folder}"
-    item = _Item(model.source, model.size, _container(model), "model", path, sub_path)
+    access, patterns = model_access(model), ignored_patterns(model, fetches_all=source.fetches_all)
+    item = _Item(model.source, model.size, _container(model), "model", path, sub_path, access, patterns)
     return _fetch(source, item, CLAIM_MOUNT, env)
 
 
@@ -152,12 +176,54 @@ def _container(model: Model) -> str:
     return "model-unpack" if scheme(model.source) == "kit" else "model-download"
 
 
-def _weight_items(model: Model, location: Location) -> Iterator[_Item]:
+def model_access(model: Model) -> Access:
+    """Return the settings with which the source of a model is opened."""
+    return Access(next(iter(model.secrets), None), model.endpoint, model.region)
+
+
+def adapter_access(model: Model, adapter: Adapter) -> Access:
+    """Return the settings with which the source of an adapter is opened: its own, else those of its model.
+
+    The model's settings are for the model's scheme, and its Secret and region for the model's server.
+    """
+    explicit = Access(next(iter(adapter.secrets or ()), None), adapter.endpoint, adapter.region)
+    if scheme(adapter.source) != scheme(model.source):
+        return explicit
+    if adapter.endpoint not in {None, model.endpoint}:
+        return explicit
+    inherited = model_access(model)
+    return Access(
+        secret=inherited.secret if adapter.secrets is None else explicit.secret,
+        endpoint=model.endpoint,
+        region=adapter.region or model.region,
+    )
+
+
+def ignored_patterns(model: Model, *, fetches_all: bool) -> tuple[str, ...]:
+    """Return the patterns of the files of a model's repository that are not fetched."""
+    if model.ignore_patterns is not None:
+        return model.ignore_patterns
+    return () if fetches_all else ignored_files.patterns()
+
+
+def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
+    model = source.model
     claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (location.claim, location.folder)
-    yield _Item(model.source, model.size, _container(model), "model", location.path, folder, claim)
+    yield _Item(
+        source=model.source,
+        size=model.size,
+        container=_container(model),
+        volume="model",
+        path=location.path,
+        sub_path=folder,
+        access=model_access(model),
+        ignored=ignored_patterns(model, fetches_all=source.fetches_all),
+        claim=claim,
+    )
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
         is_claim, container = scheme(adapter.source) == "pvc", shorten(f"adapter-{name}", LONGEST)
         claim, sub_path = _claim(adapter.source) if is_claim else (None, name)
+        access = adapter_access(model, adapter)
         yield _Item(
             source=adapter.source,
             size=adapter.size,
@@ -165,8 +231,17 @@ def _weight_items(model: Model, location: Location) -> Iterator[_Item]:
             volume=container if is_claim else "adapters",
             path=f"{ADAPTERS_MOUNT}/{name}",
             sub_path=sub_path,
+            access=access,
+            ignored=ignored_files.patterns(),
+            docker_config_volume=_docker_config_volume(name, access, model),
             claim=claim,
         )
+
+
+def _docker_config_volume(adapter: str, access: Access, model: Model) -> str:
+    """Return the volume of the credentials for an adapter: the model's, unless the adapter has another Secret."""
+    is_shared = access.secret == model_access(model).secret
+    return _DOCKER_CONFIG_VOLUME if is_shared else shorten(f"{_DOCKER_CONFIG_VOLUME}-{adapter}", LONGEST)
 
 
 def _limit(items: list[_Item], volume: str, location: Location) -> str | None:
@@ -183,9 +258,8 @@ def _claim(source: str) -> tuple[str, str | None]:
 
 def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvValue]) -> Fetch:
     model, kit = source.model, scheme(item.source) == "kit"
-    secret = next(iter(model.secrets), None) if scheme(item.source) == scheme(model.source) else None
     verify = model.verify if kit else None
-    env = _kit_env(item, model, secret) if kit else _download_env(source, item.source, secret)
+    env = _kit_env(item, model) if kit else _download_env(item, identity=source.identity)
     generated = {"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}
     command = _command(item, model, verify)
     return Fetch(
@@ -198,7 +272,8 @@ def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvVa
         mount=mount,
         sub_path=item.sub_path,
         kit=kit,
-        docker_config=secret if kit else None,
+        docker_config=item.access.secret if kit else None,
+        docker_config_volume=item.docker_config_volume,
         public_key=verify.secret if isinstance(verify, KeyVerification) else None,
         urls=tuple(_urls(item.source, model, {**generated, **explicit})),
     )
@@ -245,9 +320,9 @@ def _command(item: _Item, model: Model, verify: Verification | None) -> tuple[st
     return ("kit", "unpack", place(item.source), "-o", "-d", item.path, layers, *plain)
 
 
-def _kit_env(item: _Item, model: Model, secret: str | None) -> dict[str, EnvValue]:
+def _kit_env(item: _Item, model: Model) -> dict[str, EnvValue]:
     env: dict[str, EnvValue] = {"KITOPS_HOME": FETCH_HOME}
-    if secret is not None:
+    if item.access.secret is not None:
         env["DOCKER_CONFIG"] = DOCKER_CONFIG
     if model.verify is None:
         return env
@@ -274,16 +349,17 @@ def _address(source: str) -> str:
     return f"hf://{name}" if revision is None else f"hf://{name}:{revision}"
 
 
-def _download_env(source: Source, address: str, secret: str | None) -> dict[str, EnvValue]:
-    model = source.model
-    if scheme(address) == "hf":
+def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:
+    access, secret = item.access, item.access.secret
+    if scheme(item.source) == "hf":
         token = {} if secret is None else {"HF_TOKEN": _key(secret, "HF_TOKEN")}
-        endpoint = {} if model.endpoint is None else {"HF_ENDPOINT": model.endpoint}
-        return {"HF_HUB_DISABLE_TELEMETRY": "1", **endpoint, **token}
+        endpoint = {} if access.endpoint is None else {"HF_ENDPOINT": access.endpoint}
+        ignored = {ignored_files.variable(): json.dumps(item.ignored)} if item.ignored else {}
+        return {"HF_HUB_DISABLE_TELEMETRY": "1", **ignored, **endpoint, **token}
     return {
-        **({"awsAnonymousCredential": "true"} if secret is None and not source.identity else {}),
-        **({} if model.endpoint is None else {"AWS_ENDPOINT_URL": model.endpoint}),
-        **({} if model.region is None else {"AWS_DEFAULT_REGION": model.region}),
+        **({"awsAnonymousCredential": "true"} if secret is None and not identity else {}),
+        **({} if access.endpoint is None else {"AWS_ENDPOINT_URL": access.endpoint}),
+        **({} if access.region is None else {"AWS_DEFAULT_REGION": access.region}),
         **({} if secret is None else {key: _key(secret, key) for key in _AWS_KEYS}),
     }
 

@@ -1,7 +1,7 @@
 """The outputs, key by key: other programs read them."""
 
 from planning import outputs
-from tests.support.stacks import plan, tree
+from tests.support.stacks import PIN, plan, tree
 
 PRIMARY = {
     "pool": {"group": "inference.networking.k8s.io", "name": "qwen"},
@@ -35,7 +35,7 @@ def test_the_outputs_are_the_contract():
             "qwen": {
                 "name": "qwen",
                 "namespace": "models",
-                "model": {"name": "org/model", "source": "kit://registry.example/org/model:v1", "digest": None},
+                "model": {"name": "org/model", "source": f"kit://registry.example/org/model@{PIN}", "digest": PIN},
                 "urls": ["https://a.example.com/models/qwen", "https://b.example.com/models/qwen"],
                 "paths": ["/models/qwen"],
                 "hostnames": ["a.example.com", "b.example.com"],

@@ -22,20 +22,20 @@ RENDERING = ("cli", "composition", "facts", "manifests", "models", "planning", "
 PLAN = """\
 Pulumi.dev.yaml describes 15 objects:
   Namespace                   models
-  Deployment          models  bert-decode
-  Service             models  bert
-  ServiceAccount      models  bert-epp
-  Role                models  bert-epp
-  RoleBinding         models  bert-epp
-  ClusterRoleBinding          inference-stacks:models:bert-epp
-  ConfigMap           models  bert-epp
-  Service             models  bert-epp
-  InferencePool       models  bert
-  Deployment          models  bert-epp
-  DestinationRule     models  bert-epp
+  Deployment          models  qwen-decode
+  Service             models  qwen
+  ServiceAccount      models  qwen-epp
+  Role                models  qwen-epp
+  RoleBinding         models  qwen-epp
+  ClusterRoleBinding          inference-stacks:models:qwen-epp
+  ConfigMap           models  qwen-epp
+  Service             models  qwen-epp
+  InferencePool       models  qwen
+  Deployment          models  qwen-epp
+  DestinationRule     models  qwen-epp
   Role                models  phoebe-interceptor-services
   RoleBinding         models  phoebe-interceptor-services
-  HTTPRoute           models  bert"""
+  HTTPRoute           models  qwen"""
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

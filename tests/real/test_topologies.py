@@ -152,7 +152,7 @@ def assert_gone(plane, namespace):
 
 
 TOPOLOGIES = {
-    "single-role": "bert",
+    "single-role": "qwen",
     "prefill-decode": "llama",
     "mi300x": "qwen",
     "cpu": "tiny",

@@ -11,7 +11,7 @@ from tests.contracts.invariants.wishes import Wish
 def folder(model: Mapping[str, Any]) -> str:
     """Return the folder of a source: by all that decides what arrives in it, and whether it may."""
     kind = model["source"].partition("://")[0]
-    decides = {"s3": {"endpoint"}, "kit": {"filter", "verify"}}.get(kind, set())
+    decides = {"s3": {"endpoint"}, "kit": {"filter", "verify"}, "hf": {"ignorePatterns"}}.get(kind, set())
     asked = {"source": model["source"]} | {key: model[key] for key in decides if key in model}
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
 
@@ -19,14 +19,15 @@ def folder(model: Mapping[str, Any]) -> str:
 def cached(cache: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a cache holds, in the words of a model."""
     fill = cache.get("fill", {})
-    said = {key: cache[key] for key in ("source", "size") if key in cache}
+    said = {key: cache[key] for key in ("source", "size", "ignorePatterns") if key in cache}
     return said | {key: fill[key] for key in ("secrets", "endpoint", "region") if key in fill}
 
 
 def filled(wish: Wish) -> dict[str, Any]:
     """Return the model as the Job of a service sees it."""
     fill = wish.say("storage", "fill", default={})
-    return {key: fill[key] for key in ("secrets", "endpoint", "region") if key in fill} | {**wish.model}
+    whole = {"ignorePatterns": []} if wish.scheme == "hf" and wish.roles[0].custom else {}
+    return whole | {key: fill[key] for key in ("secrets", "endpoint", "region") if key in fill} | {**wish.model}
 
 
 def kept(wish: Wish) -> tuple[str | None, str | None]:

@@ -21,6 +21,11 @@ PICKER_IMAGES = {
 SIDECAR_IMAGE = "ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"
 KIT, KIT_VERIFYING = "ghcr.io/kitops-ml/kitops:v1.11.0", "ghcr.io/kitops-ml/kitops-init:v1.7.0"
 DOWNLOADER = "kserve/storage-initializer:v0.20.0"
+IGNORED = [
+    *("original/**", "metal/**", "coreml/**", "onnx/**", "openvino/**", "*.onnx", "*.onnx_data", "*.pth", "*.h5"),
+    *("*.msgpack", "*.ot", "*.tflite", "*.gguf"),
+]
+"""What of a repository the downloader leaves out, because vLLM never reads it."""
 CONFIG_GROUPS = {
     "llm-d-0.10": ("llm-d.ai/v1alpha1", "llm-d.ai"),
     "gie-1.3": ("inference.networking.x-k8s.io/v1alpha1", "inference.networking.x-k8s.io"),

@@ -1,11 +1,12 @@
 """How weights come into a pod, and that nothing but what fetches them may write them."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.contracts.invariants.claims import kept
-from tests.contracts.invariants.facts import DOWNLOADER, GI, KIT, KIT_VERIFYING, amount
+from tests.contracts.invariants.facts import DOWNLOADER, GI, IGNORED, KIT, KIT_VERIFYING, amount
 from tests.contracts.invariants.trees import look
 from tests.contracts.invariants.wishes import Wish
 from tests.contracts.invariants.world import Pods, World, named, same, secret, texts
@@ -34,6 +35,8 @@ class Item:
     """The claim that holds it before any pod starts; absent: each pod fetches it."""
     again: bool = False
     """Whether its container tries again itself: a restart would end all pods of a replica."""
+    said: Mapping[str, Any] | None = None
+    """What is said about an adapter; absent: this is the model."""
 
     @property
     def scheme(self) -> str:
@@ -45,8 +48,23 @@ class Item:
 
     @property
     def secret(self) -> str | None:
-        """Return the Secret that opens the source; the model's opens adapters of the same scheme."""
-        return next(iter(self.wish.model.get("secrets", [])), None) if self.scheme == self.wish.scheme else None
+        """Return the Secret that opens the source."""
+        return next(iter(self.opened.get("secrets", [])), None)
+
+    @property
+    def opened(self) -> Mapping[str, Any]:
+        """Return what opens the source; what opens the model is for its scheme, and most of it for its server."""
+        model, own = self.wish.model, self.said
+        if own is None:
+            return model
+        server = own.get("endpoint", model.get("endpoint")) == model.get("endpoint")
+        return {**model, **own} if self.scheme == self.wish.scheme and server else own
+
+    @property
+    def ignored(self) -> list[str]:
+        """Return what of a repository is left out; an engine of the user's own may read anything."""
+        own = [] if self.said is None and self.wish.roles[0].custom else IGNORED
+        return own if self.said is not None else self.wish.model.get("ignorePatterns", own)
 
     @property
     def verify(self) -> Mapping[str, str] | None:
@@ -65,7 +83,8 @@ def items(wish: Wish) -> list[Item]:
         own = f"adapter-{key}" if claimed else "adapters"
         size = adapter.get("size")
         claim = adapter["source"].removeprefix("pvc://").partition("/")[0] if claimed else None
-        found.append(Item(wish, adapter["source"], size, f"adapter-{key}", own, f"/adapters/{key}", where, claim))
+        path = f"/adapters/{key}"
+        found.append(Item(wish, adapter["source"], size, f"adapter-{key}", own, path, where, claim, adapter))
     return [one for one in found if one.scheme != "image"]
 
 
@@ -157,9 +176,10 @@ def _kit(item: Item) -> dict[str, Any]:
 
 
 def _download(account: str | None, item: Item) -> dict[str, Any]:
-    model = item.wish.model
+    model = item.opened
     if item.scheme == "hf":
         env = texts(HF_HUB_DISABLE_TELEMETRY="1")
+        env |= texts(STORAGE_IGNORE_PATTERNS=json.dumps(item.ignored)) if item.ignored else {}
         env |= texts(HF_ENDPOINT=model["endpoint"]) if "endpoint" in model else {}
         return env | ({"HF_TOKEN": secret(item.secret, "HF_TOKEN")} if item.secret else {})
     env = texts(AWS_ENDPOINT_URL=model["endpoint"]) if "endpoint" in model else {}
@@ -180,9 +200,15 @@ def _mounts(item: Item) -> dict[str, Any]:
     if item.scheme != "kit":
         return mounts
     mounts[f"{HOME}/{MARKER}"] = {"name": "kit-settings", "subPath": MARKER, "readOnly": True}
-    mounts |= {"/.docker": {"name": "docker-config", "readOnly": True}} if item.secret else {}
+    mounts |= {"/.docker": {"name": _credentials(item), "readOnly": True}} if item.secret else {}
     keyed = item.verify is not None and item.verify["type"] == "key"
     return mounts | ({"/cosign": {"name": "public-key", "readOnly": True}} if keyed else {})
+
+
+def _credentials(item: Item) -> str:
+    """Return the volume of a registry's credentials; an adapter with a Secret of its own has a volume of its own."""
+    model = next(iter(item.wish.model.get("secrets", [])), None)
+    return "docker-config" if item.secret == model else item.container.replace("adapter", "docker-config", 1)
 
 
 def the_engine_reads_the_weights_and_cannot_write_them(world: World) -> Iterator[str]:
@@ -227,7 +253,7 @@ def opening(wanted: list[Item]) -> dict[str, Any]:
         name = {"path": MARKER, "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}
         expected["kit-settings"] = {"downwardAPI": {"items": [name]}}
         keys = [{"key": ".dockerconfigjson", "path": "config.json"}]
-        expected |= {"docker-config": {"secret": {"secretName": one.secret, "items": keys}}} if one.secret else {}
+        expected |= {_credentials(one): {"secret": {"secretName": one.secret, "items": keys}}} if one.secret else {}
         if one.verify is not None and one.verify["type"] == "key":
             expected["public-key"] = {"secret": {"secretName": one.verify["secret"]}}
     return expected

@@ -49,11 +49,13 @@ class Wish:
         return over(self.stack.get("defaults", {}), self.stack["services"][self.key])
 
     def _beside_its_service(self) -> Mapping[str, Any]:
-        """Return a canary over its service, whose size is not that of another source."""
+        """Return a canary over its service, whose sizes are not those of another source."""
         own = self.whole["canary"]
         low = without(self.whole, *NOT_OF_A_CANARY)
-        if "source" in own.get("model", {}):
+        known = low.get("model", {}).get("source")
+        if own.get("model", {}).get("source", known) != known:
             low["model"] = without(low.get("model", {}), "size")
+            low |= {"storage": without(low["storage"], "size", "sizeLimit")} if "storage" in low else {}
         tree = over(low, without(own, "prefill"))
         layers = [without(self.whole["prefill"], "replicas", "autoscaling")] if "prefill" in self.whole else []
         layers += [own["prefill"]] if "prefill" in own else []

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.support.stacks import find, rendered, tree
+from tests.support.stacks import PIN, find, rendered, tree
 from tests.support.stacks.otterscale import deployment, kind, pod
 from tests.support.stacks.shapes import (
     EVERY,
@@ -59,7 +59,7 @@ def test_3_4_kit_unpacks_before_everything_else_and_only_the_model():
     (kit,) = fetching(own)
     mount = engine(own)["volumeMounts"][0]
     assert kit["command"] == [
-        "kit", "unpack", "registry.example/org/model:v1", "-o", "-d", mount["mountPath"], "--filter=model",
+        "kit", "unpack", f"registry.example/org/model@{PIN}", "-o", "-d", mount["mountPath"], "--filter=model",
     ]  # fmt: skip
     assert mount == {"name": "model", "mountPath": "/models", "readOnly": True}
     assert engine(own)["args"][0] == "/models"

@@ -11,7 +11,7 @@ import pytest
 
 from models.vocabulary import amount
 from planning.releases import channels
-from tests.support.stacks import exactly, find, plain, rendered, tree
+from tests.support.stacks import PIN, exactly, find, plain, rendered, tree
 from tests.support.stacks.otterscale import PROBES, deployment, kind, pod
 from tests.support.stacks.shapes import (
     EVERY,
@@ -196,13 +196,13 @@ def test_w8_nothing_that_fetches_runs_a_shell(stack):
 
 def test_w8_the_reference_is_one_token_that_no_source_can_turn_into_a_flag():
     (one,) = fetching(pod({}))
-    assert one["command"][:3] == ["kit", "unpack", "registry.example/org/model:v1"]
+    assert one["command"][:3] == ["kit", "unpack", f"registry.example/org/model@{PIN}"]
     for source in ("kit://-o/org/model:v1", "hf://-x/model", "s3://-bucket/model", "pvc://-claim"):
         (message,) = told(tree(qwen={"model": {"name": "org/model", "source": source}}))
         assert message.startswith("services.qwen.model.source: is not")
 
 
-@pytest.mark.parametrize("name", ["one-pod", "private-kit", "signed-kit-with-adapters", "mi300x", "Pulumi.dev"])
+@pytest.mark.parametrize("name", ["one-pod", "private-kit", "signed-kit-with-adapters", "mi300x", "canary"])
 def test_w9_kit_finds_the_file_that_keeps_it_from_asking_for_updates(name):
     for template in model_servers(rendered(EVERY[name])):
         kits = [one for one in fetching(template) if "KITOPS_HOME" in values(one)]

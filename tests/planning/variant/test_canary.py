@@ -10,7 +10,7 @@ from planning import outputs
 from planning.ground import parts
 from planning.ground.labels import routing_contract
 from planning.ground.order import Id
-from tests.support.stacks import exactly, find, lines, plain, plan, rendered, tree
+from tests.support.stacks import SERVICE, exactly, find, lines, plain, plan, rendered, tree
 from tests.support.stacks.shapes import DIGEST, engine, label, model_servers, serving, templates, told, values, volumes
 
 WEIGHTS = st.integers(0, 100)
@@ -484,7 +484,7 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
         "model": {"name": "org/model", "source": own["model"]["source"], "digest": DIGEST},
     }
     assert found["primary"] == outputs.of_stack(plan(tree()), None)["services"]["qwen"]["primary"]
-    assert found["model"]["source"] == "kit://registry.example/org/model:v1"
+    assert found["model"]["source"] == SERVICE["model"]["source"]
 
 
 def test_the_intent_shows_both_variants_and_leaves_the_weight_to_the_route():

@@ -13,13 +13,13 @@ from planning.ground import labels
 from planning.hardware import accelerators
 from planning.releases import channel, channels
 from planning.variant import generation, kv_cache
-from tests.support.stacks import exactly, plan, rendered, tree
+from tests.support.stacks import SERVICE, exactly, plan, rendered, tree
 from tests.support.stacks.shapes import SPANNING, engine, flag, label, model_servers, sidecars
 
 RELEASE = channel("llm-d-0.10")
 VERIFY = {"type": "key", "secret": "cosign"}
 HPA = {"type": "hpa", "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}
-KIT = {"name": "org/model", "source": "kit://registry.example/org/model:v1"}
+KIT = SERVICE["model"]
 S3 = {"name": "org/model", "source": "s3://bucket/model"}
 SURGE = {"type": "RollingUpdate", "maxSurge": 1}
 RECREATE = {"rollout": {"type": "Recreate"}}

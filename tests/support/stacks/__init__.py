@@ -18,8 +18,9 @@ from planning.ground.order import Id
 from planning.plans import StackPlan
 
 SHIPPED = [pathlib.Path("Pulumi.dev.yaml"), *sorted(pathlib.Path("examples").glob("*.yaml"))]
+PIN = f"sha256:{'1d' * 32}"
 SERVICE = {
-    "model": {"name": "org/model", "source": "kit://registry.example/org/model:v1"},
+    "model": {"name": "org/model", "source": f"kit://registry.example/org/model@{PIN}"},
     "accelerator": "nvidia",
 }
 GATEWAY = {"name": "gateway", "namespace": "gateways", "provider": "istio"}

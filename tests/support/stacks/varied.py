@@ -21,7 +21,11 @@ POD = {"tolerations": TOLERATIONS, "imagePullSecrets": [{"name": "one"}], "topol
 
 def _plain() -> dict[str, Any]:
     """Return a stack of one role, with everything that the stack itself can say."""
-    adapters = {"sql": {"source": "hf://org/sql"}, "legal": {"source": "kit://registry.example/legal:v1"}}
+    adapters = {
+        "sql": {"source": "hf://org/sql"},
+        "legal": {"source": "kit://registry.example/legal:v1", "secrets": ["legal"]},
+        "chat": {"source": "s3://bucket/chat", "endpoint": "http://minio:9000"},
+    }
     service = {
         "model": {"name": "org/m", "source": "kit://registry.example/m:v1", "lora": {"adapters": adapters}},
         "rollout": {"type": "RollingUpdate"},

@@ -1,0 +1,145 @@
+"""Shipped stacks serve models that a public page shows and that their hardware holds."""
+
+import datetime as dt
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from models.source import hub, scheme
+from models.vocabulary import amount
+from planning.hardware import accelerators
+from tests.support.stacks import SHIPPED, lines, plan, shipped
+
+TABLE = yaml.safe_load(Path("tests/contracts/shipped-models.yaml").read_text(encoding="utf-8"))
+MODELS, ADAPTERS, PRIVATE = TABLE["models"], TABLE["adapters"], TABLE["private"]
+EVERY = {path.name: plan(shipped(path)) for path in SHIPPED}
+GI = 2**30
+SHOWN = 0.937
+"""What a driver shows of a device's nominal memory: 46068Mi of 48Gi."""
+USED = 0.9
+"""What vLLM takes of a device unless it is told another share."""
+WORKING = 2 * GI
+"""What a step of the model takes beside weights and cache."""
+
+
+def variants(stack):
+    """Return every primary and canary of a stack."""
+    return [variant for service in stack.services for variant in service.variants]
+
+
+def adapters(name):
+    """Return the sources of the adapters of a shipped stack."""
+    stack = shipped(next(path for path in SHIPPED if path.name == name))
+    models = [each.get("model", {}) for each in stack["services"].values()]
+    return [one["source"] for model in models for one in model.get("lora", {}).get("adapters", {}).values()]
+
+
+def model(source):
+    """Return the record of the model that a source holds; None for a server of a reader's own."""
+    if source in TABLE["servers"]:
+        return None
+    return MODELS[hub(source)[0] if scheme(source) == "hf" else PRIVATE[source]]
+
+
+def flag(workload, name):
+    """Return the value of an engine's argument; None if it has none."""
+    found = [each.partition("=")[2] for each in workload.engine.arguments if each.startswith(f"--{name}=")]
+    return found[0] if found else None
+
+
+def cache(workload, record):
+    """Return the bytes that one request of the longest context takes of each device."""
+    length = int(flag(workload, "max-model-len") or record["context"])
+    whole = length * record["layers"] * record["cache"] * 2
+    return whole / min(workload.layout.tensor, record["heads"]) / workload.layout.pipeline
+
+
+def memory(workload):
+    """Return the memory of one device; of a class of any product, that of the smallest."""
+    if workload.accelerator.memory is not None:
+        return workload.accelerator.memory
+    own = [each for each in accelerators.classes({}).values() if each.vendor == workload.accelerator.vendor]
+    return min(each.memory for each in own if each.memory is not None)
+
+
+def room(workload):
+    """Return the bytes that weights and cache may take of each device, or of the pod without devices."""
+    if not workload.layout.devices_per_pod:
+        return float(amount(workload.engine.limits["memory"])) - WORKING
+    return memory(workload) * SHOWN * float(flag(workload, "gpu-memory-utilization") or USED) - WORKING
+
+
+def demand(workload, record):
+    """Return the bytes that weights and cache take of each device."""
+    return record["bytes"] / workload.layout.tensor / workload.layout.pipeline + cache(workload, record)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_model_fits_the_hardware_that_its_stack_gives_it(name):
+    """See defects A9."""
+    for variant in variants(EVERY[name]):
+        record = model(variant.source)
+        for workload in variant.workloads if record is not None else ():
+            assert demand(workload, record) <= room(workload), f"{workload.path} of {name}"
+            space = {each.name: each.value for each in workload.engine.env}.get("VLLM_CPU_KVCACHE_SPACE")
+            assert space is None or cache(workload, record) <= float(space) * GI, f"{workload.path} of {name}"
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_size_has_room_for_the_weights(name):
+    stack = shipped(next(path for path in SHIPPED if path.name == name))
+    holders = [*stack.get("caches", {}).values(), *(service["model"] for service in stack["services"].values())]
+    for holder in holders:
+        if "size" in holder:
+            assert float(amount(holder["size"])) >= model(holder["source"])["bytes"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_source_has_a_public_page_and_the_day_on_which_it_was_read(name):
+    """See defects A5."""
+    for source in [*(variant.source for variant in variants(EVERY[name])), *adapters(name)]:
+        if scheme(source) != "hf":
+            assert source in PRIVATE or source in TABLE["servers"]
+            continue
+        repository, revision = hub(source)
+        record = MODELS.get(repository) or ADAPTERS[source]
+        assert record["page"] == f"https://huggingface.co/{repository}"
+        assert revision is None or revision in record["revisions"]
+
+
+def test_no_record_is_without_use_and_each_says_where_and_when_it_was_read():
+    for record in (*MODELS.values(), *ADAPTERS.values()):
+        assert isinstance(record["date"], dt.date)
+        assert record["shown"]
+        assert all(page.startswith("https://") for page in record["shown"])
+    sources = [variant.source for stack in EVERY.values() for variant in variants(stack)]
+    sources += [source for name in EVERY for source in adapters(name)]
+    assert {*PRIVATE, *ADAPTERS, *TABLE["servers"]} <= {*sources}
+    public = {hub(source)[0] for source in sources if scheme(source) == "hf"} - {hub(one)[0] for one in ADAPTERS}
+    assert {*PRIVATE.values(), *public} == MODELS.keys()
+    assert {one["base"] for one in ADAPTERS.values()} <= MODELS.keys()
+
+
+@pytest.mark.parametrize("path", [Path("Pulumi.dev.yaml"), Path("README.md")], ids=str)
+def test_the_first_stack_serves_a_small_model_that_generates(path):
+    """See defects A5."""
+    (source,) = re.findall(r"source: \"?(\w+://[^\s\"},]+)", path.read_text(encoding="utf-8"))
+    record = model(source)
+    assert record["architecture"].endswith("ForCausalLM")
+    assert record["bytes"] < 4 * GI
+    assert lines(EVERY["Pulumi.dev.yaml"].warnings, "warning") == []
+
+
+def test_the_lines_of_the_readme_are_those_of_the_first_stack():
+    (block,) = re.findall(r"```yaml\n(.*?)```", Path("README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert Path("Pulumi.dev.yaml").read_text(encoding="utf-8").partition("\n")[2] == block
+
+
+def test_a_model_that_is_too_large_is_noticed():
+    """See defects A9."""
+    stack = shipped(Path("examples/shared-weights.yaml"))
+    stack["services"]["mistral"]["parallelism"] = {"tensor": 1}
+    (variant,) = variants(plan(stack))
+    assert demand(variant.decode, model(variant.source)) > room(variant.decode)
