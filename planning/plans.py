@@ -255,7 +255,12 @@ def decide(resolved: Resolved, release: Release) -> StackPlan:
         services=services,
         grants=tuple(_grants(stack, services)),
         caches=caches,
-        own_warnings=(*_unproven_facts(release, vendors), *tracing.warnings(stack.observability.tracing, release)),
+        own_warnings=(
+            *_unproven_facts(release, vendors),
+            *tracing.warnings(stack.observability.tracing, release),
+            *routes.precedence_warnings(resolved.routes.values()),
+            *network.warnings(stack),
+        ),
     )
 
 

@@ -101,6 +101,14 @@ class Gateways:
     gateways: tuple[LiveGateway, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Bundles:
+    """Versions of the bundles that custom resource definitions come from."""
+
+    bundles: Mapping[str, str]
+    """Version by name of the definition. Definitions that do not exist, or do not say their version, are left out."""
+
+
 _NOT_ASKED = Unknown("it was not asked for")
 
 
@@ -111,6 +119,7 @@ class ClusterFacts:
     apis: Served | Unknown
     gateways: Gateways | Unknown = _NOT_ASKED
     routes: Routes | Unknown = _NOT_ASKED
+    bundles: Bundles | Unknown = _NOT_ASKED
 
     def digest(self, needed: Iterable[str], awaited: Iterable[GatewayRef] = ()) -> str | None:
         """Return a SHA-256 of the facts that this stack depends on, or None if the served kinds are unknown.
@@ -134,5 +143,5 @@ class Pools:
 
 
 _NOT_READ = Unknown("cluster.facts is none")
-NOTHING_READ = ClusterFacts(_NOT_READ, _NOT_READ, _NOT_READ)
+NOTHING_READ = ClusterFacts(_NOT_READ, _NOT_READ, _NOT_READ, _NOT_READ)
 """The facts of a stack whose `cluster.facts` is `none`."""

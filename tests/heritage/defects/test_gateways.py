@@ -9,10 +9,9 @@ import pytest
 import planning
 from models.load import load
 from models.problems import ConfigError
-from planning import preflight
-from planning.ground import cluster_facts
-from planning.ground.cluster_facts import ClusterFacts, LiveRoute, ParentRef, RouteMatch, Routes, Served
-from planning.routes import acceptance
+from planning.ground.cluster_facts import Bundles, ClusterFacts, LiveRoute, ParentRef, RouteMatch, Routes, Served
+from planning.preflight import addresses, bundles
+from planning.routes import acceptance, precedence
 from tests.support.stacks import find, lines, plan, rendered, tree
 from tests.support.stacks.routed import BODY, MODEL, routed, tried
 from tests.support.stacks.routed import told as refused
@@ -29,7 +28,6 @@ def warned(stack):
     return lines(plan(stack).warnings, "warning")
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 @pytest.mark.parametrize("weight", [0, 10, 100])
 def test_a1_the_primary_is_the_last_backend_so_that_its_picker_is_asked_and_no_canary_breaks_it(weight):
     (rule,) = find(rendered(tried(weight, {} if weight else None)), "HTTPRoute", "qwen")["spec"]["rules"]
@@ -39,7 +37,6 @@ def test_a1_the_primary_is_the_last_backend_so_that_its_picker_is_asked_and_no_c
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 @pytest.mark.parametrize(
     ("version", "known"), [(OLD, "Istio 1.31.1"), (UNKNOWN, "Istio of an unknown version"), (MENDED, None)]
 )
@@ -53,14 +50,12 @@ def test_a1_a_canary_that_no_picker_chooses_for_is_told(version, known):
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 @pytest.mark.parametrize("weight", [0, 100])
 def test_a1_nothing_is_told_where_requests_are_not_divided(weight):
     stack = istio(OLD, tree(qwen={"prefill": {}, "canary": {"weight": weight, "headers": {"x-canary": "1"}}}))
     assert [line for line in warned(stack) if "asks the primary" in line] == []
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 @pytest.mark.parametrize("version", [OLD, UNKNOWN])
 @pytest.mark.parametrize(
     "service", [{"prefill": {}, "canary": {"weight": 10}}, {"canary": {"weight": 9, "prefill": {}}}]
@@ -72,6 +67,13 @@ def test_a1_a_share_beside_prefill_is_refused_where_one_picker_is_asked(version,
     assert plan(istio(MENDED, tree(qwen=service)))
 
 
+@pytest.mark.parametrize("provider", ["gke", "agentgateway", "none"])
+def test_a1_other_gateways_ask_the_picker_of_each_pool(provider):
+    stack = tree(qwen={"canary": {"weight": 10}})
+    stack["gateway"] = {"name": "gateway", "namespace": "gateways", "provider": provider}
+    assert [line for line in warned(stack) if "picker" in line] == []
+
+
 def bodies(stack, name="qwen"):
     return find(rendered(stack), "ConfigMap", f"{name}-models")
 
@@ -80,7 +82,6 @@ LORA = {"model": {**MODEL, "lora": {"adapters": {"sql": {"source": "hf://org/sql
 LATEST = {"rewrites": [{"model": "latest", "targets": [{"model": "org/m"}]}]}
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_a8_a_payload_processor_is_told_the_base_model_its_adapters_and_its_aliases():
     found = bodies(routed(BODY, service=LORA | LATEST, matches=[{"model": "org/m"}]))
     assert found["data"] == {"baseModel": "org/m", "adapters": '["latest", "sql"]'}
@@ -89,13 +90,15 @@ def test_a8_a_payload_processor_is_told_the_base_model_its_adapters_and_its_alia
     assert bodies(routed(BODY, matches=[{"model": "org/m"}]))["data"] == {"baseModel": "org/m"}
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_a8_the_processor_is_told_before_the_route_comes():
     kinds = [(one["kind"], one["metadata"]["name"]) for one in rendered(routed(BODY, matches=[{"model": "org/m"}]))]
     assert kinds.index(("ConfigMap", "qwen-models")) < kinds.index(("HTTPRoute", "qwen"))
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
+def test_a8_nobody_is_told_of_a_service_that_is_found_by_its_path():
+    assert [one for one in rendered(routed(BODY)) if one["metadata"]["name"] == "qwen-models"] == []
+
+
 @pytest.mark.parametrize("name", ["sql", "latest", "org/other"])
 def test_a8_a_name_that_the_header_never_holds_is_refused(name):
     (line,) = refused(routed(BODY, service=LORA | LATEST, matches=[{"model": name}]))
@@ -105,7 +108,6 @@ def test_a8_a_name_that_the_header_never_holds_is_refused(name):
     )
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_a8_a_name_that_means_two_base_models_is_refused():
     other = {"model": {**LORA["model"], "name": "org/n"}, "route": {"matches": [{"model": "org/n"}]}}
     (line,) = refused(routed(BODY, others={"bert": other}, service=LORA, matches=[{"model": "org/m"}]))
@@ -120,26 +122,23 @@ NEEDED = "httproutes.gateway.networking.k8s.io: is of Gateway API v1.2.1, and re
 
 
 def live(versions):
-    return ClusterFacts(Served(frozenset()), bundles=cluster_facts.Bundles(versions))
+    return ClusterFacts(Served(frozenset()), bundles=Bundles(versions))
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_a15_a_definition_that_is_too_old_is_told_with_what_to_install():
-    (line,) = lines(preflight.bundles("llm-d-0.10", live(OLDER), "strict"), "error")
+    (line,) = lines(bundles("llm-d-0.10", live(OLDER), "strict"), "error")
     assert line.startswith(f"{NEEDED}; install Gateway API v1.4.0: kubectl apply ")
-    (same,) = lines(preflight.bundles("llm-d-0.10", live(OLDER), "warn"), "warning")
+    (same,) = lines(bundles("llm-d-0.10", live(OLDER), "warn"), "warning")
     assert same == line
-    assert preflight.bundles("llm-d-0.10", live(OLDER), "skip") == []
+    assert bundles("llm-d-0.10", live(OLDER), "skip") == []
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 @pytest.mark.parametrize("version", ["v1.3.0", "v1.6.1", "v1.10.0", "main-dev"])
 def test_a15_a_newer_definition_and_one_without_a_number_are_no_problem(version):
-    assert preflight.bundles("llm-d-0.10", live({"httproutes.gateway.networking.k8s.io": version}), "strict") == []
-    assert preflight.bundles("llm-d-0.10", live({}), "strict") == []
+    assert bundles("llm-d-0.10", live({"httproutes.gateway.networking.k8s.io": version}), "strict") == []
+    assert bundles("llm-d-0.10", live({}), "strict") == []
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_a15_an_implementation_that_is_too_old_is_refused():
     (line,) = refused(istio({"version": "1.27.3"}, tree()))
     assert line == ("gateway.version: is too old for release llm-d-0.10 (1.27.3); upgrade Istio to 1.28.1 or newer")
@@ -162,7 +161,6 @@ def google(**policies):
     return stack
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_a18_google_checks_pickers_and_sends_requests_from_a_subnet():
     stack = google(proxyCIDRs=["10.129.0.0/23"])
     (ranges, ports), *_ = policy(stack, "qwen-epp", "ingress")
@@ -174,7 +172,6 @@ def test_a18_google_checks_pickers_and_sends_requests_from_a_subnet():
     assert warned(stack) == []
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_a18_a_subnet_of_proxies_that_nobody_wrote_is_told():
     assert warned(google()) == [
         (
@@ -184,7 +181,6 @@ def test_a18_a_subnet_of_proxies_that_nobody_wrote_is_told():
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_a18_dns_servers_of_nodes_and_in_other_namespaces_are_asked():
     asked = policy(tree() | {"networkPolicies": {}}, "qwen-epp", "egress")
     assert ([{"kubernetes.io/metadata.name": "kube-system"}], [53, 53]) in asked
@@ -195,7 +191,6 @@ def test_a18_dns_servers_of_nodes_and_in_other_namespaces_are_asked():
     assert not any("169.254" in str(found) for found in others)
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_a18_the_gateways_pods_may_live_beside_neither_gateway_nor_listener_set():
     stack = tree() | {"networkPolicies": {}}
     stack["gateway"] = stack["gateway"] | {"kind": "ListenerSet"}
@@ -210,7 +205,6 @@ def test_a18_the_gateways_pods_may_live_beside_neither_gateway_nor_listener_set(
     assert policy(stack, "qwen-decode", "ingress")[0][0] == [{"kubernetes.io/metadata.name": "istio-ingress"}]
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 @pytest.mark.parametrize(
     ("kinds", "wish", "told"),
     [
@@ -221,7 +215,7 @@ def test_a18_the_gateways_pods_may_live_beside_neither_gateway_nor_listener_set(
 )
 def test_a18_addresses_of_the_api_server_that_a_network_does_not_match_are_told(kinds, wish, told):
     stack = load(tree() | {"networkPolicies": wish}).stack
-    found = lines(preflight.addresses(stack, ClusterFacts(Served(frozenset(kinds)))), "warning")
+    found = lines(addresses(stack, ClusterFacts(Served(frozenset(kinds)))), "warning")
     assert len(found) == told
     assert all(
         line.startswith("networkPolicies.apiServerCIDRs: may not match the API server: Cilium") for line in found
@@ -232,7 +226,18 @@ MISSING = {"mirror": {"service": "nosuch"}}
 OFF = {"enabled": False}
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
+@pytest.mark.parametrize("gateway", [True, False])
+@pytest.mark.parametrize("place", ["service", "defaults"])
+@pytest.mark.parametrize("off", [OFF, {}])
+def test_b7_a_mirror_of_nobody_is_refused_wherever_it_stands(gateway, place, off):
+    stack = tree(qwen={"route": off | (MISSING if place == "service" else {})}, bert={"route": OFF})
+    stack |= {"defaults": {"route": MISSING}} if place == "defaults" else {}
+    if not gateway:
+        del stack["gateway"]
+    at = "services.qwen" if place == "service" else "defaults"
+    assert f"{at}.route.mirror.service: is no service of this stack (nosuch); known: " in "\n".join(refused(stack))
+
+
 def test_b7_a_mistake_in_a_route_that_is_off_is_told_where_it_is_written():
     (line,) = refused(tree(qwen={"route": {**OFF, "matches": [{"path": "/{.metadata.labels['x']}"}]}}))
     assert line.startswith("services.qwen.route.matches[0].path: cannot be rendered")
@@ -243,7 +248,6 @@ def test_b7_a_mistake_in_a_route_that_is_off_is_told_where_it_is_written():
 HOST = {"hostnames": ["llm.example.com"]}
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_c10_a_host_that_takes_the_longer_paths_of_others_is_told():
     stack = tree(qwen={"route": {**HOST, "matches": [{}]}}, bert={}, gpt={"route": HOST})
     assert warned(stack) == [
@@ -254,11 +258,24 @@ def test_c10_a_host_that_takes_the_longer_paths_of_others_is_told():
     ]
 
 
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ({**HOST, "matches": [{"path": "/v1"}]}, {"hostnames": ["*.example.com"], "matches": [{"path": "/v1"}]}),
+        ({**HOST, "matches": [{"path": "/v1"}]}, {"matches": [{"path": "/v1"}]}),
+        ({**HOST, "matches": [{"path": "/v1/x"}]}, {"matches": [{"path": "/v1"}]}),
+        ({**HOST, "matches": [{"headers": {"x-a": "1"}}]}, {}),
+    ],
+)
+def test_c10_what_precedence_settles_is_no_problem(one, two):
+    assert warned(tree(qwen={"route": one}, bert={"route": two})) == []
+    assert warned(tree(qwen={"route": two}, bert={"route": one})) == []
+
+
 def by(**headers):
     return {"route": {"hostnames": ["llm.example.com"], "matches": [{"headers": headers}]}}
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_c10_different_headers_that_tie_on_one_path_are_told():
     assert warned(tree(bert=by(**{"x-team": "a"}), qwen=by(**{"x-user": "b"}))) == [
         (
@@ -268,6 +285,18 @@ def test_c10_different_headers_that_tie_on_one_path_are_told():
     ]
 
 
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ({"x-team": "a"}, {"x-team": "b"}),
+        ({"x-team": "a"}, {"x-team": "a", "x-user": "b"}),
+        ({"x-team": "a", "x-tier": "1"}, {"x-team": "b", "x-user": "b"}),
+    ],
+)
+def test_c10_headers_that_no_request_has_at_once_or_that_differ_in_number_do_not_tie(one, two):
+    assert warned(tree(bert=by(**one), qwen=by(**two))) == []
+
+
 def theirs(path, *hostnames, headers=()):
     (ref,) = acceptance.gateways(plan(tree()).routes)
     match = RouteMatch("PathPrefix", path, tuple(headers))
@@ -275,10 +304,9 @@ def theirs(path, *hostnames, headers=()):
 
 
 def beside(stack, *routes):
-    return lines(planning.routes.precedence.cluster_warnings(plan(stack).routes, Routes(routes)), "warning")
+    return lines(precedence.cluster_warnings(plan(stack).routes, Routes(routes)), "warning")
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_c10_precedence_beside_routes_of_others_is_told():
     (line,) = beside(tree(), theirs("/", "llm.example.com"))
     assert line.startswith("HTTPRoute elsewhere/theirs: takes all requests for llm.example.com, also for the longer ")
@@ -289,7 +317,6 @@ def test_c10_precedence_beside_routes_of_others_is_told():
     assert beside(tree(), theirs("/chat"), theirs("/", "llm.example.com", headers=[("Exact", "b", "2")])) == []
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 @pytest.mark.parametrize("name", ["x-llm-d-inference-objective", "X-LLM-D-Model-Name-Rewrite", "x-llm-d-slo-ttft-ms"])
 def test_c11_headers_that_the_picker_reads_cannot_be_set(name):
     (line,) = refused(routed(setHeaders={name: "a"}))
@@ -299,7 +326,6 @@ def test_c11_headers_that_the_picker_reads_cannot_be_set(name):
     )
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding", "Host"])
 def test_c11_headers_that_frame_or_address_a_message_are_left_alone(name):
     (line,) = refused(routed(setHeaders={name: "1"}))
@@ -308,7 +334,6 @@ def test_c11_headers_that_frame_or_address_a_message_are_left_alone(name):
     assert line == f"services.qwen.route.removeHeaders[0]: frames or addresses the message ({name}); remove it"
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 @pytest.mark.parametrize("path", ["/v1/{.metadata.name", "/v1/.metadata.name}", "/{{.metadata.name}}", "/{"])
 def test_c12_a_brace_without_its_counterpart_is_refused(path):
     (line,) = refused(routed(matches=[{"path": path}]))
@@ -316,7 +341,6 @@ def test_c12_a_brace_without_its_counterpart_is_refused(path):
     assert "has a brace without its counterpart" in line
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_c12_a_mirror_is_never_corrected_to_the_service_itself():
     (line,) = refused(tree(qwen={"route": {"mirror": {"service": "qwem"}}}, bert={}))
     assert line == "services.qwen.route.mirror.service: is no service of this stack (qwem); known: bert"
@@ -324,7 +348,6 @@ def test_c12_a_mirror_is_never_corrected_to_the_service_itself():
     assert line.endswith("(qwem); remove mirror")
 
 
-@pytest.mark.xfail(strict=True, reason="routes, versions and policies are not mended")
 def test_b7_no_exception_of_ours_reaches_a_user(monkeypatch, capsys):
     monkeypatch.setattr(planning, "plan", lambda _: {}["hunter2"])
     monkeypatch.setattr(sys, "argv", ["cli", "render", "examples/canary.yaml"])
@@ -336,3 +359,9 @@ def test_b7_no_exception_of_ours_reaches_a_user(monkeypatch, capsys):
     assert said.startswith("This program has a mistake, please report these lines:\n  KeyError\n")
     assert "Traceback" not in said
     assert "hunter2" not in said
+
+
+def test_the_mistake_of_a_user_is_no_mistake_of_ours():
+    """See defects B7."""
+    with pytest.raises(ConfigError):
+        plan(tree(qwen={"replica": 1}))
