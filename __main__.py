@@ -9,7 +9,7 @@ import pulumi_kubernetes as k8s
 
 from components import EPPArgs, EPPStack, ModelServiceArgs, ModelServiceStack, RoutingArgs, RoutingStack
 from components.registration import Registered, register
-from composition import Composition, Live, Refusal, compose
+from composition import Composition, Live, Refusal, compose, defects
 from facts import cluster
 from manifests.assembly import ComponentType
 from models.load import ROOT
@@ -23,7 +23,18 @@ _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
 
 
 def main() -> None:
-    """Deploy the stack. A mistake of the user ends the run before the first resource, without a traceback."""
+    """Deploy the stack. Every mistake, of the user or of this program, ends the run without a traceback."""
+    try:
+        _deploy()
+    except pulumi.RunError:
+        raise
+    except Exception as error:  # noqa: BLE001, the engine would print the traceback of any other exception
+        report = "\n".join(f"  - {line}" for line in defects.lines(error))
+        raise pulumi.RunError(f"{defects.HEADLINE}:\n{report}") from None
+
+
+def _deploy() -> None:
+    """Deploy the stack. A mistake of the user ends the run before the first resource."""
     target = Live(pulumi.Config().get("kubeconfig"), pathlib.Path.cwd())
     composition = _compose(_configuration(), target)
     _warn(composition.source_warnings)

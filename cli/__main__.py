@@ -1,6 +1,7 @@
 """Commands of `python -m cli`.
 
-Exit codes: 0 for success, 1 for a cluster that cannot be read, 2 for a mistake in the configuration or the command.
+Exit codes: 0 for success, 1 for a cluster that cannot be read, 2 for a mistake in the configuration or the command, 3
+for a mistake of this program.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import sys
 
 from cli import reference, schema
 from cli.render import render, render_json
+from composition import defects
 from facts import cluster
 from models.problems import ConfigError
 from planning.ground.cluster_facts import Unknown
@@ -31,6 +33,9 @@ def main(arguments: list[str]) -> int:
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
+    except Exception as error:  # noqa: BLE001, no user should see a traceback
+        print(f"{defects.HEADLINE}:", *defects.lines(error), sep="\n  ", file=sys.stderr)
+        return 3
     return 0
 
 
@@ -55,7 +60,8 @@ def _parser() -> argparse.ArgumentParser:
 def _print_facts(context: str | None) -> int:
     """Print the facts of a live cluster and return the exit code: 1 if the cluster cannot be read."""
     facts = cluster.read_all(cluster.Access(None, context))
-    for name, part in (("apis", facts.apis), ("gateways", facts.gateways), ("routes", facts.routes)):
+    for name in ("apis", "gateways", "routes", "bundles"):
+        part = getattr(facts, name)
         if isinstance(part, Unknown):
             print(f"{name}: {part.reason}", file=sys.stderr)
     if isinstance(facts.apis, Unknown):

@@ -22,7 +22,7 @@ from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts
 from planning.ground.order import Id
 from planning.plans import ServicePlan, StackPlan
-from planning.routes import acceptance, collisions
+from planning.routes import acceptance, collisions, precedence
 from planning.routes.acceptance import Waits
 
 _READY_PARTS = frozenset({parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER})
@@ -109,11 +109,17 @@ def compose(tree: object, target: Target) -> Composition | Refusal:
 def _preflight(
     stack: Stack, plan: StackPlan, facts: ClusterFacts, components: Collection[Component]
 ) -> tuple[Problem, ...]:
-    """Return the problems of the stack in this cluster: kinds that it lacks, routes that collide, missing metrics."""
+    """Return the problems of the stack in this cluster: kinds, versions and metrics that it lacks, then routes."""
     mode = stack.checks.preflight
     routes = collisions.cluster_problems(plan.routes, _namespaces(plan), facts.routes, mode)
-    metrics = preflight.metrics(plan, facts, mode)
-    return (*preflight.kinds(_kinds(components), facts, mode), *routes, *metrics)
+    return (
+        *preflight.kinds(_kinds(components), facts, mode),
+        *(preflight.bundles(plan.release, facts, mode) if plan.routes else ()),
+        *preflight.addresses(stack, facts),
+        *preflight.metrics(plan, facts, mode),
+        *routes,
+        *(precedence.cluster_warnings(plan.routes, facts.routes) if mode != "skip" else ()),
+    )
 
 
 def _announcements(stack: Stack, plan: StackPlan, target: Target) -> tuple[Problem, ...]:

@@ -1,4 +1,4 @@
-"""Reader of a cluster's kinds, Gateways, routes and pools, with the kubeconfig's credentials and within a deadline."""
+"""Reader of a cluster's kinds and their versions, Gateways, routes and pools, as the user, within a deadline."""
 
 import http
 import json
@@ -16,9 +16,11 @@ from facts import gateways, kubeconfig
 from facts.connection import Connection, RefusedError, connect
 from facts.kubeconfig import Access
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
+from planning.ground import bundles
 from planning.ground.api_groups import GATEWAY_GROUP, METRICS_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import (
     NOTHING_READ,
+    Bundles,
     ClusterFacts,
     GatewayRef,
     Gateways,
@@ -28,6 +30,7 @@ from planning.ground.cluster_facts import (
     Routes,
     Served,
     Unknown,
+    unread,
 )
 
 Read = TypeVar("Read")
@@ -37,6 +40,9 @@ _ATTEMPTS, _PAUSE_SECONDS = 3, 0.5
 """Number of attempts of a read, and pause between two of them. One broken connection says nothing about the cluster."""
 _JSON = "application/json"
 _GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+"""Representation of an object without its spec and status."""
 _PAGE = "500"
 """Objects in one page of a list."""
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -70,13 +76,15 @@ def from_file(path: Path) -> ClusterFacts:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        kinds = Served(frozenset(map(str, content["apis"])))
         return ClusterFacts(
-            kinds, _part(path, content, Gateways), _part(path, content, Routes), _part(path, content, Metrics)
+            Served(frozenset(map(str, content["apis"]))),
+            _part(path, content, Gateways),
+            _part(path, content, Routes),
+            _part(path, content, Metrics),
+            _part(path, content, Bundles),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        failed = Unknown(f"{path.name} could not be read ({type(error).__name__})")
-        return ClusterFacts(failed, failed, failed, failed)
+        return unread(Unknown(f"{path.name} could not be read ({type(error).__name__})"))
 
 
 def _part(path: Path, content: Mapping[str, Any], part: type[Read]) -> Read | Unknown:
@@ -88,7 +96,8 @@ def _part(path: Path, content: Mapping[str, Any], part: type[Read]) -> Read | Un
 def to_json(facts: ClusterFacts) -> str:
     """Return cluster facts as the text of a facts file. Unknown parts are left out."""
     apis = {} if isinstance(facts.apis, Unknown) else {"apis": sorted(facts.apis.kinds)}
-    parts = (asdict(part) for part in (facts.gateways, facts.routes, facts.metrics) if not isinstance(part, Unknown))
+    known = (facts.gateways, facts.routes, facts.metrics, facts.bundles)
+    parts = (asdict(part) for part in known if not isinstance(part, Unknown))
     return json.dumps({**apis, **{name: value for part in parts for name, value in part.items()}}, indent=1) + "\n"
 
 
@@ -128,11 +137,16 @@ def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
             kinds, metrics = Served(frozenset(_kinds(groups))), Metrics(tuple(sorted(set(_metrics(groups)))))
             if used is not None and not used:
                 return ClusterFacts(kinds, metrics=metrics)
-            live_gateways = _unless_refused(lambda: _gateways(api, used))
-            return ClusterFacts(kinds, live_gateways, _unless_refused(lambda: _routes(api, used)), metrics)
+            return ClusterFacts(
+                kinds,
+                _unless_refused(lambda: _gateways(api, used)),
+                _unless_refused(lambda: _routes(api, used)),
+                metrics,
+                _unless_refused(lambda: _bundles(api)),
+            )
 
     facts = _within_deadline(read_facts)
-    return ClusterFacts(facts, facts, facts, facts) if isinstance(facts, Unknown) else facts
+    return unread(facts) if isinstance(facts, Unknown) else facts
 
 
 def _unless_refused(reader: Callable[[], Read]) -> Read | Unknown:
@@ -211,6 +225,27 @@ def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
     """Read the routes that attach to a Gateway in `used`. If `used` is None, read all routes."""
     routes = map(gateways.route, _list_objects(api, f"{_GATEWAY_API}/httproutes"))
     return Routes(tuple(route for route in routes if used is None or any(ref.gateway in used for ref in route.parents)))
+
+
+def _bundles(api: Connection) -> Bundles:
+    """Read the annotations with the versions of definitions."""
+    versions = dict[str, str]()
+    for name in bundles.versioned_definitions():
+        try:
+            definition = api.get(f"{_DEFINITIONS}/{name}", _METADATA)
+        except RefusedError as error:
+            if error.status != http.HTTPStatus.NOT_FOUND:
+                raise
+        else:
+            annotations: Mapping[str, str] = definition["metadata"].get("annotations", {})
+            for key in filter(_is_bundle_version, annotations):
+                versions[name] = annotations[key]
+    return Bundles(versions)
+
+
+def _is_bundle_version(annotation: str) -> bool:
+    """Tell whether an annotation has the version of a bundle; the API group precedes the name."""
+    return annotation.endswith("/bundle-version")
 
 
 def _list_objects(api: Connection, path: str) -> Iterator[Mapping[str, Any]]:

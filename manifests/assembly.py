@@ -98,6 +98,8 @@ def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
             yield from _with_prefix(requests.objects(variant), f"{service.key}-{variant.variant_prefix}")
         if service.mirrored_from:
             yield routing.mirror_grant(service)
+        if service.route is not None and service.route.model_names is not None:
+            yield routing.model_names(service, service.route.model_names)
     for service in plan.services:
         if service.route is not None:
             wait = acceptance.wait(service.route) if service.key in awaited else PROVIDER_DEFAULT

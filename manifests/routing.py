@@ -1,17 +1,18 @@
 """Routing to a service: the routed Service, the HTTPRoute, and the grants that mirrors and the interceptor need."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from manifests import about, awaiting, rbac
 from manifests.objects import Rendered, compact, metadata
-from planning.ground import labels, parts
+from planning.ground import gateways, labels, parts
 from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.awaiting import SERVICE
 from planning.ground.order import Id
 from planning.ground.ports import ROUTED_PORT
 from planning.plans import InterceptorGrant, ServicePlan, VariantPlan
-from planning.routes.records import Match, Mirror, Route, Rule, Timeouts
+from planning.routes.records import Match, Mirror, ModelNames, Route, Rule, Timeouts
 from planning.variant.canary import ALL
 
 
@@ -109,6 +110,19 @@ def _timeouts(timeouts: Timeouts | None) -> dict[str, str]:
     if timeouts is None:
         return {}
     return compact({"request": timeouts.request, "backendRequest": timeouts.backend_request})
+
+
+def model_names(service: ServicePlan, names: ModelNames) -> Rendered:
+    """Render the ConfigMap by which payload processors know the service's models."""
+    primary, managed = service.primary, dict.fromkeys(gateways.payload_processors().labels, "true")
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": about.metadata(primary, about.ROUTE, primary.names.model_names, managed),
+        # Processors read the list as YAML, of which JSON is a part.
+        "data": compact({"baseModel": names.base, "adapters": json.dumps(names.others) if names.others else None}),
+    }
+    return Rendered(Id(primary.owner, parts.MODEL_NAMES), manifest, f"{service.key}-{parts.MODEL_NAMES.suffix}")
 
 
 def mirror_grant(service: ServicePlan) -> Rendered:

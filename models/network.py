@@ -10,7 +10,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from models.base import Spec
-from models.vocabulary import DnsLabel, Items, LabelKey, LabelValue, refuse
+from models.vocabulary import DnsLabel, Items, LabelKey, LabelValue, Port, refuse
 
 _CIDR = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9A-Fa-f:]+(:[0-9]{1,3}(\.[0-9]{1,3}){3})?)/(0|[1-9][0-9]{0,2})"
 
@@ -49,22 +49,37 @@ Cidr = Annotated[str, _CidrShape()]
 class NetworkPolicies(Spec):
     """NetworkPolicies that allow the known connections and deny all others. Policies of your own add to them.
 
-    DNS queries to kube-system are allowed. If an address in the configuration names a Service of the cluster,
-    connections to all pods in that Service's namespace are allowed, on the port that the address names. The pods must
-    listen on that port.
+    If an address in the configuration names a Service of the cluster, connections to all pods in that Service's
+    namespace are allowed, on the port that the address names. The pods must listen on that port.
     """
 
     gateway_pods: dict[LabelKey, LabelValue] = Field(
         default={}, examples=[{"gateway.networking.k8s.io/gateway-name": "inference-gateway"}]
     )
-    """Labels of the gateway's pods, in the gateway's namespace; absent: any pod there. The load balancer of provider
-    gke has no pods: connections from the addresses of its front ends are allowed. A proxy-only subnet needs a policy of
-    your own."""
+    """Labels of the gateway's pods, in their namespace; absent: any pod there. The load balancer of provider gke has no
+    pods: connections from the addresses of its front ends and health checks are allowed, and from those in
+    proxyCIDRs."""
+    gateway_namespace: DnsLabel | None = Field(default=None, examples=["istio-ingress"])
+    """Namespace of the gateway's pods; absent: that of the Gateway, or of the object that takes its place. The pods of
+    a ListenerSet's Gateway may be elsewhere."""
+    proxy_cidrs: Items[Cidr] = Field(default=(), alias="proxyCIDRs", examples=[["10.129.0.0/23"]])
+    """Addresses of proxies that forward the gateway's requests and are not pods, such as the proxy-only subnet of
+    provider gke. They are allowed in addition to the known addresses of the provider."""
     prometheus_namespace: DnsLabel = "monitoring"
     """Namespace of the Prometheus that scrapes. It has no effect with observability.metrics.type gmp, whose collectors
     have fixed namespaces."""
+    dns_namespace: DnsLabel = "kube-system"
+    """Namespace of the DNS server's pods."""
+    dns_port: Port = 53
+    """Port on which these pods listen, such as 5353 on OpenShift."""
+    dns_cidrs: Items[Cidr] = Field(
+        default=("169.254.20.10/32", "169.254.169.254/32"), alias="dnsCIDRs", examples=[["169.254.20.10/32"]]
+    )
+    """Addresses of DNS servers that are not pods, on port 53; absent: those of NodeLocal DNSCache and of Cloud DNS for
+    GKE."""
     api_server_cidrs: Items[Cidr] = Field(default=(), alias="apiServerCIDRs", examples=[["10.0.0.10/32"]])
-    """Addresses of the API server behind its Service, on any port; absent: any address on ports 443 and 6443."""
+    """Addresses of the API server behind its Service, on any port; absent: any address on ports 443 and 6443. Networks
+    such as Cilium match no node and no API server by address."""
     egress_cidrs: Items[Cidr] = Field(default=(), alias="egressCIDRs", examples=[["203.0.113.0/24"]])
     """Addresses outside the cluster from which models are fetched and to which traces are sent. They are allowed on
     port 443 and on the ports in endpoints. Absent: any address."""

@@ -27,6 +27,9 @@ from models.vocabulary import (
 MAX_HEADERS = 16
 """Maximum number of headers in one match, or in one header filter, of an HTTPRoute."""
 _KIND = Shape("is not a kind", r"[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?", "write a kind such as Gateway", 63)
+_VERSION = Shape(
+    "is not a version", r"v?[0-9]+(\.[0-9]+){0,3}([-+][0-9A-Za-z.-]+)?", "write a version such as 1.31.2", 64
+)
 _PRIORITY_LIMIT = 2**31
 """Priorities are 32-bit integers: from minus this number to one below it."""
 
@@ -74,9 +77,12 @@ class Gateway(Spec):
     provider: Annotated[Literal["istio", "gke", "agentgateway", "none"], Field(examples=["istio"])]
     """Implementation of the Gateway. istio adds a DestinationRule for the picker's TLS; gke adds the policies of its
     load balancer for the pool."""
+    version: Annotated[str, _VERSION] | None = Field(default=None, examples=["1.31.2"])
+    """Version of the implementation, which decides what a route may use. Absent: unknown, and what some of its versions
+    cannot do is refused or warned about."""
     body_router: bool = False
     """Whether a payload processor in front reads the model from the request's body and writes the base model into a
-    header. route.matches[].model needs it."""
+    header. route.matches[].model needs it. The processor must watch ConfigMaps in the namespaces of the services."""
 
 
 class RouteMatch(Spec):
@@ -89,7 +95,8 @@ class RouteMatch(Spec):
     headers: Headers = Field(default={}, examples=[{"x-team": "search"}])
     """Headers with their exact values."""
     model: HeaderValue | None = Field(default=None, examples=["Qwen/Qwen3-0.6B"])
-    """Base model that the request's body asks for. A payload processor writes it into a header (gateway.bodyRouter)."""
+    """Base model that the request's body asks for, by its own name, or by that of an adapter or a rewrite. It is the
+    name under which the service serves. A payload processor writes it into a header (gateway.bodyRouter)."""
 
 
 class RouteMirror(Spec):

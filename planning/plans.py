@@ -261,6 +261,7 @@ def decide(resolved: Resolved, release: Release) -> StackPlan:
             *claims.warnings(resolved.contexts.variants.values(), caches),
             *network.warnings(stack, _policies(services, caches)),
             *weights.cache_warnings(stack),
+            *routes.precedence_warnings(resolved.routes.values()),
         ),
     )
 

@@ -109,6 +109,14 @@ class Metrics:
     """Metrics as `resource/name`, such as `pods/vllm_num_requests_waiting`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bundles:
+    """Versions of the bundles that custom resource definitions come from."""
+
+    bundles: Mapping[str, str]
+    """Version by name of the definition. Definitions that do not exist, or do not say their version, are left out."""
+
+
 _NOT_ASKED = Unknown("it was not asked for")
 
 
@@ -120,6 +128,7 @@ class ClusterFacts:
     gateways: Gateways | Unknown = _NOT_ASKED
     routes: Routes | Unknown = _NOT_ASKED
     metrics: Metrics | Unknown = _NOT_ASKED
+    bundles: Bundles | Unknown = _NOT_ASKED
 
     def digest(self, needed: Iterable[str], awaited: Iterable[GatewayRef] = ()) -> str | None:
         """Return a SHA-256 of the facts that this stack depends on, or None if the served kinds are unknown.
@@ -142,6 +151,10 @@ class Pools:
     """Pod selector of each pool, by namespace and name."""
 
 
-_NOT_READ = Unknown("cluster.facts is none")
-NOTHING_READ = ClusterFacts(_NOT_READ, _NOT_READ, _NOT_READ, _NOT_READ)
+def unread(reason: Unknown) -> ClusterFacts:
+    """Return the facts of a cluster of which nothing is known, for one reason."""
+    return ClusterFacts(apis=reason, gateways=reason, routes=reason, metrics=reason, bundles=reason)
+
+
+NOTHING_READ = unread(Unknown("cluster.facts is none"))
 """The facts of a stack whose `cluster.facts` is `none`."""

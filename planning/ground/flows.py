@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from models.network import NetworkPolicies
 from models.stack import Stack
 from planning.ground.parts import Part
 from planning.ground.ports import HTTP_PORT, HTTPS_PORT
 
-_DNS_NAMESPACE = "kube-system"
+_DNS_PORT = 53
 _API_SERVER = (HTTPS_PORT, 6443)
 """Ports that API servers listen on: 443 in managed clusters, 6443 with kubeadm.
 
@@ -91,9 +92,11 @@ def tcp(*numbers: int) -> tuple[Port, ...]:
     return tuple(Port(number) for number in sorted(set(numbers)))
 
 
-def dns(pods: Pods) -> Edge:
-    """Return the edge to the cluster's DNS."""
-    return Edge(pods, Pods(_DNS_NAMESPACE), (Port(53, "UDP"), Port(53)))
+def dns(pods: Pods, spec: NetworkPolicies) -> Iterator[Edge]:
+    """Yield the edges to the cluster's DNS: to pods, and to servers in the network of the node."""
+    yield Edge(pods, Pods(spec.dns_namespace), (Port(spec.dns_port, "UDP"), Port(spec.dns_port)))
+    if spec.dns_cidrs:
+        yield Edge(pods, Addresses(spec.dns_cidrs), (Port(_DNS_PORT, "UDP"), Port(_DNS_PORT)))
 
 
 def api_server(pods: Pods, stack: Stack) -> Edge:

@@ -60,6 +60,11 @@ class Names:
         """Return the name of the ReferenceGrant that lets routes of other namespaces mirror requests to the service."""
         return f"{self.base}-mirror"
 
+    @property
+    def model_names(self) -> str:
+        """Return the name of the ConfigMap with the service's model names."""
+        return f"{self.base}-models"
+
     def objective(self, key: str) -> str:
         """Return the name of an objective; clients send it with a request."""
         return f"{self.base}-{key}"

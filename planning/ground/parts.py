@@ -98,11 +98,13 @@ PICKER_MONITOR = Part(
 OBJECTIVE = Part("objective", (POOL, PICKER, DECODE.workload, PREFILL.workload))
 MODEL_REWRITE = Part("model-rewrite", (POOL,), "model-rewrite")
 MIRROR_GRANT = Part("mirror-grant", (NAMESPACE,), "mirror-grant")
+MODEL_NAMES = Part("model-names", (NAMESPACE,), "model-names")
 ROUTE = Part(
     "route",
     (
         OBJECTIVE,
         MODEL_REWRITE,
+        MODEL_NAMES,
         POOL,
         PICKER,
         DECODE.workload,

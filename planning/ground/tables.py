@@ -1,13 +1,24 @@
 """Reader of the tables of the package `planning`: YAML data with a source for each entry."""
 
+from datetime import date
 from functools import cache
 from importlib.resources import files
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from models.base import Spec
 from planning.ground import yaml_text
 
 Table = TypeVar("Table", bound=Spec)
+
+
+class Sourced(Spec):
+    """A fact of other software, or a group of facts, with its source and proof."""
+
+    source: str
+    date: date
+    """Day on which the source was read."""
+    proof: Literal["binary", "source", "none"]
+    """Proof of the fact: a released binary was run, its source code was read, or neither."""
 
 
 @cache

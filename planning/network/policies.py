@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from models.network import NetworkPolicies
 from models.service import Service
-from planning.ground import labels, parts
+from models.stack import Stack
+from planning.ground import gateways, labels, parts
 from planning.ground.flows import (
     ANY_TCP,
     Addresses,
@@ -25,16 +26,14 @@ from planning.ground.flows import (
     tcp,
     url_edges,
 )
+from planning.ground.gateways import Proxies
 from planning.ground.names import PRIMARY
-from planning.ground.ports import METRICS_PORT
+from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.network.monitoring import GMP_COLLECTORS, Monitoring
 from planning.picker.deployment import Picker
 from planning.serving.autoscaling import EngineLoad
 from planning.serving.workload import Workload
 from planning.variant.context import VariantContext, gateway
-
-_GOOGLE_FRONT_ENDS = ("35.191.0.0/16", "130.211.0.0/22", "2600:2d00:1:1::/64", "2600:2d00:1:b029::/64")
-"""Source ranges of Google's load balancers and their health checks (Cloud Load Balancing, Firewall rules)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,28 +126,39 @@ def _edges(peers: _Peers) -> Iterator[Edge]:
 def _request_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges of requests from gateways and the interceptor, and those from the gateway to the picker."""
     variant, interceptor = peers.variant, peers.variant.stack.interceptor
-    port, gateway_end = tcp(variant.spec.engine.port), _gateway_end(peers, variant.service)
-    if gateway_end is not None:
+    port, picker = tcp(variant.spec.engine.port), variant.spec.endpoint_picker
+    proxies = _proxies(variant.service, variant.stack)
+    for gateway_end in _gateway_ends(peers, variant.service):
         yield Edge(gateway_end, peers.decode.serving, port)
         # The picker chooses decode pods only. But a gateway that fails open sends requests to any pod of the pool, and
-        # Google's load balancers send health checks to all pods of the pool.
-        reaches_prefill = variant.spec.endpoint_picker.failure_mode == "FailOpen" or isinstance(gateway_end, Addresses)
-        if peers.prefill is not None and reaches_prefill:
+        # load balancers outside of the cluster send health checks to all pods of the pool.
+        if peers.prefill is not None and (picker.failure_mode == "FailOpen" or proxies is not None):
             yield Edge(gateway_end, peers.prefill.serving, port)
-        yield Edge(gateway_end, peers.picker, tcp(variant.spec.endpoint_picker.port))
+        checked_ports = (HEALTH_PORT,) if proxies is not None and proxies.checks_pickers else ()
+        yield Edge(gateway_end, peers.picker, tcp(picker.port, *checked_ports))
     yield from (Edge(source, peers.decode.serving, port) for source in _mirroring_gateways(peers))
     if peers.metered and interceptor is not None:
         yield Edge(Pods(interceptor.namespace), peers.decode.serving, port)
 
 
-def _gateway_end(peers: _Peers, service: Service) -> End | None:
-    """Return the source of the requests that the gateway of a service forwards; None if the service has no route."""
-    stack, service_gateway = peers.variant.stack, gateway(service, peers.variant.stack)
+def _gateway_ends(peers: _Peers, service: Service) -> Iterator[End]:
+    """Yield the sources of the requests that the gateway of a service forwards; none if the service has no route."""
+    stack, spec, service_gateway = peers.variant.stack, peers.spec, gateway(service, peers.variant.stack)
     if service_gateway is None or not service.route.enabled:
-        return None
-    if service_gateway.provider == "gke":
-        return Addresses(_GOOGLE_FRONT_ENDS)
-    return Pods(service_gateway.namespace or stack.namespace, peers.spec.gateway_pods)
+        return
+    proxies = _proxies(service, stack)
+    if proxies is None:
+        yield Pods(spec.gateway_namespace or service_gateway.namespace or stack.namespace, spec.gateway_pods)
+    addresses = (*(() if proxies is None else proxies.ranges), *spec.proxy_cidrs)
+    if addresses:
+        yield Addresses(addresses)
+
+
+def _proxies(service: Service, stack: Stack) -> Proxies | None:
+    """Return the facts of the proxies of a service's gateway; None if they are pods."""
+    service_gateway = gateway(service, stack)
+    facts = None if service_gateway is None else gateways.facts(service_gateway)
+    return None if facts is None else facts.proxies
 
 
 def _mirroring_gateways(peers: _Peers) -> Iterator[End]:
@@ -157,9 +167,9 @@ def _mirroring_gateways(peers: _Peers) -> Iterator[End]:
     Only primaries receive such requests.
     """
     for key, service in peers.variant.stack.services.items() if peers.variant.variant_name == PRIMARY else ():
-        mirror, source = service.route.mirror, _gateway_end(peers, service)
-        if mirror is not None and mirror.service == peers.variant.key != key and source is not None:
-            yield source
+        mirror = service.route.mirror
+        if mirror is not None and mirror.service == peers.variant.key != key:
+            yield from _gateway_ends(peers, service)
 
 
 def _picker_edges(peers: _Peers) -> Iterator[Edge]:
@@ -250,7 +260,7 @@ def _role_egress(peers: _Peers, role: _Role, pods: Pods) -> Iterator[Edge]:
     """Yield the edges from a role's pods to DNS, the API server, the trace collector and the sources of weights."""
     workload, stack = role.workload, peers.variant.stack
     tracing = stack.observability.tracing
-    yield dns(pods)
+    yield from dns(pods, peers.spec)
     if workload.sidecar is not None and pods == role.serving:
         yield api_server(pods, stack)
     if tracing is not None and workload.engine.name == "vllm":
@@ -262,7 +272,7 @@ def _picker_egress(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the picker to DNS, the API server, the trace collector and the latency predictor."""
     stack, predictor = peers.variant.stack, peers.picker_plan.predictor
     tracing = stack.observability.tracing
-    yield dns(peers.picker)
+    yield from dns(peers.picker, peers.spec)
     yield api_server(peers.picker, stack)
     if tracing is not None:
         yield from url_edges(peers.picker, [tracing.endpoint], stack)

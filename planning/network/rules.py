@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
+from models.network import NetworkPolicies
 from models.paths import Path
 from models.problems import Problem, warning
+from models.routing import Gateway
+from models.service import Service
 from models.stack import Stack
 from planning.ground.flows import Addresses, Pods, Policy
+from planning.ground.gateways import facts
 from planning.variant.context import ConfiguredVariant, gateway
 
 
@@ -29,25 +33,31 @@ def _policies(stack: Stack) -> Iterator[Problem]:
     policies, at = stack.network_policies, Path("networkPolicies")
     if policies is None:
         return
-    gateways = [
-        service_gateway
-        for service in stack.services.values()
-        if (service_gateway := gateway(service, stack)) is not None
-    ]
-    if policies.gateway_pods and all(gateway.provider == "gke" for gateway in gateways):
+    gateways = [service_gateway for _, service_gateway in _gateways(stack)]
+    if all(_has_no_pods(gateway) for gateway in gateways):
         reason = "with gateway.provider gke, which has no pods" if gateways else "without a gateway"
         remedy = "remove it" if gateways else "add gateway, or remove it"
-        yield Problem(at / "gatewayPods", f"has no effect {reason}", remedy, (Path("gateway"),))
+        for key, value in (("gatewayPods", policies.gateway_pods), ("gatewayNamespace", policies.gateway_namespace)):
+            if value:
+                yield Problem(at / key, f"has no effect {reason}", remedy, (Path("gateway"),))
+    if policies.proxy_cidrs and not gateways:
+        what, remedy = "has no effect without a gateway", "add gateway, or remove it"
+        yield Problem(at / "proxyCIDRs", what, remedy, (Path("gateway"),))
     if "prometheus_namespace" in policies.model_fields_set and stack.observability.metrics.type == "gmp":
         what = f"has no effect while Google's collectors scrape ({policies.prometheus_namespace}, type gmp)"
         yield Problem(at / "prometheusNamespace", what, "remove it", (Path("observability", "metrics", "type"),))
 
 
 def warnings(stack: Stack, policies: Iterable[Policy]) -> Iterator[Problem]:
+    """Yield warnings about settings of network policies without effect, and about requests that none may admit."""
+    if stack.network_policies is not None:
+        yield from _unused_settings(stack.network_policies, policies)
+        yield from _refused_requests(stack, stack.network_policies)
+
+
+def _unused_settings(spec: NetworkPolicies, policies: Iterable[Policy]) -> Iterator[Problem]:
     """Yield warnings about settings of network policies by which no policy lets anything through."""
-    spec, at = stack.network_policies, Path("networkPolicies")
-    if spec is None:
-        return
+    at = Path("networkPolicies")
     ends = [
         end for policy in policies for edge in (*policy.ingress, *policy.egress) for end in (edge.source, edge.target)
     ]
@@ -58,6 +68,33 @@ def warnings(stack: Stack, policies: Iterable[Policy]) -> Iterator[Problem]:
     if "prometheus_namespace" in spec.model_fields_set and Pods(scraper) not in ends:
         what = f"has no effect, because nothing of the stack is scraped ({scraper})"
         yield warning(at / "prometheusNamespace", what, "set observability.metrics.type, or remove it")
+
+
+def _refused_requests(stack: Stack, policies: NetworkPolicies) -> Iterator[Problem]:
+    """Yield warnings about sources of requests that the network policies may not admit."""
+    at = Path("networkPolicies")
+    for service_gateway in dict.fromkeys(found for service, found in _gateways(stack) if service.route.enabled):
+        known, place = facts(service_gateway), f"{service_gateway.namespace or stack.namespace}/{service_gateway.name}"
+        proxies = None if known is None else known.proxies
+        if known is not None and proxies is not None and proxies.subnet is not None and not policies.proxy_cidrs:
+            what = f"admits no request of {place}: {known.title} sends them from the {proxies.subnet} of your network"
+            yield warning(at, what, "write its range into networkPolicies.proxyCIDRs")
+        if proxies is None and service_gateway.kind != "Gateway" and policies.gateway_namespace is None:
+            what = f"admits pods beside the {service_gateway.kind} {place}, and its gateway may have its pods elsewhere"
+            yield warning(at, what, "write their namespace into networkPolicies.gatewayNamespace")
+
+
+def _gateways(stack: Stack) -> Iterator[tuple[Service, Gateway]]:
+    """Yield each service that has a gateway, with the gateway."""
+    for service in stack.services.values():
+        service_gateway = gateway(service, stack)
+        if service_gateway is not None:
+            yield service, service_gateway
+
+
+def _has_no_pods(service_gateway: Gateway) -> bool:
+    known = facts(service_gateway)
+    return known is not None and known.proxies is not None
 
 
 def variant_problems(variant: ConfiguredVariant) -> Iterator[Problem]:

@@ -4,7 +4,6 @@ Each channel is a YAML file in this folder, and the classes here are its schema.
 """
 
 from collections.abc import Collection, Iterator
-from datetime import date
 from functools import cache, cached_property
 from typing import Any, Literal, cast
 
@@ -12,16 +11,7 @@ from pydantic import Field
 
 from models.base import Spec
 from planning.ground import tables
-
-
-class Sourced(Spec):
-    """A release fact, or a group of them, with its source and proof."""
-
-    source: str
-    date: date
-    """Day on which the source was read."""
-    proof: Literal["binary", "source", "none"]
-    """Proof of the fact: a released binary was run, its source code was read, or neither."""
+from planning.ground.tables import Sourced
 
 
 class Image(Sourced):
@@ -291,6 +281,12 @@ class Headers(Sourced):
     destination: str
     prefill: str | None = None
 
+    @property
+    def of_requests(self) -> frozenset[str]:
+        """Return the names, in lower case, of headers of requests that the picker reads or replaces."""
+        headers = (self.objective, self.fairness_id, self.model_rewrite, self.ttft_slo, self.tpot_slo)
+        return frozenset(name.lower() for name in headers)
+
 
 class PickerMetrics(Sourced):
     """Names of the series at the picker's /metrics."""
@@ -363,6 +359,11 @@ class Requirements(Spec):
     objectives: Requirement
     istio: Requirement
     """Required only if the gateway is Istio's."""
+
+    @property
+    def of_definitions(self) -> tuple[Requirement, ...]:
+        """Return the requirements of bundles of CRDs."""
+        return self.gateway_api, self.inference_pool, self.objectives
 
 
 class TracingFacts(Sourced):

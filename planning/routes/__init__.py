@@ -1,7 +1,8 @@
 """HTTPRoutes of services: matches, rules and backends, collisions between routes, and path templates."""
 
 from planning.routes.httproute import mirroring_namespaces
+from planning.routes.precedence import warnings as precedence_warnings
 from planning.routes.records import Route
 from planning.routes.rules import resolve, warnings
 
-__all__ = ["Route", "mirroring_namespaces", "resolve", "warnings"]
+__all__ = ["Route", "mirroring_namespaces", "precedence_warnings", "resolve", "warnings"]

@@ -1,8 +1,10 @@
 """Collisions of routes: requests that two routes on one gateway claim, so that either route may receive them.
 
-A claim without a host covers every host, and the same is true of listener and port. Two claims collide if for host,
-listener and port alike, both values are equal or one of them covers the other. The index stores a claim under its own
-values and under every wider value. A collision is therefore found by a lookup, not by a comparison of pairs.
+Of two routes whose hosts match a request, the one with the longer host takes it (Gateway API, HTTPRouteSpec,
+hostnames). So two claims collide only on the same host; a claim without a host is on any host. A claim without a
+listener or port covers all of them: two claims collide if both values are equal or one of them covers the other. The
+index stores a claim under its own values and under every wider value. A collision is therefore found by a lookup, not
+by a comparison of pairs.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -18,7 +20,8 @@ from planning.routes.records import Match, Route
 
 _REMEDY = "give one of them another path or hostname"
 _OLDER_WINS = "unless this run removes that, the older of the two gets them"
-_EVERY_HOST = "*"
+EVERY_HOST = "*"
+"""Host of a claim without hostnames."""
 _PART_OF = labels.standard("", "", {})["app.kubernetes.io/part-of"]
 
 
@@ -53,7 +56,7 @@ class _Index:
 
     def add(self, claim: RequestClaim) -> None:
         """Add a claim. It does not replace an earlier claim of the same requests."""
-        for parent, host in _parents_and_hosts(claim):
+        for parent, host in parents_and_hosts(claim):
             claims = self._claims.setdefault(_group(parent, claim.match), {})
             relations = (
                 [(_SELF, value), *((_BELOW, wider) for wider in covering)]
@@ -64,7 +67,7 @@ class _Index:
 
     def collision(self, claim: RequestClaim) -> tuple[RequestClaim, ParentRef, str] | None:
         """Return a claim that collides with `claim`, and parent and host of `claim`. None if there is no collision."""
-        for parent, host in _parents_and_hosts(claim):
+        for parent, host in parents_and_hosts(claim):
             claims = self._claims.get(_group(parent, claim.match))
             if claims is None:
                 continue
@@ -147,12 +150,13 @@ def _index_cluster_routes(
         if (route.namespace, route.name) in planned_names:
             continue
         index = earlier if route.part_of == _PART_OF and route.namespace in namespaces else others
-        for claim in _live_route_claims(route):
+        for claim in live_route_claims(route):
             index.add(claim)
     return others, earlier
 
 
-def _live_route_claims(route: LiveRoute) -> Iterator[RequestClaim]:
+def live_route_claims(route: LiveRoute) -> Iterator[RequestClaim]:
+    """Yield the claims of a route in the cluster."""
     path = Path(f"HTTPRoute {route.namespace}/{route.name}")
     for match in route.matches:
         yield RequestClaim(path, path, route.parents, route.hostnames, _normalize(match))
@@ -169,7 +173,7 @@ def _collisions(planned: Iterable[Route], index: _Index) -> Iterator[tuple[Path,
 
 def _collision_text(claim: RequestClaim, parent: ParentRef, host: str, holder: Path) -> str:
     """Return the message of a collision. It contains no values of headers, because these may be credentials."""
-    requests = [claim.match.path, "any host" if host == _EVERY_HOST else host]
+    requests = [claim.match.path, "any host" if host == EVERY_HOST else host]
     requests += [f"header {name}" for _, name, _ in claim.match.headers]
     return f"is taken on {parent.gateway} by {holder} ({', '.join(requests)})"
 
@@ -190,22 +194,16 @@ def _group(parent: ParentRef, match: RouteMatch) -> tuple[GatewayRef, RouteMatch
     return parent.gateway, match
 
 
-def _parents_and_hosts(claim: RequestClaim) -> Iterator[tuple[ParentRef, str]]:
-    return product(claim.parents, claim.hostnames or (_EVERY_HOST,))
+def parents_and_hosts(claim: RequestClaim) -> Iterator[tuple[ParentRef, str]]:
+    """Yield the listeners and hosts of a claim."""
+    return product(claim.parents, claim.hostnames or (EVERY_HOST,))
 
 
 def _dimensions(parent: ParentRef, host: str) -> Iterator[tuple[str | int | None, tuple[str | None, ...]]]:
-    """Yield listener, port and host, each with all wider values that cover it. None covers every listener or port."""
+    """Yield listener, port and host, each with the wider values that collide with it.
+
+    None covers every listener or port. A wider host does not collide, because the narrower one takes precedence.
+    """
     for value in (parent.section_name, parent.port):
         yield value, () if value is None else (None,)
-    yield host, tuple(_covering_hosts(host))
-
-
-def _covering_hosts(host: str) -> Iterator[str]:
-    """Yield the wildcards that cover a host: for `x.a.b` these are `*.a.b`, `*.b` and `*`."""
-    if host == _EVERY_HOST:
-        return
-    rest = host.removeprefix("*.")
-    while rest := rest.partition(".")[2]:
-        yield f"*.{rest}"
-    yield _EVERY_HOST
+    yield host, ()

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from models.routing import Gateway, RouteMatch
-from planning.routes import templates
+from planning.ground import gateways
+from planning.routes import model_names, templates
 from planning.routes.records import Backend, Match, Mirror, Parent, Route, Rule, Timeouts
 from planning.variant.context import Contexts, VariantContext
 
@@ -31,6 +32,7 @@ def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple
         remove_headers=spec.remove_headers,
         mirror=_mirror(contexts, variant),
         timeouts=timeouts(variant),
+        model_names=model_names.plan(variant),
     )
 
 
@@ -71,7 +73,10 @@ def record(variant: VariantContext, template: str) -> dict[str, Any]:
 
 
 def rules(variant: VariantContext, matches: tuple[Match, ...], canary_pool: str | None) -> tuple[Rule, ...]:
-    """Return the rules for matches. A rule with the canary's headers precedes the rule for the same paths."""
+    """Return the rules for matches. A rule with the canary's headers precedes the rule for the same paths.
+
+    The primary is the last backend, because gateways that ask one picker for a rule ask that of the last backend.
+    """
     share, planned = variant.share, list[Rule]()
     for prefix, group in _rule_groups(matches, variant.service.route.replace_prefix_match):
         if canary_pool is None:
@@ -80,7 +85,7 @@ def rules(variant: VariantContext, matches: tuple[Match, ...], canary_pool: str 
         if share.headers:
             canary_matches = tuple(_with_headers(match, share.headers) for match in group)
             planned.append(Rule(canary_matches, (Backend(canary_pool, 1),), prefix))
-        backends = Backend(variant.names.pool, share.primary), Backend(canary_pool, share.canary)
+        backends = Backend(canary_pool, share.canary), Backend(variant.names.pool, share.primary)
         planned.append(Rule(group, backends, prefix))
     return tuple(planned)
 
@@ -124,11 +129,12 @@ def _mirror(contexts: Contexts, variant: VariantContext) -> Mirror | None:
 def timeouts(variant: VariantContext) -> Timeouts | None:
     """Return the time limits of a service's route. None if it has none, or if the gateway does not take them."""
     spec, gateway = variant.service.route.timeouts, variant.gateway
-    if spec is None or spec.request is spec.backend_request is None or is_gke(gateway):
+    if spec is None or spec.request is spec.backend_request is None or not takes_timeouts(gateway):
         return None
     return Timeouts(spec.request, spec.backend_request)
 
 
-def is_gke(gateway: Gateway | None) -> bool:
-    """Tell whether a gateway is GKE's, which takes the time limit of its backend policy and none of a route."""
-    return gateway is not None and gateway.provider == "gke"
+def takes_timeouts(gateway: Gateway | None) -> bool:
+    """Tell whether a gateway takes time limits of routes, as all do of which nothing else is known."""
+    facts = None if gateway is None else gateways.facts(gateway)
+    return facts is None or facts.timeouts is None or facts.timeouts.route

@@ -72,6 +72,16 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelNames:
+    """Names by which the bodies of requests ask for a service, for payload processors."""
+
+    base: str
+    """Name of the base model, which a processor writes into a header."""
+    others: tuple[str, ...]
+    """Other names of the base model: adapters and aliases, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """HTTPRoute of a service."""
 
@@ -92,6 +102,8 @@ class Route:
     remove_headers: tuple[str, ...]
     mirror: Mirror | None
     timeouts: Timeouts | None
+    model_names: ModelNames | None = None
+    """Names for payload processors. None if the route does not depend on them."""
 
     @property
     def paths(self) -> tuple[str, ...]:

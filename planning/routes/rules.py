@@ -10,8 +10,9 @@ from models.routing import MAX_HEADERS, Gateway, Rewrite, RouteMatch
 from models.routing import Route as RouteSpec
 from models.source import served_name
 from models.vocabulary import milliseconds
+from planning.ground import gateways
 from planning.ground.names import PRIMARY
-from planning.routes import collisions, httproute
+from planning.routes import collisions, httproute, model_names, pickers
 from planning.routes.records import Match, Route, Rule
 from planning.routes.templates import TemplateError
 from planning.variant import images
@@ -19,6 +20,8 @@ from planning.variant.context import Contexts, VariantContext
 
 _MAX_RULES = 16
 """Maximum number of rules in an HTTPRoute."""
+_FRAMING_HEADERS = frozenset({"content-length", "host", "transfer-encoding"})
+"""Headers that say where a message ends or for whom it is. Another value breaks the message, or no proxy takes it."""
 
 
 def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
@@ -34,15 +37,16 @@ def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
         if route is not None:
             routes[variant.key] = route
             sound_routes += [] if route_problems else [route]
-    return routes, (*found, *collisions.problems(sound_routes))
+    return routes, (*found, *collisions.problems(sound_routes), *model_names.collisions(sound_routes))
 
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about requests that are cut when pods are replaced, and about copies that are refused."""
+    """Yield the warnings about a service's route."""
     if variant.gateway is None or not variant.service.route.enabled:
         return
     yield from _undrained_requests(variant)
-    yield from _refused_copies(variant)
+    yield from _mirrored_model(variant)
+    yield from pickers.warnings(variant, variant.gateway)
 
 
 def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
@@ -63,7 +67,7 @@ def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
         yield warning(variant.path / "route" / "timeouts" / "request", what, remedy)
 
 
-def _refused_copies(variant: VariantContext) -> Iterator[Problem]:
+def _mirrored_model(variant: VariantContext) -> Iterator[Problem]:
     """Yield a warning if the mirror's target serves another model than the requests ask for."""
     mirror = variant.service.route.mirror
     if mirror is None or mirror.service == variant.key:
@@ -82,7 +86,7 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
     if gateway is None:
         return None, [*_without_gateway(spec, at), *mirror_problems]
     matches, match_problems = _matches(variant, gateway)
-    found = [*match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway)]
+    found = [*_version(variant, gateway), *match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway)]
     if not spec.enabled:
         # A mistake in a route that is not made counts where it is written, so that enabling the route shows no other.
         return None, [*(replace(problem, explicit_only=True) for problem in found), *mirror_problems]
@@ -90,10 +94,24 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
     if match_problems:
         return None, found
     canary = contexts.canary(variant.key)
+    found += pickers.problems(variant, gateway)
     rules = httproute.rules(variant, matches, None if canary is None else canary.names.pool)
     found += _rule_count(variant, at, rules)
     is_sound = all(problem.explicit_only for problem in found)
     return (httproute.route(contexts, variant.key, matches, rules) if is_sound else None), found
+
+
+def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
+    """Reject a version that the release does not support."""
+    at = Path("gateway") if variant.service.route.gateway is None else variant.path / "route" / "gateway"
+    facts, version = gateways.facts(gateway), gateway.version
+    if facts is None or version is None:
+        return
+    requirement = variant.release.requirements.istio if gateway.provider == "istio" else facts.minimum
+    if requirement is not None and gateways.numbers(version) < gateways.numbers(requirement.version):
+        what = f"is too old for release {variant.release.name} ({version})"
+        remedy = f"upgrade {facts.title} to {requirement.version} or newer"
+        yield Problem(at / "version", what, remedy, (at / "provider", Path("release")))
 
 
 def _without_gateway(spec: RouteSpec, at: Path) -> Iterator[Problem]:
@@ -120,7 +138,7 @@ def _matches(variant: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ..
         else:
             matches.append(match)
             found += _catch_all(variant, match, gateway)
-    return tuple(matches), found
+    return tuple(matches), [*found, *(model_names.problems(variant) if gateway.body_router else ())]
 
 
 def _render_problem(variant: VariantContext, at: Path, error: TemplateError) -> Problem:
@@ -167,15 +185,24 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
 
 
 def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
-    """Reject two modifications of one header, and modifications of headers that the endpoint picker sets."""
+    """Reject two modifications of one header, and modifications of headers that others set or have read before.
+
+    A gateway applies the filters of a route after it has asked the endpoint picker.
+    """
     spec, facts = variant.service.route, variant.release.picker.headers
     reserved = {name.lower() for name in (facts.destination, facts.prefill) if name is not None}
     added, removed = {name.lower() for name in spec.set_headers}, set[str]()
     places = [(at / "setHeaders" / name, name) for name in spec.set_headers]
+    for place, name in places:
+        if name.lower() in facts.of_requests:
+            what = f"is read by the endpoint picker before a route sets headers ({name})"
+            yield Problem(place, what, "remove it, and let clients send it")
     places += [(at / "removeHeaders" / index, name) for index, name in enumerate(spec.remove_headers)]
     for place, name in places:
         if name.lower() in reserved:
             yield Problem(place, f"is the endpoint picker's own ({name})", "remove it")
+        if name.lower() in _FRAMING_HEADERS:
+            yield Problem(place, f"frames or addresses the message ({name})", "remove it")
     for index, name in enumerate(spec.remove_headers):
         if name.lower() in added | removed:
             other = "is set, too" if name.lower() in added else "comes twice"
@@ -187,7 +214,7 @@ def _timeouts(spec: RouteSpec, at: Path, gateway: Gateway) -> Iterator[Problem]:
     timeouts = spec.timeouts
     if timeouts is None:
         return
-    if httproute.is_gke(gateway):
+    if not httproute.takes_timeouts(gateway):
         what = "is not for GKE's gateway, whose limit is its backend policy's (provider gke)"
         remedy = "remove it, and set drainTimeout to the longest request"
         yield Problem(at / "timeouts", what, remedy, (Path("gateway"), at / "gateway"), explicit_only=True)
@@ -204,12 +231,21 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         return
     services = variant.stack.services
     if mirror.service not in services:
-        close = difflib.get_close_matches(mirror.service, services, n=1)
-        remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(services))}"
+        # A mirror of the defaults is one mistake, whichever services inherit it.
+        others = sorted(services if _is_default_mirror(variant) else services.keys() - {variant.key})
+        close = difflib.get_close_matches(mirror.service, others, n=1)
+        remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(others)}" if others else "remove mirror"
         yield Problem(at / "mirror" / "service", f"is no service of this stack ({mirror.service})", remedy)
     if mirror.service == variant.key:
         what = f"is the service itself ({mirror.service})"
         yield Problem(at / "mirror" / "service", what, "name another, or remove mirror", explicit_only=True)
+
+
+def _is_default_mirror(variant: VariantContext) -> bool:
+    """Tell whether the mirror of a service is that of the stack's defaults."""
+    route, mirror = variant.stack.defaults.get("route"), variant.service.route.mirror
+    default = route.get("mirror") if isinstance(route, dict) else None
+    return isinstance(default, dict) and mirror is not None and default.get("service") == mirror.service
 
 
 def _rule_count(variant: VariantContext, at: Path, rules: Sequence[Rule]) -> Iterator[Problem]:

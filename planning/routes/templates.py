@@ -45,8 +45,13 @@ class TemplateError(ValueError):
 def path(template: str, record: Mapping[str, Any]) -> str:
     """Return the path prefix that a template yields for a record.
 
-    Raises `TemplateError` for an expression that has not exactly one value, and for a path that is empty or too long.
+    Raises `TemplateError` for an expression that has not exactly one value or lacks a brace, and for a path that is
+    empty or too long.
     """
+    # An empty pair of braces is no expression in aim-engine, but text, of which a path keeps nothing.
+    rest = _EXPRESSION.sub("", template.replace("{}", ""))
+    if "{" in rest or "}" in rest:
+        raise TemplateError(template, "has a brace without its counterpart", "write a path such as {.metadata.name}")
     return normalize(_EXPRESSION.sub(lambda expression: _value(expression[1].strip(), record), template))
 
 

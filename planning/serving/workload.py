@@ -21,7 +21,7 @@ from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SidecarPlan
 from planning.variant.context import RoleContext, max_replicas
 from planning.weights import claims, sources
-from planning.weights.sources import Source, Weights
+from planning.weights.sources import Weights
 
 _GROUPS_READY = (
     f"jsonpath={{.status.conditions[?(@.type=='Available' && {CURRENT})].status}}=True",

@@ -296,10 +296,11 @@ def _fill(request: FillRequest, stack: Stack, release: Release) -> FillPlan:
 
 def _policy(namespace: str, fill: FillPlan, stack: Stack) -> Policy | None:
     """Return the network policy of a Job, whose pods fetch weights and accept no connections."""
-    if stack.network_policies is None:
+    spec = stack.network_policies
+    if spec is None:
         return None
     pods = Pods(namespace, {labels.JOB: fill.name})
-    edges = (flows.dns(pods), *flows.fetch_edges(pods, fill.fetch.urls, stack))
+    edges = (*flows.dns(pods, spec), *flows.fetch_edges(pods, fill.fetch.urls, stack))
     return flows.policy(parts.FILL_NETWORK_POLICY, fill.name, pods, edges)
 
 

@@ -102,11 +102,14 @@ def test_a_mistake_of_ours_is_no_mistake_of_the_configuration(monkeypatch, writt
 
 
 def test_what_preflight_refuses_is_warned_of_first_and_nothing_is_said_of_the_change(warned, monkeypatch):
-    facts = ClusterFacts(Served(frozenset()), Unknown("it was refused"), Unknown("it was refused"))
+    facts = ClusterFacts(Served(frozenset()), *(Unknown("it was refused") for _ in range(3)))
     monkeypatch.setattr("facts.cluster.read", lambda *_: facts)
     with pytest.raises(pulumi.RunError) as error:
         run(DOUBTFUL)
-    assert warned == ["whether other routes on gateways/gateway claim the same requests went unchecked: it was refused"]
+    assert warned == [
+        "whether the cluster's CRDs are new enough went unchecked: it was refused",
+        "whether other routes on gateways/gateway claim the same requests went unchecked: it was refused",
+    ]
     headline, *lines = str(error.value).splitlines()
     assert headline == "The cluster is not as this stack needs it, nothing was changed:"
     assert lines[0].startswith("  - apps/v1/Deployment: the cluster does not serve it; ")

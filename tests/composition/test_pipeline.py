@@ -17,6 +17,7 @@ from planning import outputs
 from planning.ground import parts
 from planning.ground.cluster_facts import (
     NOTHING_READ,
+    Bundles,
     ClusterFacts,
     GatewayRef,
     Gateways,
@@ -61,7 +62,8 @@ def composition(stack, known=NOTHING_READ):
 def fitting(stack, *routes):
     """Return facts of a cluster that has what a stack needs, its Gateway accepted."""
     kinds = Served(frozenset(each.api for each in composition(stack).objects))
-    return ClusterFacts(kinds, Gateways((LiveGateway(REF, accepted=True, programmed=True),)), Routes(routes))
+    gateways = Gateways((LiveGateway(REF, accepted=True, programmed=True),))
+    return ClusterFacts(kinds, gateways, Routes(routes), Bundles({}))
 
 
 def claimed_by_another():

@@ -5,7 +5,7 @@ import json
 import pulumi
 import pytest
 
-from manifests import pods, validation
+from manifests import pods
 from manifests.assembly import objects, render
 from tests.support.program import Recorder, run
 from tests.support.stacks import plan, tree
@@ -58,7 +58,7 @@ def test_a_misspelt_field_fails_before_anything_is_registered(monkeypatch):
     monkeypatch.setattr(pods, "security", lambda *_: {"runAsNonRot": True})
     recorder = Recorder()
     monkeypatch.setattr(Recorder, "new_resource", lambda _, args: recorder.made.setdefault(args.name, args))
-    with pytest.raises(validation.SchemaError, match="runAsNonRot"):
+    with pytest.raises(pulumi.RunError, match="runAsNonRot"):
         run(stack(qwen={}))
     assert set(recorder.made) <= {"inference-stacks-dev"}
 

@@ -8,7 +8,7 @@ import yaml
 
 from cli.render import render_json
 from facts import cluster
-from planning.ground.cluster_facts import ClusterFacts, Gateways, LiveGateway, Routes, Served
+from planning.ground.cluster_facts import Bundles, ClusterFacts, Gateways, LiveGateway, Routes, Served
 from planning.routes import acceptance
 from tests.support.program import run_whole
 from tests.support.stacks import SHIPPED, plan, rendered, shipped
@@ -37,6 +37,7 @@ def fitting(stack):
         Served(frozenset(f"{each['apiVersion']}/{each['kind']}" for each in rendered(stack))),
         Gateways(tuple(LiveGateway(each, accepted=True, programmed=True) for each in gateways)),
         Routes(()),
+        Bundles({}),
     )
 
 

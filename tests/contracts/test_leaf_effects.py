@@ -39,7 +39,7 @@ TEXTS = [
     "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3", "tests/contracts/facts/complete.json",
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited",
-    "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
+    "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
 OBJECTS = {

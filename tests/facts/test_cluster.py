@@ -12,6 +12,7 @@ from facts.cluster import Access
 from models.stack import Cluster, FileFacts, NoFacts
 from planning.ground.cluster_facts import (
     NOTHING_READ,
+    Bundles,
     ClusterFacts,
     GatewayRef,
     Gateways,
@@ -66,7 +67,13 @@ CHAT = {
 BARE = {"metadata": {"namespace": "gateways", "name": "bare"}, "spec": {"parentRefs": [{"name": "public"}]}}
 OTHER = {"metadata": {"namespace": "chat", "name": "other"}, "spec": {"parentRefs": [{"name": "public"}]}}
 ROUTES = f"/apis/{GATEWAY_API}/v1/httproutes?limit=500"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+HTTPROUTES, POOLS = f"httproutes.{GATEWAY_API}", "inferencepools.inference.networking.k8s.io"
 ANSWERS = {
+    f"{DEFINITIONS}/{HTTPROUTES}": {
+        "metadata": {"annotations": {f"{GATEWAY_API}/bundle-version": "v1.2.1", f"{GATEWAY_API}/channel": "standard"}}
+    },
+    f"{DEFINITIONS}/{POOLS}": {"metadata": {}},
     f"/apis/{GATEWAY_API}/v1/namespaces/gateways/gateways/public": PUBLIC,
     f"/apis/{GATEWAY_API}/v1/gateways?limit=500": {"items": [PUBLIC, PENDING]},
     ROUTES: {"items": [CHAT], "metadata": {"continue": "more"}},
@@ -239,12 +246,18 @@ def test_nothing_is_asked_about_routes_where_no_gateway_is_in_use(server):
     assert len(server.seen) == 2
 
 
-@pytest.mark.parametrize("part", ["gateways", "routes"])
+def test_the_versions_of_definitions_are_read_where_they_say_them(server):
+    """See defects A15."""
+    assert live(server, USED).bundles == Bundles({HTTPROUTES: "v1.2.1"})
+
+
+@pytest.mark.parametrize("part", ["gateways", "routes", "bundles"])
 def test_one_refused_read_leaves_the_others_known(server, part):
-    path = {"gateways": f"/apis/{GATEWAY_API}/v1/namespaces/gateways/gateways/public", "routes": ROUTES}[part]
-    server.refused = {path}
+    gateway, definition = f"/apis/{GATEWAY_API}/v1/namespaces/gateways/gateways/public", f"{DEFINITIONS}/{HTTPROUTES}"
+    server.refused = {{"gateways": gateway, "routes": ROUTES, "bundles": definition}[part]}
     found = live(server, USED)
-    unknown = {name for name in ("apis", "gateways", "routes") if isinstance(getattr(found, name), Unknown)}
+    names = ("apis", "gateways", "routes", "bundles")
+    unknown = {name for name in names if isinstance(getattr(found, name), Unknown)}
     assert unknown == {part}
     assert getattr(found, part) == Unknown("the cluster could not be read (it answered 403)")
 

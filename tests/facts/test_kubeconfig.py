@@ -16,6 +16,7 @@ from facts.cluster import Access
 from facts.credential_plugin import PluginError
 from facts.kubeconfig import Endpoint, KubeconfigError, NeedsClient, Tls
 from models.stack import Cluster
+from planning.ground import bundles
 from planning.ground.cluster_facts import Pools, Served, Unknown
 from tests.support.cluster import certificates, loopback
 from tests.support.cluster.loopback import discovery
@@ -366,7 +367,7 @@ def test_one_connection_serves_all_requests_also_after_a_refusal(api, write_kube
     facts = cluster.read_all(access)
     assert facts.apis == KINDS
     assert facts.routes == facts.gateways == Unknown(f"{FAILED} (it answered 404)")
-    assert (len(api.seen), api.connections) == (4, 1)
+    assert (len(api.seen), api.connections) == (4 + len(bundles.versioned_definitions()), 1)
     assert cluster.pools(Cluster(), access, ["a"]) == Pools({})
 
 

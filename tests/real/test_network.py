@@ -18,6 +18,7 @@ STRANGERS = {
     "interceptor": Peer("10.9.0.5", "metering", {"app": "interceptor"}),
     "collector": Peer("10.9.0.6", "monitoring", {"app": "collector"}),
     "dns": Peer("10.9.0.7", "kube-system", {"k8s-app": "kube-dns"}),
+    "dns of a node": Peer("169.254.20.10"),
     "registry": Peer("10.9.0.11", "example", {"app": "registry"}),
     "minio": Peer("10.9.0.8", "storage", {"app": "minio"}),
     "stranger": Peer("10.9.0.9", "stranger", {"app": "stranger"}),
@@ -88,6 +89,7 @@ def leaving():
     """Yield whom pods ask outside of their service."""
     for one in OURS:
         yield from (Flow(one, "dns", 53, protocol) for protocol in ("UDP", "TCP"))
+        yield from (Flow(one, "dns of a node", 53, protocol) for protocol in ("UDP", "TCP"))
     yield from to({"api server": [443, 6443]}, *PICKERS, "qwen-decode", "qwen-canary-decode")
     yield from to({"collector": [4317]}, *SERVING, *PICKERS)
     yield from to({"hub": [443]}, *(one for one in SERVING if one.startswith("qwen")))
@@ -124,7 +126,7 @@ NO_EDGES = [
     *to({"elsewhere": [443]}, *OURS),
     *to({"minio": [443, 9001]}, "bert-weights"),
     *to({"minio": [9000]}, "cache-gemma", *SERVING, *PICKERS),
-    *to({"dns": [443, 54]}, *OURS),
+    *to({"dns": [443, 54], "dns of a node": [80, 443]}, *OURS),
     *to({"stranger": PORTS, "neighbour": PORTS}, *OURS),
     *(Flow(one, "dns", 43210, "UDP") for one in OURS),
 ]
@@ -273,14 +275,16 @@ def test_a_gateway_in_the_services_namespace_is_found_by_its_labels(ask):
 
 
 def test_googles_front_ends_are_let_in_and_its_collectors_scrape(ask):
-    google = tree(qwen={"prefill": {}}) | {"networkPolicies": {}, "observability": {"metrics": {"type": "gmp"}}}
+    """See defects A18."""
+    policy = {"proxyCIDRs": ["10.129.0.0/23"]}
+    google = tree(qwen={"prefill": {}}) | {"networkPolicies": policy, "observability": {"metrics": {"type": "gmp"}}}
     google["gateway"]["provider"] = "gke"
     objects = rendered(google)
     network = ask(objects)
-    ends = {"front end": Peer("130.211.1.1"), "gmp": Peer("10.9.0.20", "gmp-system", {})}
+    ends = {"front end": Peer("130.211.1.1"), "proxy": Peer("10.129.1.7"), "gmp": Peer("10.9.0.20", "gmp-system", {})}
     network = Network(network.judge, {**network.peers, **ends})
     open_ = [
-        *to({"qwen-decode": [8000], "qwen-prefill": [8000], "qwen-epp": [9002]}, "front end"),
+        *to({"qwen-decode": [8000], "qwen-prefill": [8000], "qwen-epp": [9002, 9003]}, "front end", "proxy"),
         *to({"qwen-decode": [8200], "qwen-prefill": [8000], "qwen-epp": [9090]}, "gmp"),
     ]
     closed = to({"qwen-decode": [8000, 8200], "qwen-epp": [9002, 9090]}, "gateway", "prometheus", "elsewhere")

@@ -95,21 +95,24 @@ def _working(world: World, role: Role) -> dict[str, str]:
     return {"inference-stacks.io/worker-of": labels.pop("inference-stacks.io/service"), **labels}
 
 
-def _gateway(wish: Wish, other: Wish) -> Peers:
-    """Return where a service's requests come from, as a policy beside `wish` names it."""
+def _gateway(wish: Wish, other: Wish) -> list[Peers]:
+    """Return whence a service's requests come, as policies beside `wish` name it."""
     if not other.is_routed:
         return []
+    spec = wish.stack["networkPolicies"]
+    proxies = spec.get("proxyCIDRs", [])
     if other.provider == "gke":
-        return _blocks(*FRONT_ENDS)
-    labels = wish.stack["networkPolicies"].get("gatewayPods")
-    return _in(other.gateway.get("namespace", wish.stack["namespace"]), wish.namespace, labels)
+        return [_blocks(*FRONT_ENDS, *proxies)]
+    space = spec.get("gatewayNamespace", other.gateway.get("namespace", wish.stack["namespace"]))
+    pods = _in(space, wish.namespace, spec.get("gatewayPods"))
+    return [pods, _blocks(*proxies)] if proxies else [pods]
 
 
 def _requests(world: World, role: Role) -> Iterator[str]:
     wish = world.wish
-    gateway, decodes = _gateway(wish, wish), role.name == "decode"
-    passed = wish.say("endpointPicker", "failureMode") == "FailOpen" or "ipBlock" in str(gateway)
-    if gateway and (decodes or passed):
+    decodes = role.name == "decode"
+    passed = wish.say("endpointPicker", "failureMode") == "FailOpen" or wish.provider == "gke"
+    for gateway in _gateway(wish, wish) if decodes or passed else []:
         yield _rule(gateway, _tcp(wish.port))
     if wish.is_canary or not decodes:
         return
@@ -117,7 +120,7 @@ def _requests(world: World, role: Role) -> Iterator[str]:
         yield _rule(_in(wish.stack["interceptor"]["namespace"], wish.namespace), _tcp(wish.port))
     for other in (Wish(wish.stack, key) for key in wish.stack["services"]):
         if other.mirrored is not None and other.mirrored.key == wish.key:
-            yield _rule(_gateway(wish, other), _tcp(wish.port))
+            yield from (_rule(gateway, _tcp(wish.port)) for gateway in _gateway(wish, other))
 
 
 def _events(role: Role) -> list[int]:
@@ -170,9 +173,8 @@ def _scraping(world: World, role: Role) -> Iterator[str]:
 
 def _asking_the_picker(world: World) -> Iterator[str]:
     wish = world.wish
-    gateway = _gateway(wish, wish)
-    if gateway:
-        yield _rule(gateway, _tcp(wish.say("endpointPicker", "port", default=9002)))
+    ports = [wish.say("endpointPicker", "port", default=9002), *([9003] if wish.provider == "gke" else [])]
+    yield from (_rule(gateway, _tcp(*ports)) for gateway in _gateway(wish, wish))
     wakes = any(role.scaling and role.scaling.get("minReplicas", 1) == 0 for role in wish.roles)
     if wakes or (_type(wish) != "none" and wish.say("metrics", "picker", default=True)):
         yield from (_rule(one, _tcp(9090)) for one in _scrapers(wish))
@@ -195,7 +197,7 @@ def _peers(world: World, role: Role, *, serves: bool) -> Iterator[dict[str, str]
 
 def _leaving(world: World, role: Role, *, serves: bool) -> Iterator[str]:
     wish = world.wish
-    yield _rule(_in("kube-system", wish.namespace), DNS)
+    yield from _dns(wish.stack, wish.namespace)
     if serves and role.proxied:
         yield _api_server(wish.stack)
     if not role.custom and wish.tracing is not None:
@@ -205,12 +207,21 @@ def _leaving(world: World, role: Role, *, serves: bool) -> Iterator[str]:
 
 
 def _picker_leaving(wish: Wish) -> Iterator[str]:
-    yield _rule(_in("kube-system", wish.namespace), DNS)
+    yield from _dns(wish.stack, wish.namespace)
     yield _api_server(wish.stack)
     predictor = wish.say("endpointPicker", "latencyPredictor", default={})
     urls = [predictor["trainingServer"], *predictor["predictionServers"]] if predictor else []
     for url in [*urls, *([wish.tracing["endpoint"]] if wish.tracing is not None else [])]:
         yield from _asked(wish.stack, wish.namespace, url)
+
+
+def _dns(stack: Mapping[str, Any], namespace: str) -> Iterator[str]:
+    """Yield the rules for the DNS server's pods, and for servers in the network of a node."""
+    spec = stack["networkPolicies"]
+    ports = [{"protocol": protocol, "port": spec.get("dnsPort", 53)} for protocol in ("TCP", "UDP")]
+    yield _rule(_in(spec.get("dnsNamespace", "kube-system"), namespace), ports)
+    if local := spec.get("dnsCIDRs", ["169.254.20.10/32", "169.254.169.254/32"]):
+        yield _rule(_blocks(*local), DNS)
 
 
 def _api_server(stack: Mapping[str, Any]) -> str:
@@ -263,7 +274,7 @@ def a_job_may_ask_for_weights(owner: Owner, index: Mapping[Place, Any]) -> Itera
     metadata = policy["metadata"]
     yield from same(f"{owner.job} labels", metadata["labels"], {**owner.labels, **marks(owner.part_of, "weights")})
     yield from same(f"{owner.job} annotations", metadata.get("annotations", {}), owner.annotations)
-    begun = {_rule(_in("kube-system", owner.namespace), DNS)}
+    begun = {*_dns(owner.stack, owner.namespace)}
     env = {name: value for name, value in owner.fill.get("env", {}).items() if isinstance(value, str)}
     begun |= {*_fetching(owner.stack, owner.namespace, weights_of(owner), env)}
     yield from _compare(owner.job, policy, {"batch.kubernetes.io/job-name": owner.job}, set(), begun)

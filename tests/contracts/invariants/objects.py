@@ -17,7 +17,7 @@ def the_service_has_its_objects_and_they_carry_its_marks(world: World) -> Iterat
         metadata, about = world.get(*place)["metadata"], f"{place[0]} {place[1]}"
         routed = place[:2] == ("Service", wish.base)
         labels = wish.labels | marks(wish.base, component) | (contract(wish) if routed else {})
-        labels |= monitoring.labels(world, place)
+        labels |= monitoring.labels(world, place) | routing.labels(wish, place)
         yield from same(f"{about} labels", metadata["labels"], labels)
         annotations = dict(metadata.get("annotations", {}))
         waits = json.loads(annotations.pop("pulumi.com/waitFor", "[]"))

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import yaml
+
 from tests.contracts.invariants.facts import BASE_MODEL, CONFIG_GROUPS, POOL_GROUP
 from tests.contracts.invariants.wishes import Wish
 from tests.contracts.invariants.world import Place, World, reference, same, subject
@@ -75,9 +77,34 @@ def places(wish: Wish) -> Iterator[Place]:
         yield "HTTPRoute", wish.base, space
     if not wish.is_canary and _mirrors(wish):
         yield "ReferenceGrant", f"{wish.base}-mirror", space
+    if not wish.is_canary and _bodies(wish):
+        yield "ConfigMap", f"{wish.base}-models", space
     yield from (("InferenceObjective", name, space) for name in wish.objectives)
     if wish.whole.get("rewrites"):
         yield "InferenceModelRewrite", wish.pool, space
+
+
+def _bodies(wish: Wish) -> list[str]:
+    """Return the models by which the bodies of requests ask for a service."""
+    return [one["model"] for one in wish.say("route", "matches", default=[]) if "model" in one and wish.is_routed]
+
+
+def labels(wish: Wish, place: Place) -> dict[str, str]:
+    """Return the labels by which payload processors find the names of models."""
+    if place[:2] != ("ConfigMap", f"{wish.base}-models"):
+        return {}
+    return {"inference.networking.k8s.io/bbr-managed": "true", "inference.llm-d.ai/ipp-managed": "true"}
+
+
+def a_payload_processor_knows_every_name_of_the_model(world: World) -> Iterator[str]:
+    wish = world.wish
+    if wish.is_canary or not _bodies(wish):
+        return
+    data = world.get("ConfigMap", f"{wish.base}-models")["data"]
+    yield from same("base model", [data["baseModel"]] * len(_bodies(wish)), _bodies(wish))
+    aliases = [one["model"] for one in wish.whole.get("rewrites", [])]
+    names = {*aliases, *wish.say("model", "lora", "adapters", default={})}
+    yield from same("other names", yaml.safe_load(data.get("adapters", "[]")), sorted(names))
 
 
 def _mirrors(wish: Wish) -> set[str]:
@@ -91,7 +118,7 @@ def the_route_leads_to_the_pools(world: World) -> Iterator[str]:
     if wish.is_canary or not wish.is_routed:
         return
     parent = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": wish.stack["namespace"]}
-    parent |= {key: value for key, value in wish.gateway.items() if key not in {"provider", "bodyRouter"}}
+    parent |= {key: value for key, value in wish.gateway.items() if key not in {"provider", "version", "bodyRouter"}}
     hostnames = wish.say("route", "hostnames", default=[])
     expected = {"parentRefs": [parent], "rules": list(_rules(wish))}
     expected |= {"hostnames": hostnames} if hostnames else {}
@@ -136,7 +163,7 @@ def _shared(wish: Wish, matches: list[Any], prefix: str | None) -> Iterator[dict
     if wanted := tried.say("headers", default={}):
         yield _rule(wish, [(path, headers | wanted) for path, headers in matches], {tried.pool: 1}, prefix)
     percent = tried.say("weight")
-    yield _rule(wish, matches, {primary.pool: 100 - percent, tried.pool: percent}, prefix)
+    yield _rule(wish, matches, {tried.pool: percent, primary.pool: 100 - percent}, prefix)
 
 
 def _rule(wish: Wish, matches: list[Any], weights: Mapping[str, int], prefix: str | None) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def test_3_weights_are_the_tables_integers_with_0_in_the_object(weight):
     """See zerfoo 3.3."""
     (rule,) = find(rendered(canary(weight)), "HTTPRoute", "my-llama")["spec"]["rules"]
     backends = {one["name"]: one["weight"] for one in rule["backendRefs"]}
-    assert list(backends.items()) == [("my-llama", 100 - weight), ("my-llama-canary", weight)]
+    assert list(backends.items()) == [("my-llama-canary", weight), ("my-llama", 100 - weight)]
     workloads = [one["metadata"]["name"] for one in rendered(canary(weight)) if one["kind"] == "Deployment"]
     assert {"my-llama-decode", "my-llama-canary-decode"} < set(workloads)
 

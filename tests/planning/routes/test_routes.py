@@ -318,7 +318,7 @@ def test_a_canarys_headers_join_every_match():
         rendered(tried(0, {"x-canary": "1"}, matches=[{"path": "/a"}, {"headers": {"x-a": "1"}}])), "HTTPRoute", "qwen"
     )
     weights = [[(one["name"], one["weight"]) for one in rule["backendRefs"]] for rule in rules(found)]
-    assert weights == [[("qwen-canary", 1)], [("qwen", 100), ("qwen-canary", 0)]] * 2
+    assert weights == [[("qwen-canary", 1)], [("qwen-canary", 0), ("qwen", 100)]] * 2
     wanted = [headers(match) for rule in rules(found) for match in rule["matches"]]
     assert wanted == [{"x-canary": "1"}, {}, {"x-a": "1", "x-canary": "1"}, {"x-a": "1"}]
 

@@ -54,7 +54,7 @@ def selects(selector, labels):
 @pytest.mark.parametrize("weight", [0, 1, 10, 20, 50, 99, 100])
 def test_zerfoo_3_3_the_integers_of_the_weight_table_are_the_weights_of_the_backends(weight):
     (rule,) = rules(rendered(stack(weight)))
-    assert shares(rule) == [("qwen", 100 - weight), ("qwen-canary", weight)]
+    assert shares(rule) == [("qwen-canary", weight), ("qwen", 100 - weight)]
 
 
 def test_zerfoo_3_3_without_a_canary_there_is_one_backend_that_is_never_of_weight_0():
@@ -64,7 +64,7 @@ def test_zerfoo_3_3_without_a_canary_there_is_one_backend_that_is_never_of_weigh
 
 
 def test_zerfoo_3_3_a_weight_of_0_stands_in_the_object_because_one_that_is_absent_means_1():
-    for weight, zero in ((0, 1), (100, 0)):
+    for weight, zero in ((0, 0), (100, 1)):
         (rule,) = rules(rendered(stack(weight)))
         assert rule["backendRefs"][zero]["weight"] == 0
 
@@ -73,7 +73,7 @@ def test_zerfoo_3_3_a_weight_of_0_stands_in_the_object_because_one_that_is_absen
 def test_weights_are_integers_whose_sum_is_always_100(weight, headers, roles):
     *_, rule = rules(rendered(stack(weight, roles, headers=headers)))
     given_weights = [one["weight"] for one in rule["backendRefs"]]
-    assert given_weights == [100 - weight, weight]
+    assert given_weights == [weight, 100 - weight]
     assert {type(one) for one in given_weights} == {int}
 
 
@@ -107,7 +107,7 @@ def test_requests_with_the_headers_reach_the_canary_whatever_its_weight(weight):
     assert match["path"] == other["path"] == {"type": "PathPrefix", "value": "/models/qwen"}
     assert first["filters"] == second["filters"]
     assert shares(first) == [("qwen-canary", 1)]
-    assert shares(second) == [("qwen", 100 - weight), ("qwen-canary", weight)]
+    assert shares(second) == [("qwen-canary", weight), ("qwen", 100 - weight)]
 
 
 def test_a_route_comes_after_everything_of_both_variants():

@@ -242,8 +242,8 @@ def test_everything_of_a_variant_agrees_on_its_generation():
         assert exactly(everything, "Service", f"{base}-{found}-epp")["spec"]["selector"][labels.GENERATION] == found
     backends = exactly(everything, "HTTPRoute", "qwen")["spec"]["rules"][-1]["backendRefs"]
     assert [one["name"] for one in backends] == [
-        f"qwen-{planned.primary.names.generation}",
         f"qwen-canary-{planned.canary.names.generation}",
+        f"qwen-{planned.primary.names.generation}",
     ]
 
 

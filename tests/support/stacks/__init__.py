@@ -23,7 +23,7 @@ SERVICE = {
     "model": {"name": "org/model", "source": f"kit://registry.example/org/model@{PIN}"},
     "accelerator": "nvidia",
 }
-GATEWAY = {"name": "gateway", "namespace": "gateways", "provider": "istio"}
+GATEWAY = {"name": "gateway", "namespace": "gateways", "provider": "istio", "version": "1.31.2"}
 
 
 def tree(**services: Mapping[str, Any]) -> dict[str, Any]:

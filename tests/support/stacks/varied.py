@@ -388,6 +388,15 @@ def _routed_apart() -> dict[str, Any]:
     return tree(qwen=service, bert=UNSEEN)
 
 
+def _routed_by_body() -> dict[str, Any]:
+    """Return a server of the user's own, whose models nobody else knows, and a canary with a share of its requests."""
+    gateway = {"name": "other", "namespace": "edge", "provider": "istio", "version": "1.31.2", "bodyRouter": True}
+    route = {"gateway": gateway, "matches": [{"model": "org/m", "path": "/v1"}]}
+    canary = {"weight": 10, "labels": {"tried": "yes"}}
+    model = {"name": "org/served", "source": "image://registry.example/server:v1"}
+    return tree(qwen={"model": model, "route": route, "canary": canary})
+
+
 def _guarded() -> dict[str, Any]:
     """Return who may reach whom of two roles over several nodes, of their canary, and of what fills their claims."""
     service = {
@@ -421,7 +430,8 @@ def _reached() -> dict[str, Any]:
         unrouted={"route": {"enabled": False}, "metrics": {"decode": False, "picker": False}},
     )
     stack["gateway"]["provider"] = "gke"
-    return stack | {"networkPolicies": {}, "observability": {"metrics": {"type": "gmp"}}}
+    policies = {"proxyCIDRs": ["10.129.0.0/23"]}
+    return stack | {"networkPolicies": policies, "observability": {"metrics": {"type": "gmp"}}}
 
 
 def _asked() -> dict[str, Any]:
@@ -436,7 +446,9 @@ def _asked() -> dict[str, Any]:
     service = {"model": model, "autoscaling": scaling, "endpointPicker": picker, "prefill": {}}
     stack = tree(qwen=service) | PROMETHEUS | {"interceptor": {"mode": "label", "namespace": "metering"}}
     del stack["gateway"]["namespace"]
-    return stack | {"networkPolicies": {"prometheusNamespace": "prometheus", "gatewayPods": {"app": "gateway"}}}
+    gateway = {"gatewayPods": {"app": "gateway"}, "gatewayNamespace": "edge", "proxyCIDRs": ["10.130.0.0/23"]}
+    dns = {"dnsNamespace": "openshift-dns", "dnsPort": 5353, "dnsCIDRs": ["10.96.0.10/32"]}
+    return stack | {"networkPolicies": {"prometheusNamespace": "prometheus", **gateway, **dns}}
 
 
 VARIED = {
@@ -465,6 +477,7 @@ VARIED = {
     "tried-shared": _tried_shared(),
     "routed": _routed(),
     "routed-apart": _routed_apart(),
+    "routed-by-body": _routed_by_body(),
     "scraped": _scraped(),
     "collected": _collected(),
     "guarded": _guarded(),

@@ -1,0 +1,35 @@
+"""The sets of custom resource definitions (CRDs) that a cluster may need, and how to install each."""
+
+from pydantic import Field
+
+from models.base import Spec
+from planning.ground import tables
+
+
+class Bundle(Spec):
+    """A set of CRDs that are installed together."""
+
+    name: str
+    version: str
+    """Version of the software that provides the kinds."""
+    install: str
+    """Command that installs the CRDs."""
+    kinds: list[str]
+    """Kinds as `apiVersion/Kind`."""
+    definition: str | None = None
+    """Name of a CRD that says in an annotation which version of the bundle is installed; None if none does."""
+    source: str
+
+
+class _Bundles(Spec):
+    bundles: list[Bundle] = Field(default=[])
+
+
+def versioned_definitions() -> tuple[str, ...]:
+    """Return the names of the CRDs that say which version of their bundle is installed."""
+    return tuple(bundle.definition for bundle in all_bundles() if bundle.definition is not None)
+
+
+def all_bundles() -> list[Bundle]:
+    """Return every bundle."""
+    return tables.read(_Bundles, "bundles.yaml").bundles

@@ -1,0 +1,65 @@
+"""Names of models in the bodies of requests, by which a payload processor finds the base model of a service.
+
+A processor writes the base model of the requested name into a header, or an empty text for a name that it does not
+know. It learns names from ConfigMaps, and knows one base model for each name.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from models.paths import Path
+from models.problems import Problem
+from models.source import served_name
+from planning.ground.cluster_facts import GatewayRef
+from planning.routes.records import ModelNames, Route
+from planning.variant import images
+from planning.variant.context import VariantContext
+
+
+def plan(variant: VariantContext) -> ModelNames | None:
+    """Return the names of a service; None if its route matches no model."""
+    base = _base_model(variant)
+    if base is None:
+        return None
+    return ModelNames(base, tuple(sorted(_other_names(variant) - {base})))
+
+
+def problems(variant: VariantContext) -> Iterator[Problem]:
+    """Reject a match with a model that the header never holds, because it is not the service's base model."""
+    base, path = _base_model(variant), variant.path
+    for index, match in enumerate(variant.service.route.matches):
+        if match.model is None or match.model == base:
+            continue
+        what = f"never is in the header, which holds the base model ({match.model}; the service's is {base})"
+        remedy = f"write {base}: requests for its adapters and rewrites come with it"
+        at = path / "route" / "matches" / index / "model"
+        yield Problem(at, what, remedy, (path / "model", path / "engine"))
+
+
+def collisions(routes: Iterable[Route]) -> Iterator[Problem]:
+    """Reject a name that two services on one gateway have for different base models."""
+    holders = dict[tuple[GatewayRef, str], tuple[str, Route]]()
+    for route in routes:
+        parent, names = route.parent, route.model_names
+        if names is None:
+            continue
+        ref = GatewayRef(parent.group, parent.kind, parent.namespace, parent.name)
+        for name in (names.base, *names.others):
+            base, holder = holders.setdefault((ref, name), (names.base, route))
+            if base != names.base:
+                at, other = Path("services", route.key), Path("services", holder.key)
+                what = f"has a name that means {base} for requests ({name}, of {other})"
+                yield Problem(at, what, "rename the adapter or the rewrite", (at, other))
+
+
+def _base_model(variant: VariantContext) -> str | None:
+    """Return the base model in the header: the served name, else what the first match with a model says."""
+    models = [match.model for match in variant.service.route.matches if match.model is not None]
+    if not models:
+        return None
+    name = served_name(variant.spec.model.name, variant.spec.model.source)
+    return models[0] if name is None or images.is_custom(variant.spec, variant.spec) else name
+
+
+def _other_names(variant: VariantContext) -> set[str]:
+    lora = variant.spec.model.lora
+    return {*(lora.adapters if lora is not None else ()), *(rewrite.model for rewrite in variant.service.rewrites)}

@@ -1,0 +1,49 @@
+"""Endpoint pickers of a rule with two pools: which of them a gateway asks, by its implementation and version."""
+
+from collections.abc import Iterator
+
+from models.problems import Problem, warning
+from models.routing import Gateway
+from planning.ground import gateways
+from planning.variant.canary import ALL
+from planning.variant.context import VariantContext
+
+
+def problems(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
+    """Reject a canary's share beside prefill if the gateway asks the primary's picker alone.
+
+    That picker names prefill pods of the primary in requests that reach the canary, whose sidecars refuse them.
+    """
+    canary, path = variant.service.canary, variant.path
+    if canary is None or not _lacks_picker(variant, gateway) or (variant.spec.prefill, canary.prefill) == (None, None):
+        return
+    what = f"divides requests between pools with prefill, of which {_reason(gateway)} ({canary.weight})"
+    remedy = f"set gateway.version to {_since(gateway)} or newer if that runs, or write weight 0 and canary.headers"
+    depends_on = (path / "prefill", path / "canary" / "prefill", path / "route" / "gateway")
+    yield Problem(path / "canary" / "weight", what, remedy, depends_on)
+
+
+def warnings(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
+    """Yield a warning if no picker chooses among the canary's pods, which then take requests in turn."""
+    canary = variant.service.canary
+    if canary is not None and _lacks_picker(variant, gateway):
+        what = f"no endpoint picker chooses among the canary's pods, because {_reason(gateway)}"
+        remedy = f"set gateway.version to {_since(gateway)} or newer if that runs"
+        yield warning(variant.path / "canary" / "weight", what, remedy)
+
+
+def _lacks_picker(variant: VariantContext, gateway: Gateway) -> bool:
+    canary = variant.service.canary
+    return canary is not None and 0 < canary.weight < ALL and not gateways.asks_each_picker(gateway)
+
+
+def _reason(gateway: Gateway) -> str:
+    facts = gateways.facts(gateway)
+    title = gateway.provider if facts is None else facts.title
+    version = "of an unknown version" if gateway.version is None else gateway.version
+    return f"{title} {version} asks the primary's picker alone"
+
+
+def _since(gateway: Gateway) -> str:
+    facts = gateways.facts(gateway)
+    return "" if facts is None else ", ".join(facts.weighted_pools.since)
