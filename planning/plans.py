@@ -310,7 +310,7 @@ def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
         policies=network.plan(context, roles, picker_plan, monitoring_plan, metered=context.resource_id is not None),
         resource_id=context.resource_id,
         domain=stack.cluster.domain,
-        warnings=(*serving.warnings(context), *picker_plan.warnings),
+        warnings=(*serving.warnings(context, contexts), *picker_plan.warnings),
     )
 
 

@@ -40,7 +40,8 @@ class Drain:
     pre_stop: int
     """Time from the pod's deletion until the engine gets its signal to end."""
     engine: int | None
-    """Time that the engine gives to running requests. None if it ends at once; `pre_stop` is longer then."""
+    """Time that the engine gives to running requests. None if it ends at once; `pre_stop` is longer then, unless there
+    is no time to give."""
     worker_pre_stop: int
     """The same as `pre_stop` for a worker pod, which serves its leader until the leader has drained."""
     grace: int
@@ -61,11 +62,11 @@ def fetch_seconds(size: str | None) -> int:
     return max(_MIN_FETCH, 0 if size is None else int(amount(size)) // _FETCH_RATE)
 
 
-def probes(health: Health, size: str | None) -> Probes:
-    """Return the probes of an engine that loads weights of the given size."""
+def probes(health: Health, size: str | None, ready_path: str) -> Probes:
+    """Return the probes of an engine that loads weights of the given size; it is ready if `ready_path` answers."""
     interval = seconds(health.interval)
     return Probes(
-        path=health.path,
+        path=ready_path,
         liveness_path=health.liveness_path,
         interval=interval,
         timeout=seconds(health.timeout),
@@ -83,7 +84,7 @@ def drain(timeout: str, *, engine_drains: bool) -> Drain:
     return Drain(
         pre_stop=_ENDPOINT_REMOVAL if engine_drains else _ENDPOINT_REMOVAL + longest,
         worker_pre_stop=_ENDPOINT_REMOVAL + longest,
-        engine=longest if engine_drains else None,
+        engine=longest if engine_drains and longest else None,
         grace=_ENDPOINT_REMOVAL + longest + _KILL_MARGIN,
     )
 
