@@ -10,11 +10,7 @@ from upstream.vllm import Knowledge
 from upstream.wheels import Wheel
 
 TABLES = Path("planning/releases/engines")
-VERSIONS = tuple(
-    "0.8.5 0.8.5.post1 0.9.0 0.9.0.1 0.9.1 0.9.2 0.10.0 0.10.1 0.10.1.1 0.10.2 0.11.0 0.11.1 0.11.2 0.12.0 0.13.0 0.14.0 "
-    "0.14.1 0.15.0 0.15.1 0.16.0 0.17.0 0.17.1 0.18.0 0.18.1 0.19.0 0.19.1 0.20.0 0.20.1 0.20.2 0.21.0 0.22.0 0.22.1 "
-    "0.23.0 0.24.0 0.25.0 0.25.1 0.26.0 0.27.0 0.27.1 0.28.0 0.29.0 0.30.0 0.31.0 0.32.0 0.33.0".split()
-)
+VERSIONS = tuple(Path(__file__).with_name("versions.txt").read_text(encoding="utf-8").split())
 """Versions of vLLM that are read: all releases since 0.8.5."""
 _HEAD = "# Written by `make facts` from the wheels that vllm-sources.yaml names. Do not edit.\n"
 _RANGES = "# `0.18.0..`: known since that version; `0.9.0..0.11.2`: known from the one to the other.\n"

@@ -70,7 +70,7 @@ def read(sources: dict[str, bytes]) -> Knowledge:
     values = {value for path in CONFIGURATIONS if path in trees for value in _json_values(trees[path])}
     values |= {f"--kv-transfer-config.kv_connector={name}" for name in _connectors(trees[CONNECTORS])}
     known = Knowledge(frozenset(flags), frozenset(_variables(trees[VARIABLES])), frozenset(values))
-    is_whole = _EVERYWHERE <= flags and "VLLM_API_KEY" in known.variables and "--kv-transfer-config.kv_role" in values
+    is_whole = flags >= _EVERYWHERE and "VLLM_API_KEY" in known.variables and "--kv-transfer-config.kv_role" in values
     if not is_whole:
         raise ValueError("flags, variables or JSON values of every version are not where they were")
     return known
@@ -78,10 +78,9 @@ def read(sources: dict[str, bytes]) -> Knowledge:
 
 def _options(tree: ast.Module) -> Iterator[str]:
     """Yield the options of calls of `add_argument`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
-            texts = (argument.value for argument in node.args if isinstance(argument, ast.Constant))
-            yield from (text for text in texts if isinstance(text, str) and _OPTION.fullmatch(text))
+    for call in _calls(tree, "add_argument"):
+        texts = (argument.value for argument in call.args if isinstance(argument, ast.Constant))
+        yield from (text for text in texts if isinstance(text, str) and _OPTION.fullmatch(text))
 
 
 def _fields_as_flags(tree: ast.Module) -> Iterator[str]:
@@ -138,7 +137,13 @@ def _variables(tree: ast.Module) -> Iterator[str]:
 
 def _connectors(tree: ast.Module) -> Iterator[str]:
     """Yield the names under which connectors are registered."""
+    for call in _calls(tree, "register_connector"):
+        if isinstance(call.args[0], ast.Constant):
+            yield str(call.args[0].value)
+
+
+def _calls(tree: ast.Module, method: str) -> Iterator[ast.Call]:
+    """Yield the calls of methods of some name."""
     for node in ast.walk(tree):
-        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if is_call and node.func.attr == "register_connector" and isinstance(node.args[0], ast.Constant):
-            yield str(node.args[0].value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
+            yield node

@@ -11,6 +11,7 @@ import tomllib
 import urllib.request
 import zipfile
 from dataclasses import dataclass
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any, cast
 
@@ -99,7 +100,7 @@ def _file_name(url: str) -> str:
     return url.rpartition("/")[2]
 
 
-def _request(url: str, method: str, first: int | None = None, last: int | None = None) -> Any:
+def _request(url: str, method: str, first: int | None = None, last: int | None = None) -> HTTPResponse:
     headers = {} if first is None else {"Range": f"bytes={first}-{last}"}
-    request = urllib.request.Request(url, method=method, headers=headers)  # noqa: S310 - uv gives https URLs
-    return urllib.request.urlopen(request, timeout=_SECONDS)  # noqa: S310 - as above
+    request = urllib.request.Request(url, method=method, headers=headers)  # noqa: S310, uv gives https URLs
+    return cast("HTTPResponse", urllib.request.urlopen(request, timeout=_SECONDS))  # noqa: S310, as above

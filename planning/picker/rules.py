@@ -64,8 +64,9 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
     key = "config" if variant.spec.endpoint_picker.preset == "custom" else "preset"
     for _, path, role in variant.roles:
         if role.parallelism.data > 1:
-            what = f"reads the cache of the first copy in a pod only ({path / 'parallelism' / 'data'}: {role.parallelism.data})"
-            yield Problem(at / key, what, "use another preset, or replicas instead of copies", (path / "parallelism",))
+            copies = path / "parallelism" / "data"
+            what = f"reads the cache of the first copy in a pod only ({copies}: {role.parallelism.data})"
+            yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
 
 
 def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:

@@ -4,7 +4,6 @@ The table `engines/vllm.yaml` has ranges of versions, written by `make facts` fr
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -133,7 +132,7 @@ def groups() -> Groups:
 @cache
 def _names(group: str, version: str) -> frozenset[str]:
     """Return the flags, variables or values that a version knows."""
-    names: Mapping[str, str] = getattr(table(), group)
+    names: dict[str, str] = getattr(table(), group)
     return frozenset(name for name, known in names.items() if _is_within(version, known))
 
 

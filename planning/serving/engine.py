@@ -72,8 +72,8 @@ FIELD_OF = {
     "--tp": "set parallelism.tensor",
 }
 """vLLM's flags that a field of the configuration decides, each with its replacement."""
-_OPTIONAL = frozenset({"--enable-prompt-tokens-details"})
-"""Generated flags that are left out if the engine does not know them."""
+_OPTIONAL = frozenset({"--distributed-timeout-seconds", "--enable-prompt-tokens-details"})
+"""Flags that are left out if the engine does not know them, because it serves without them."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
     "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
@@ -157,8 +157,8 @@ def _merge_arguments(generated: tuple[str, ...], explicit: tuple[str, ...]) -> t
 def _worker_arguments(role: Role) -> tuple[str, ...]:
     """Return the user's arguments without the flags that only the leader takes."""
     leader_flags = engine_versions.groups().leader.flags
-    kept = (flag for flag in flags.parse(role.engine.args) if flag.switch not in leader_flags)
-    return tuple(token for flag in kept for token in flag.tokens)
+    parsed = (flag for flag in flags.parse(role.engine.args) if flag.switch not in leader_flags)
+    return tuple(token for flag in parsed for token in flag.tokens)
 
 
 def generated_arguments(context: RoleContext, *, is_leader: bool) -> tuple[str, ...]:

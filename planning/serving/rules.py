@@ -71,21 +71,23 @@ def _check_custom(context: RoleContext) -> Iterator[Problem]:
     """Reject settings that only a generated flag would tell the engine."""
     spec, role = context.variant.spec, context.role
     path, top = context.path, context.variant.path
-    fields = [*_written(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
-    fields += _written(path / "parallelism", role.parallelism, "expert")
+    fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
+    fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
     if context.name == labels.DECODE:
-        fields += _written(top / "model", spec.model, "max_model_len")
+        fields += _explicit_fields(top / "model", spec.model, "max_model_len")
         read_by_picker = {"block_size"} if kv_cache.needs_events(spec) else set[str]()
-        fields += _written(top / "kvCache", spec.kv_cache, *(type(spec.kv_cache).model_fields.keys() - read_by_picker))
+        fields += _explicit_fields(
+            top / "kvCache", spec.kv_cache, *(type(spec.kv_cache).model_fields.keys() - read_by_picker)
+        )
     remedy = "write the engine's own flag in engine.args"
     for at in fields:
         yield Problem(at, "has no effect on a custom engine", f"remove it, and {remedy}", explicit_only=True)
-    for at in _written(path / "parallelism", role.parallelism, "pipeline", "data", "data_local"):
+    for at in _explicit_fields(path / "parallelism", role.parallelism, "pipeline", "data", "data_local"):
         devices = "set parallelism.tensor to the number of devices"
         yield Problem(at, "is not told to a custom engine", f"{devices}, and {remedy}", explicit_only=True)
 
 
-def _written(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
+def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
     """Yield the paths of those fields of a spec that the configuration sets to another value than the default."""
     for name in sorted(spec.model_fields_set.intersection(names)):
         field = type(spec).model_fields[name]

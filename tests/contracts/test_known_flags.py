@@ -1,6 +1,6 @@
 """Every flag, variable and JSON value that a stack renders is known to the program that gets it.
 
-What programs know is upstream's own word: `planning/releases/engines/vllm.yaml` is written by `make facts` from published
+What programs know is upstream's own word: `make facts` writes `planning/releases/engines/vllm.yaml` from published
 wheels, and `upstream-flags.yaml` was read in the sources of pickers and sidecars.
 """
 
@@ -115,14 +115,10 @@ def test_engines_know_what_they_are_told(stack):
 
 @pytest.mark.parametrize("release", channels())
 def test_engines_of_every_channel_know_what_they_are_told(release):
-    service = {"kvCache": {"events": True}, "accelerator": "nvidia", **({"prefill": {}} if _has_prefill(release) else {})}
-    found = engines(rendered({**tree(qwen=service), "release": release}))
+    roles = {} if channel(release).sidecar is None else {"prefill": {}}
+    found = engines(rendered({**tree(qwen={"kvCache": {"events": True}, **roles}), "release": release}))
     assert all(engine_version(one["image"]) for one in found)
     assert [each for one in found for each in unknown_to_engine(one)] == []
-
-
-def _has_prefill(release):
-    return channel(release).sidecar is not None
 
 
 @pytest.mark.parametrize(

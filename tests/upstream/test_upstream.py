@@ -14,14 +14,14 @@ from upstream import history, vllm, wheels
 from upstream.wheels import Wheel
 
 TABLES = Path("planning/releases/engines")
-ARGUMENTS = '''
+ARGUMENTS = """
 class EngineArgs:
     seed: int = 0
     def add_cli_args(parser):
         group.add_argument("--model", **kwargs["model"])
         group.add_argument("--tensor-parallel-size", "-tp", type=int)
-'''
-FRONTEND = '''
+"""
+FRONTEND = """
 class BaseFrontendArgs:
     chat_template: str | None = None
     _private = 1
@@ -29,15 +29,15 @@ class FrontendArgs(BaseFrontendArgs):
     port: int = 8000
 parser.add_argument("model_tag", type=str)
 parser.add_argument("--headless", action="store_true")
-'''
-TRANSFER = '''
+"""
+TRANSFER = """
 KVProducer = Literal["kv_producer", "kv_both"]
 KVRole = Literal[KVProducer, "kv_consumer"]
 class KVTransferConfig:
     kv_role: KVRole | None = None
     kv_port: int = 1
     def is_producer(self): pass
-'''
+"""
 SOURCES = {
     vllm.ARGUMENTS: ARGUMENTS,
     vllm.FRONTEND[0]: FRONTEND,
@@ -91,7 +91,7 @@ def published(monkeypatch):
     answers = []
 
     class Answer(io.BytesIO):
-        headers = {}
+        """An answer with headers."""
 
     def publish(content):
         def request(url, method, first=None, last=None):
@@ -115,7 +115,7 @@ def test_single_files_of_a_wheel_are_read_by_ranges(published):
 
 def test_a_file_that_is_not_what_the_wheel_records_is_refused(published):
     published(wheel_of({"a.py": "other"}, {"a.py": "one"}))
-    with pytest.raises(ValueError, match="a.py is not what the wheel records"):
+    with pytest.raises(ValueError, match=r"a\.py is not what the wheel records"):
         wheels.files(Wheel("a.whl", "https://a", ""), ("a.py",))
 
 

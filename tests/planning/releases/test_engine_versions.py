@@ -15,7 +15,9 @@ def test_a_version_outside_the_table_gets_the_flags_of_the_closest(tag, closest)
     assert closest in {None, found.number}
 
 
-@pytest.mark.parametrize("name", ["vllm/vllm-openai:nightly", "vllm/vllm-openai:v0.22.0rc1", "ghcr.io/llm-d/llm-d-cuda:v9"])
+@pytest.mark.parametrize(
+    "name", ["vllm/vllm-openai:nightly", "vllm/vllm-openai:v0.22.0rc1", "ghcr.io/llm-d/llm-d-cuda:v9"]
+)
 def test_an_image_without_a_known_version_is_taken_for_the_channels(name):
     assert of_image(name, "nvidia", RELEASE) == EngineVersion("0.21.0", is_known=False)
     assert of_image(name, "nvidia", channel("gie-1.3")) == EngineVersion("0.15.1", is_known=False)

@@ -12,7 +12,9 @@ LAYOUT = {"pipeline": 2, "data": 2, "dataLocal": 1, "expert": True}
 
 def decode(release="llm-d-0.10", **service):
     """Return the engine of a service and the grace period of its pods."""
-    template = find(rendered({**tree(qwen=service), "release": release}), "Deployment", "qwen-decode")["spec"]["template"]
+    template = find(rendered({**tree(qwen=service), "release": release}), "Deployment", "qwen-decode")["spec"][
+        "template"
+    ]
     return engine(template), template["spec"]["terminationGracePeriodSeconds"]
 
 
@@ -159,11 +161,11 @@ CUSTOM = {"type": "custom", "image": "registry.example/server:v1"}
 )
 def test_a_custom_engine_takes_no_settings_that_nobody_tells_it(path, service):
     """Inherited ones are for other services. See defects C1."""
-    service = {"accelerator": "nvidia-h100-80gb", **service}
-    (message,) = told(tree(qwen=service))
+    devices = {"accelerator": "nvidia-h100-80gb"}
+    (message,) = told(tree(qwen={**devices, **service}))
     assert message.startswith(f"services.qwen.{path}: ")
     assert "engine.args" in message
-    assert rendered({**tree(), "defaults": inheritable(service)})
+    assert rendered({**tree(qwen=devices), "defaults": inheritable(service)})
 
 
 def inheritable(service):

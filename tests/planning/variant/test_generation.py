@@ -183,7 +183,9 @@ def test_roles_that_all_end_before_the_new_ones_start_need_none(own, prefill, ha
     assert (of({**own, "prefill": prefill}) is not None) is has_one
 
 
-TOKENS = st.sampled_from(["--max-logprobs=1", "--trust-remote-code", "--kv-cache-dtype=fp8", "--seed=1", "--dtype=half", "--runner=pooling"])
+TOKENS = st.sampled_from(
+    ["--max-logprobs=1", "--trust-remote-code", "--kv-cache-dtype=fp8", "--seed=1", "--dtype=half", "--runner=pooling"]
+)
 ENV = st.dictionaries(st.sampled_from(["A", "B", "HF_X", "VLLM_Y"]), st.sampled_from(["1", "2"]), max_size=4)
 
 
