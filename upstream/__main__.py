@@ -13,7 +13,7 @@ TABLES = Path("planning/releases/engines")
 VERSIONS = tuple(Path(__file__).with_name("versions.txt").read_text(encoding="utf-8").split())
 """Versions of vLLM that are read: all releases since 0.8.5."""
 _HEAD = "# Written by `make facts` from the wheels that vllm-sources.yaml names. Do not edit.\n"
-_RANGES = "# `0.18.0..`: known since that version; `0.9.0..0.11.2`: known from the one to the other.\n"
+_RANGES = "# `0.18.0..`: what is known since that version; `0.9.0..0.11.2`: what is known from the one to the other.\n"
 
 
 def main() -> None:
@@ -39,7 +39,9 @@ def _table(known: dict[str, Knowledge]) -> list[str]:
     }
     lines = [f"versions: [{', '.join(known)}]"]
     for group, names in groups.items():
-        lines += [f"{group}:", *(f'  {name}: "{versions}"' for name, versions in history.ranges(names).items())]
+        lines.append(f"{group}:")
+        for versions, known_names in history.ranges(names).items():
+            lines += [f"  {versions}:", *(f"    - {name}" for name in known_names)]
     return lines
 
 

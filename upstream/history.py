@@ -9,10 +9,12 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
-def ranges(names: Mapping[str, frozenset[str]]) -> dict[str, str]:
-    """Return for each name the ranges of the versions that know it, from the names that each version knows."""
-    versions = sorted(names, key=numbers)
-    return {name: ", ".join(_ranges(name, versions, names)) for name in sorted(frozenset[str]().union(*names.values()))}
+def ranges(names: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
+    """Return the names that the same ranges of versions know, by those ranges, from the names of each version."""
+    versions, found = sorted(names, key=numbers), dict[str, list[str]]()
+    for name in sorted(frozenset[str]().union(*names.values())):
+        found.setdefault(", ".join(_ranges(name, versions, names)), []).append(name)
+    return dict(sorted(found.items(), key=lambda item: numbers(item[0])))
 
 
 def _ranges(name: str, versions: Sequence[str], names: Mapping[str, frozenset[str]]) -> list[str]:

@@ -48,15 +48,18 @@ class Groups(Spec):
 
 
 class Table(Spec):
-    """Ranges of the versions that know a name: `0.18.0..` or `0.9.0..0.11.2`; several are separated by commas."""
+    """Names that versions know, by the ranges of these versions.
+
+    A range is `0.18.0..` or `0.9.0..0.11.2`; several are separated by commas.
+    """
 
     versions: list[str]
     """The versions that were read, in order."""
-    flags: dict[str, str]
+    flags: dict[str, list[str]]
     """Flags of `vllm serve` as they are written, short ones too."""
-    variables: dict[str, str]
+    variables: dict[str, list[str]]
     """Environment variables of vLLM itself."""
-    values: dict[str, str]
+    values: dict[str, list[str]]
     """Keys of JSON values, as `--flag.key`, and their values where vLLM enumerates them, as `--flag.key=value`."""
 
 
@@ -110,12 +113,11 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
 
 def versions_with(name: str) -> str | None:
     """Return for messages which versions know a flag, JSON value or variable; None if none does."""
-    names = {**table().variables, **table().values, **table().flags}
-    found = names.get(name) or names.get(name[1:])
-    if found is None:
-        return None
-    first, _, last = found.rpartition(", ")[2].partition("..")
-    return f"from {first} on" if not last else f"up to {last}"
+    for known, names in (*table().flags.items(), *table().values.items(), *table().variables.items()):
+        if name in names or name[1:] in names:
+            first, _, last = known.rpartition(", ")[2].partition("..")
+            return f"from {first} on" if not last else f"up to {last}"
+    return None
 
 
 @cache
@@ -132,8 +134,8 @@ def groups() -> Groups:
 @cache
 def _names(group: str, version: str) -> frozenset[str]:
     """Return the flags, variables or values that a version knows."""
-    names: dict[str, str] = getattr(table(), group)
-    return frozenset(name for name, known in names.items() if _is_within(version, known))
+    groups_of_names: dict[str, list[str]] = getattr(table(), group)
+    return frozenset(name for known, names in groups_of_names.items() if _is_within(version, known) for name in names)
 
 
 def _is_within(version: str, known: str) -> bool:

@@ -26,9 +26,11 @@ SERVE = ["vllm", "serve"]
 
 
 @cache
-def table():
+def ranges(group):
+    """Return the ranges of versions that know a name, by the names of a group."""
     text = Path("planning/releases/engines/vllm.yaml").read_text(encoding="utf-8")
-    return yaml.load(text, Loader=yaml.CSafeLoader)
+    table = yaml.load(text, Loader=yaml.CSafeLoader)
+    return {name: known.split(", ") for known, names in table[group].items() for name in names}
 
 
 def order(version):
@@ -37,7 +39,7 @@ def order(version):
 
 def is_known(group, name, version):
     """Tell whether a version is within one of a name's ranges."""
-    for bounds in filter(None, table()[group].get(name, "").split(", ")):
+    for bounds in ranges(group).get(name, []):
         first, _, last = bounds.partition("..")
         if order(first) <= order(version) <= order(last or version):
             return True
@@ -68,7 +70,7 @@ def unknown_to_engine(container):
 
 def unknown_values(key, value, version):
     yield from [] if is_known("values", key, version) else [key]
-    if any(name.startswith(f"{key}=") for name in table()["values"]):
+    if any(name.startswith(f"{key}=") for name in ranges("values")):
         yield from [] if is_known("values", f"{key}={value}", version) else [f"{key}={value}"]
 
 
