@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help up down setup tools test test-fast bench check format pins
+.PHONY: help up down setup tools test test-fast bench check format pins facts
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -44,3 +44,6 @@ pins: setup ## Pin every dependency, transitive ones included, with hashes
 	@$(COMPILE) pyproject.toml --extra dev --constraint requirements.txt --output-file requirements-dev.txt \
 		$$(sed -nE 's/^([A-Za-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.txt)
 	@sed -i -e '1i -r requirements.txt' -e '/^# The following packages were excluded/,$$d' requirements-dev.txt
+
+facts: setup ## Read what each version of vLLM knows from its wheels, and write the tables of planning/releases/engines
+	@$(VENV)/python -m upstream

@@ -13,6 +13,7 @@ from models.env import EnvName, EnvValue
 from models.kubernetes import LocalObjectReference, Toleration
 from models.vocabulary import (
     AbsolutePath,
+    Argument,
     Count,
     CountOrNone,
     DnsSubdomain,
@@ -52,7 +53,7 @@ class Engine(Spec):
     """Maximum number of sequences in a batch (`--max-num-seqs`); absent: the engine's default."""
     gpu_memory_utilization: Share = 0.9
     """Share of a device's memory that the engine may use (`--gpu-memory-utilization`)."""
-    args: Items[Text] = Field(default=(), examples=[["--enforce-eager"]])
+    args: Items[Argument] = Field(default=(), examples=[["--enforce-eager"]])
     """Arguments of the engine, after the generated ones. Flags that a key of this configuration sets are refused."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"VLLM_LOGGING_LEVEL": "INFO"}])
     """Environment variables of the engine. A value is a text, or a reference to a Secret, a ConfigMap or a field of the
@@ -139,8 +140,8 @@ class Pod(Placed):
 class Health(Spec):
     """The probes of the engine container, on the port that the engine listens on."""
 
-    path: AbsolutePath = "/v1/models"
-    """Path of the startup and readiness probes."""
+    path: AbsolutePath | None = Field(default=None, examples=["/health"])
+    """Path of the startup and readiness probes; absent: /v1/models, or /health if the engine requires an API key."""
     liveness_path: AbsolutePath = "/health"
     """Path of the liveness probe."""
     interval: Duration = "10s"

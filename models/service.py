@@ -139,7 +139,7 @@ class KvCache(Spec):
 
     block_size: Count | None = Field(default=None, examples=[128])
     """Tokens in one block. Absent: 64 if roles or the picker must agree about it, else the engine's default."""
-    connector: Literal["nixlv2", "shared-storage", "mooncake", "offloading"] = "nixlv2"
+    connector: Literal["nixlv2", "mooncake"] = "nixlv2"
     """Connector that transfers the cache from prefill pods to decode pods."""
     events: bool = False
     """Publish the content of each pod's cache (`--kv-events-config`), for routers that use it."""

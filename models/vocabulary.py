@@ -137,6 +137,8 @@ _LABEL_RULE = "use lower-case letters, digits and '-', starting and ending with 
 _DURATION = r"([0-9]{1,5}(h|m|s|ms)){1,4}"
 _QUANTITY = r"[0-9]+(\.[0-9]{1,9})?(m|k|Ki|[MGTPE]i?)?"
 _LABEL_VALUE = r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?"
+_LONGEST_ARGUMENT = 2**17 - 1
+"""Longest argument that Linux gives to a process, in bytes (execve(2), MAX_ARG_STRLEN)."""
 LARGEST = 2**31 - 1
 """Largest count that Kubernetes takes."""
 IMAGE = (
@@ -205,6 +207,9 @@ HeaderValue = Annotated[
     str, Shape("is not a header value", r"[!-~]([ -~]*[!-~])?", "write printable ASCII without outer blanks", 4096)
 ]
 Text = Annotated[str, Shape("is empty", r"\S(.*\S)?", "write some text")]
+Argument = Annotated[
+    str, Shape("has a NUL character", r"[^\x00]*", "remove it: a process cannot get it", _LONGEST_ARGUMENT)
+]
 Port = Annotated[int, Within(1, 65535, "write a port number, such as 8000")]
 Count = Annotated[int, Within(1, LARGEST, "write 1 or more")]
 Share = Annotated[float, Between(0, 1, "write a share such as 0.9")]

@@ -329,7 +329,7 @@ def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
         domain=stack.cluster.domain,
         warnings=(
             *weights.variant_warnings(context),
-            *serving.warnings(context),
+            *serving.warnings(context, contexts),
             *serving.workload_warnings(context.path, roles.values()),
             *picker_plan.warnings,
         ),

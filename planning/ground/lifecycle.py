@@ -42,7 +42,8 @@ class Drain:
     pre_stop: int
     """Time from the pod's deletion until the engine gets its signal to end."""
     engine: int | None
-    """Time that the engine gives to running requests. None if the engine ends at once; then `pre_stop` is longer."""
+    """Time that the engine gives to running requests. None if it ends at once; `pre_stop` is longer then, unless there
+    is no time to give."""
     worker_pre_stop: int
     """`pre_stop` of a worker pod. The pod has to work for its leader until the leader has drained."""
     grace: int
@@ -78,11 +79,14 @@ def fetch_seconds(size: str | None) -> int:
     return max(_MIN_FETCH, 0 if size is None else int(amount(size)) // _FETCH_RATE)
 
 
-def probes(health: Health, size: str | None, *, spans_pods: bool = False) -> Probes:
-    """Return the probes of an engine that loads weights of the given size; a replica may span several pods."""
+def probes(health: Health, size: str | None, ready_path: str, *, spans_pods: bool = False) -> Probes:
+    """Return the probes of an engine that loads weights of the given size; it is ready if `ready_path` answers.
+
+    A replica may span several pods.
+    """
     interval = seconds(health.interval)
     return Probes(
-        path=health.path,
+        path=ready_path,
         liveness_path=health.liveness_path,
         interval=interval,
         timeout=seconds(health.timeout),
@@ -100,7 +104,7 @@ def drain(timeout: str, *, engine_drains: bool) -> Drain:
     return Drain(
         pre_stop=_ENDPOINT_REMOVAL if engine_drains else _ENDPOINT_REMOVAL + longest,
         worker_pre_stop=_ENDPOINT_REMOVAL + longest,
-        engine=longest if engine_drains else None,
+        engine=longest if engine_drains and longest else None,
         grace=_ENDPOINT_REMOVAL + longest + _KILL_MARGIN,
     )
 

@@ -11,6 +11,7 @@ from planning.picker.graph import FLOW_CONTROL
 from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reading
 from planning.releases import PickerFacts, Release, other_line
+from planning.variant import kv_cache
 from planning.variant.context import VariantContext
 
 _DECIDED_FLAGS = {
@@ -47,7 +48,25 @@ def problems(variant: VariantContext) -> list[Problem]:
         section = picker.flow_control
         references = [] if section is None else list(_flow_references(at, spec, variant_facts.picker))
         found += lint.problems(at / "config", picker.config, variant_facts, references)
+    found += _copies(at, variant)
     return [*found, *_flow_control(at, spec, variant_facts), *_latency(at, spec, variant_facts)]
+
+
+def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
+    """Reject readers of cache events beside several copies of the model in a pod.
+
+    Each copy publishes on a port of its own (vllm 0.21.0, `offset_endpoint_port` in vllm/distributed/kv_events.py). The
+    picker reads as many ports of a pod as the pool has target ports (llm-d-router v0.10.0, extractor.go in
+    pkg/epp/framework/plugins/requestcontrol/dataproducer/preciseprefixcache), which is one.
+    """
+    if not kv_cache.needs_events(variant.spec):
+        return
+    key = "config" if variant.spec.endpoint_picker.preset == "custom" else "preset"
+    for _, path, role in variant.roles:
+        if role.parallelism.data > 1:
+            copies = path / "parallelism" / "data"
+            what = f"reads the cache of the first copy in a pod only ({copies}: {role.parallelism.data})"
+            yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
 
 
 def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:

@@ -58,12 +58,6 @@ class EngineMetric(Spec):
 class EngineFacts(Sourced):
     """Flags, KV cache settings and metrics of a release's inference server."""
 
-    shutdown_timeout: str | None = None
-    """Flag for the seconds that running requests may take after SIGTERM; None if the server ends at once."""
-    nodes: bool = False
-    """Whether one server can span several nodes by its own flags (`--nnodes`), without a framework such as Ray."""
-    distributed_timeout: str | None = None
-    """Flag for the seconds that the servers of several nodes wait for each other; None for torch's 600 s."""
     kv_transfer: dict[str, dict[str, str]] = Field(default={})
     """Value of `--kv-transfer-config` by connector, for the connectors that the release supports."""
     kv_events: dict[str, bool | str]
@@ -411,7 +405,7 @@ def other_line(release: Release, image: str) -> tuple[str, ...] | None:
     The tuple is empty if the image has a version that no channel has. An image fits if it belongs to the release line
     of `release`. It also fits if its repository is in no line or its tag is no version, because nothing is known then.
     """
-    repository, tag = _repository_and_tag(image)
+    repository, tag = repository_and_tag(image)
     families = {name: channel(name).line.images for name in channels()}
     if not any(family.repository == repository for images in families.values() for family in images):
         return None
@@ -420,7 +414,7 @@ def other_line(release: Release, image: str) -> tuple[str, ...] | None:
     return tuple(name for name, images in families.items() if any(_is_in(family, repository, tag) for family in images))
 
 
-def _repository_and_tag(image: str) -> tuple[str, str]:
+def repository_and_tag(image: str) -> tuple[str, str]:
     """Return the last segment of the name of an image's repository, and the tag. The tag is empty if there is none."""
     repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
     return repository, tag

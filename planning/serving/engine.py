@@ -16,8 +16,8 @@ from planning.ground import environment, labels, lifecycle, resources
 from planning.ground.environment import EnvValue, Variable
 from planning.ground.lifecycle import Probes
 from planning.ground.mounts import ADAPTERS_MOUNT, CERTIFICATES
-from planning.releases import tracing
-from planning.variant import images
+from planning.releases import engine_versions, tracing
+from planning.variant import api_server, images
 from planning.variant.context import RoleContext
 
 _KV_EVENTS = "--kv-events-config"
@@ -27,7 +27,7 @@ _GROUP_VARIABLES = {
     "LWS_WORKER_INDEX": "the pod's number",
 }
 """Variables that the LeaderWorkerSet controller adds to every container, with their meaning."""
-_FIELD_OF = {
+FIELD_OF = {
     "--block-size": "set kvCache.blockSize",
     "--data-parallel-address": "it follows from parallelism",
     "--data-parallel-rank": "it follows from parallelism",
@@ -64,13 +64,16 @@ _FIELD_OF = {
     "--pp": "set parallelism.pipeline",
     "--r": "it follows from parallelism",
     "--served-model-name": "set model.name",
-    "--shutdown-timeout": "set drainTimeout",
+    api_server.SHUTDOWN_TIMEOUT: "set drainTimeout",
     "--ssl-certfile": "set sidecar.tls",
     "--ssl-keyfile": "set sidecar.tls",
     "--tensor-parallel-size": "set parallelism.tensor",
     "--tp": "set parallelism.tensor",
 }
 """vLLM's flags that a field of the configuration decides, each with its replacement."""
+_JOINING_TIMEOUT = "--distributed-timeout-seconds"
+_OPTIONAL = frozenset({_JOINING_TIMEOUT, "--enable-prompt-tokens-details"})
+"""Flags that are left out if the engine does not know them, because it serves without them."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
     "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
@@ -111,17 +114,18 @@ def plan(context: RoleContext) -> EnginePlan:
     requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
     allocation, count = context.accelerator.allocation, layout.chips_per_pod
     devices = {allocation.resource_name: str(count)} if isinstance(allocation, ExtendedResource) else {}
-    generated = () if context.is_custom else tuple(_arguments(context))
     return EnginePlan(
         name="engine" if context.is_custom else "vllm",
         image=image,
         pull_policy=role.engine.image_pull_policy,
         command=() if context.is_custom else ("vllm", "serve"),
-        arguments=_merge_arguments((*generated, *_multi_pod_arguments(context, is_leader=True)), role),
-        worker_arguments=_merge_arguments((*generated, *_multi_pod_arguments(context, is_leader=False)), role),
+        arguments=_merge_arguments(generated_arguments(context, is_leader=True), role.engine.args),
+        worker_arguments=_merge_arguments(generated_arguments(context, is_leader=False), _worker_arguments(role)),
         env=environment.container_variables(_environment(context), environment.values(role.engine.env)),
         port=context.engine_port,
-        probes=lifecycle.probes(role.health, spec.model.size, spans_pods=layout.pods_per_replica > 1),
+        probes=lifecycle.probes(
+            role.health, spec.model.size, api_server.ready_path(role), spans_pods=layout.pods_per_replica > 1
+        ),
         requests={**requests, **devices},
         limits={**limits, **devices},
         certificate=_certificate(context),
@@ -150,9 +154,26 @@ def _certificate(context: RoleContext) -> str | None:
     return sidecar.tls.certificate
 
 
-def _merge_arguments(generated: tuple[str, ...], role: Role) -> tuple[str, ...]:
+def _merge_arguments(generated: tuple[str, ...], explicit: tuple[str, ...]) -> tuple[str, ...]:
     """Return the generated arguments, overridden by the user's; JSON values of the same flag are merged."""
-    return tuple(flags.merge(generated, role.engine.args)) if generated else role.engine.args
+    return tuple(flags.merge(generated, explicit)) if generated else explicit
+
+
+def _worker_arguments(role: Role) -> tuple[str, ...]:
+    """Return the user's arguments without the flags that only the leader takes."""
+    leader_flags = engine_versions.groups().leader.flags
+    parsed = (flag for flag in flags.parse(role.engine.args) if flag.switch not in leader_flags)
+    return tuple(token for flag in parsed for token in flag.tokens)
+
+
+def generated_arguments(context: RoleContext, *, is_leader: bool) -> tuple[str, ...]:
+    """Return the generated arguments of a role, without optional flags that its version does not know."""
+    if context.is_custom:
+        return ()
+    version = context.engine_version
+    arguments = (*_arguments(context), *_multi_pod_arguments(context, is_leader=is_leader))
+    dropped = {flag for flag in _OPTIONAL if version is not None and not version.knows_flag(flag)}
+    return tuple(argument for argument in arguments if argument.partition("=")[0] not in dropped)
 
 
 def _environment(context: RoleContext) -> dict[str, EnvValue]:
@@ -165,7 +186,7 @@ def _environment(context: RoleContext) -> dict[str, EnvValue]:
 
 def _arguments(context: RoleContext) -> Iterator[str]:
     """Yield vLLM's generated arguments: the model's folder, then the flags."""
-    spec, release = context.variant.spec, context.variant.release
+    spec = context.variant.spec
     yield spec.storage.mount_path
     for flag, value in _flag_values(context).items():
         if value is not None:
@@ -174,7 +195,7 @@ def _arguments(context: RoleContext) -> Iterator[str]:
     if context.layout.expert:
         yield "--enable-expert-parallel"
     if context.drain.engine is not None:
-        yield f"{release.engine.shutdown_timeout}={context.drain.engine}"
+        yield f"{api_server.SHUTDOWN_TIMEOUT}={context.drain.engine}"
     if spec.prefill is not None:
         yield from _disaggregation_arguments(context)
     if context.variant.kv_cache.events is not None:
@@ -235,14 +256,13 @@ def _multi_pod_arguments(context: RoleContext, *, is_leader: bool) -> Iterator[s
 
     The pods wait for each other as long as fetching and loading may take. The limit of torch itself is 600 s.
     """
-    layout, timeout = context.layout, context.variant.release.engine.distributed_timeout
+    layout = context.layout
     if layout.pods_per_replica == 1:
         return
     yield f"--nnodes={layout.pods_per_replica}"
     yield "--node-rank=$(LWS_WORKER_INDEX)"
     yield f"--master-addr=$({'POD_IP' if is_leader else 'LWS_LEADER_ADDRESS'})"
-    if timeout is not None:
-        yield f"{timeout}={lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size)}"
+    yield f"{_JOINING_TIMEOUT}={lifecycle.joining_seconds(context.role.health, context.variant.spec.model.size)}"
     if not is_leader:
         yield "--headless"
 
@@ -257,9 +277,9 @@ def problems(context: RoleContext) -> list[Problem]:
     if not context.is_custom:
         found += flags.problems(at, role.engine.args, context.variant.release.engine.json_flags)
         found += [
-            Problem(at / flag.index, f"repeats a field ({_flag_name(flag)})", _remedy(_FIELD_OF[flag.switch]))
+            Problem(at / flag.index, f"repeats a field ({_flag_name(flag)})", _remedy(FIELD_OF[flag.switch]))
             for flag in flags.parse(role.engine.args)
-            if flag.switch in _FIELD_OF
+            if flag.switch in FIELD_OF
         ]
     generated = context.environment
     explicit = environment.values(role.engine.env)

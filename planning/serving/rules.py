@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from models import flags
+from models.base import Spec
 from models.paths import Path
 from models.problems import Problem, warning
 from models.role import Recreate, Role
@@ -10,11 +11,12 @@ from models.service import Sidecar
 from models.source import scheme
 from planning import hardware
 from planning.ground import labels
+from planning.ground.names import PRIMARY
 from planning.hardware import accelerators
 from planning.hardware.accelerators import AcceleratorClass
-from planning.serving import autoscaling, engine, patch
+from planning.serving import autoscaling, engine, patch, version_rules
 from planning.serving.workload import Workload
-from planning.variant import images
+from planning.variant import images, kv_cache
 from planning.variant.context import Contexts, RoleContext, VariantContext
 
 
@@ -36,8 +38,19 @@ def problems(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
         yield from _check_cache_exchange(valid_roles[labels.DECODE], valid_roles[labels.PREFILL])
 
 
+def warnings(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
+    """Yield warnings about autoscaling and engines."""
+    yield from autoscaling.warnings(variant)
+    for name, context in contexts.roles_of(variant).items():
+        is_first = (variant.variant_name, name) == (PRIMARY, labels.DECODE)
+        yield from version_rules.warnings(context, None if is_first else variant.service.engine)
+
+
 def _check_role(context: RoleContext) -> Iterator[Problem]:
     yield from engine.problems(context)
+    yield from version_rules.problems(context)
+    if context.is_custom:
+        yield from _check_custom(context)
     role, drain_timeout = context.role, context.variant.spec.drain_timeout
     devices = accelerators.resource_names({role.accelerator: context.accelerator})
     yield from patch.problems(context.path / "patch", role.patch, context.drain, drain_timeout, devices)
@@ -50,12 +63,37 @@ def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
     at = context.path / "parallelism"
     if context.is_custom:
         yield Problem(at, "spans several pods, which a custom engine cannot be told", "keep a replica in one pod")
-    elif not context.variant.release.engine.nodes:
-        what = f"spans several pods, which the engine of {context.variant.stack.release} cannot"
-        yield Problem(at, what, "keep a replica in one pod")
     if isinstance(context.role.rollout, Recreate):
         remedy = "use type: RollingUpdate; groups are replaced whole in any case"
         yield Problem(context.path / "rollout" / "type", "is not for replicas of several pods (Recreate)", remedy)
+
+
+def _check_custom(context: RoleContext) -> Iterator[Problem]:
+    """Reject settings that only a generated flag would tell the engine."""
+    spec, role = context.variant.spec, context.role
+    path, top = context.path, context.variant.path
+    fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]
+    fields += _explicit_fields(path / "parallelism", role.parallelism, "expert")
+    if context.name == labels.DECODE:
+        fields += _explicit_fields(top / "model", spec.model, "max_model_len")
+        read_by_picker = {"block_size"} if kv_cache.needs_events(spec) else set[str]()
+        fields += _explicit_fields(
+            top / "kvCache", spec.kv_cache, *(type(spec.kv_cache).model_fields.keys() - read_by_picker)
+        )
+    remedy = "write the engine's own flag in engine.args"
+    for at in fields:
+        yield Problem(at, "has no effect on a custom engine", f"remove it, and {remedy}", explicit_only=True)
+    for at in _explicit_fields(path / "parallelism", role.parallelism, "pipeline", "data", "data_local"):
+        devices = "set parallelism.tensor to the number of devices"
+        yield Problem(at, "is not told to a custom engine", f"{devices}, and {remedy}", explicit_only=True)
+
+
+def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
+    """Yield the paths of those fields of a spec that the configuration sets to another value than the default."""
+    for name in sorted(spec.model_fields_set.intersection(names)):
+        field = type(spec).model_fields[name]
+        if getattr(spec, name) != field.default:
+            yield at / (field.alias or name)
 
 
 def _check_image(variant: VariantContext, path: Path, role: Role, accelerator: AcceleratorClass) -> Iterator[Problem]:

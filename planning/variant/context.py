@@ -21,7 +21,8 @@ from planning.hardware import devices
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout
 from planning.releases import Release
-from planning.variant import canary, engine_environment, generation, images, kv_cache
+from planning.releases.engine_versions import EngineVersion
+from planning.variant import api_server, canary, engine_environment, generation, images, kv_cache
 from planning.variant.canary import Share
 from planning.variant.kv_cache import KvCache
 
@@ -106,6 +107,8 @@ class RoleContext:
     """Spec of the role."""
     accelerator: AcceleratorClass
     layout: Layout
+    engine_version: EngineVersion | None
+    """Version of vLLM; None for a custom engine, or if the channel has no image for the accelerator."""
     drain: Drain
     environment: Mapping[str, EnvValue]
     """Generated environment variables of the engine, except those for tracing."""
@@ -237,7 +240,7 @@ def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleCon
     """Return the context of a role whose class is known and whose layout is valid."""
     accelerator, spec = context.classes[role.accelerator], context.spec
     layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)
-    drains = context.release.engine.shutdown_timeout is not None and not images.is_custom(spec, role)
+    version = images.version(spec, role, accelerator.vendor, context.release)
     return RoleContext(
         variant=context,
         name=name,
@@ -245,15 +248,28 @@ def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleCon
         role=role,
         accelerator=accelerator,
         layout=layout,
-        drain=lifecycle.drain(spec.drain_timeout, engine_drains=drains),
-        environment={
-            **engine_environment.plan(spec, role, layout, context.kv_cache),
-            **engine_environment.connection(spec, role, _provider(context)),
-            **(engine_environment.cpu_memory(spec, role, layout) if accelerator.vendor == "cpu" else {}),
-        },
+        engine_version=version,
+        drain=lifecycle.drain(spec.drain_timeout, engine_drains=api_server.drains(role, layout, version)),
+        environment=_known_variables(
+            {
+                **engine_environment.plan(spec, role, layout, context.kv_cache),
+                **engine_environment.connection(spec, role, _provider(context)),
+                **(engine_environment.cpu_memory(spec, role, layout) if accelerator.vendor == "cpu" else {}),
+            },
+            version,
+        ),
     )
 
 
 def _provider(context: VariantContext) -> str | None:
     """Return the provider of the gateway that sends a variant's requests; None if they come from elsewhere."""
     return context.gateway.provider if context.gateway is not None and context.service.route.enabled else None
+
+
+def _known_variables(generated: Mapping[str, EnvValue], version: EngineVersion | None) -> dict[str, EnvValue]:
+    """Return the generated variables without those of vLLM that its version does not know."""
+    return {
+        name: value
+        for name, value in generated.items()
+        if version is None or not name.startswith("VLLM_") or version.knows_variable(name)
+    }

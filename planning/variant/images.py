@@ -3,7 +3,8 @@
 from models.role import Role
 from models.service import Variant
 from models.source import scheme
-from planning.releases import Release
+from planning.releases import Release, engine_versions
+from planning.releases.engine_versions import EngineVersion
 
 
 def is_custom(spec: Variant, role: Role) -> bool:
@@ -22,3 +23,9 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
         return role.engine.image
     default = release.images.engine.get(vendor)
     return None if default is None else default.ref
+
+
+def version(spec: Variant, role: Role, vendor: str, release: Release) -> EngineVersion | None:
+    """Return the version of vLLM that a role's engine runs; None for a custom engine, or without an image."""
+    image = engine(spec, role, vendor, release)
+    return None if image is None or is_custom(spec, role) else engine_versions.of_image(image, vendor, release)

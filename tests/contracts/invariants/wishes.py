@@ -341,7 +341,8 @@ class Role:
 
     @cached_property
     def drains_itself(self) -> bool:
-        return not self.custom and self.wish.release in DRAINING
+        """Tell whether vLLM waits for its requests, as only its single API server does; there is one for each copy."""
+        return not self.custom and self.wish.release in DRAINING and self.data == 1
 
     @cached_property
     def startup(self) -> int:

@@ -1,10 +1,12 @@
 """Misuses of the engine, of its roles and versions."""
 
 import json
+from typing import get_args
 
 import pytest
 
-from planning.releases import channel
+from models.service import KvCache
+from planning.releases import channel, channels
 from tests.support.stacks import SERVICE, find, rendered, tree
 from tests.support.stacks.misuses import (
     DISAGGREGATED,
@@ -43,7 +45,15 @@ def test_a_connector_that_a_line_has_not_is_refused(release, connector):
     """See upstream engine-2."""
     assert connector not in channel(release).engine.kv_transfer
     (message,) = told(stack(release, prefill={}, kvCache={"connector": connector}))
-    assert message.startswith(f"services.qwen.kvCache.connector: is not known to the engine of {release} ({connector})")
+    assert message.startswith(f"services.qwen.kvCache.connector: is not one of nixlv2 or mooncake ({connector})")
+
+
+def test_a_connector_that_is_offered_works_somewhere():
+    """See upstream engine-2. See defects C2."""
+    offered = get_args(KvCache.model_fields["connector"].annotation)
+    assert {*offered} == {connector for name in channels() for connector in channel(name).engine.kv_transfer}
+    (message,) = told(stack("llm-d-0.6", prefill={}, kvCache={"connector": "mooncake"}))
+    assert message.startswith("services.qwen.kvCache.connector: is not known to the engine of llm-d-0.6 (mooncake)")
 
 
 @every_disaggregated_channel
@@ -101,7 +111,7 @@ def test_ranks_of_an_engine_share_memory(stack):
 def test_an_engine_drains_before_it_is_killed(release):
     """No role goes faster, prefill's included: its cache may be on its way to a decode pod. See upstream engine-8."""
     service = {"prefill": {}} if release in DISAGGREGATED else {}
-    knows = channel(release).engine.shutdown_timeout
+    knows = "--shutdown-timeout" if release in {"llm-d-0.9", "llm-d-0.10"} else None
     for template in serving(rendered(stack(release, **service, drainTimeout="80s"))):
         one, grace = engine(template), template["spec"]["terminationGracePeriodSeconds"]
         sleeps = one["lifecycle"]["preStop"]["sleep"]["seconds"]

@@ -52,7 +52,7 @@ def test_a_generation_is_five_hex_digits_of_a_service_of_two_roles():
     [
         args("--kv-cache-dtype=fp8"),
         args("--max-num-partial-prefills=2"),
-        args("--some-flag-of-tomorrow"),
+        args("--max-logprobs=7"),
         args("--hf-overrides={}"),
         args('--kv-transfer-config={"kv_connector": "X"}'),
         {"engine": {"image": "registry.example/engine:v2"}},
@@ -74,7 +74,7 @@ def test_a_generation_is_five_hex_digits_of_a_service_of_two_roles():
         {"kvCache": {"connector": "mooncake"}},
         {"patch": PATCH},
         {"patch": {"spec": {"template": {"spec": {"initContainers": [{"name": "model-unpack", "tty": True}]}}}}},
-        {"prefill": args("--some-flag-of-tomorrow")},
+        {"prefill": args("--max-logprobs=7")},
         {"prefill": {"parallelism": {"tensor": 2}}},
         {"prefill": {"engine": {"image": "registry.example/engine:v2"}}},
         {"prefill": {"engine": {"env": {"VLLM_KV_CACHE_LAYOUT": "HND"}}}},
@@ -88,7 +88,7 @@ def test_what_may_shape_or_fill_the_cache_makes_another_generation(service):
 
 
 def test_every_such_change_makes_its_own_generation():
-    given_args = [args(one) for one in ("--a", "--b", "--a=1")]
+    given_args = [args(one) for one in ("--trust-remote-code", "--enable-return-routed-experts", "--max-logprobs=1")]
     roles = [{"prefill": one} for one in given_args]
     assert len({of(one) for one in (*given_args, *roles)}) == 6
 
@@ -183,7 +183,9 @@ def test_roles_that_all_end_before_the_new_ones_start_need_none(own, prefill, ha
     assert (of({**own, "prefill": prefill}) is not None) is has_one
 
 
-TOKENS = st.sampled_from(["--a=1", "--b", "--kv-cache-dtype=fp8", "--seed=1", "--dtype=half", "--c=2"])
+TOKENS = st.sampled_from(
+    ["--max-logprobs=1", "--trust-remote-code", "--kv-cache-dtype=fp8", "--seed=1", "--dtype=half", "--runner=pooling"]
+)
 ENV = st.dictionaries(st.sampled_from(["A", "B", "HF_X", "VLLM_Y"]), st.sampled_from(["1", "2"]), max_size=4)
 
 

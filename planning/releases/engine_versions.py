@@ -1,0 +1,164 @@
+"""Versions of vLLM: which one an image contains, and which flags, variables and JSON values it knows.
+
+The table `engines/vllm.yaml` has ranges of versions, written by `make facts` from the published wheels.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from pydantic import Field
+
+from models.base import Spec
+from planning.ground import tables
+from planning.releases import Release, Sourced, repository_and_tag
+
+_TAG = re.compile(r"v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:-.+)?")
+"""Tag of a release, with or without the name of a build after it, such as `v0.21.0` or `v0.15.1-x86_64`."""
+
+
+class ImageFamily(Sourced):
+    """Images whose version of vLLM is known."""
+
+    repositories: list[str]
+    """Last segments of the names of repositories, so that images of a mirror are known, too."""
+    versions: dict[str, str] = Field(default={})
+    """Version of vLLM by tag; empty if the tag itself is the version."""
+
+
+class EngineImages(Spec):
+    """The known images of vLLM."""
+
+    families: list[ImageFamily]
+
+
+class GroupFlags(Sourced):
+    """Flags with a meaning of their own in a replica that spans pods, in the canonical form of `models.flags`."""
+
+    flags: list[str]
+
+
+class Groups(Spec):
+    """Flags in a replica that spans pods."""
+
+    leader: GroupFlags
+    """Flags that only the first pod takes."""
+    single_pod: GroupFlags
+    """Flags that do not work in such a replica."""
+
+
+class Table(Spec):
+    """Names that versions know, by the ranges of these versions.
+
+    A range is `0.18.0..` or `0.9.0..0.11.2`; several are separated by commas.
+    """
+
+    versions: list[str]
+    """The versions that were read, in order."""
+    flags: dict[str, list[str]]
+    """Flags of `vllm serve` as they are written, short ones too."""
+    variables: dict[str, list[str]]
+    """Environment variables of vLLM itself."""
+    values: dict[str, list[str]]
+    """Keys of JSON values, as `--flag.key`, and their values where vLLM enumerates them, as `--flag.key=value`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineVersion:
+    """The version of vLLM in an image."""
+
+    number: str
+    """The version. If the image's is unknown, the release channel's; if it is outside the table, the closest one."""
+    is_known: bool
+    """Whether the image's version is known and in the table."""
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """Return the flags that are known, as they are written."""
+        return _names("flags", self.number)
+
+    def knows_flag(self, name: str) -> bool:
+        """Tell whether a flag in the canonical form of `models.flags` is known.
+
+        argparse also takes the beginning of a flag if it is that of no other one.
+        """
+        known, head = self.flags, name.partition(".")[0]
+        positive = f"--{head.removeprefix('--no-')}" if head.startswith("--no-") else head
+        spellings = {head, head[1:], positive} | ({"-O"} if head == "--optimization-level" else set[str]())
+        if spellings & known:
+            return True
+        return sum(flag.startswith(positive) for flag in known) == 1
+
+    def knows_variable(self, name: str) -> bool:
+        """Tell whether an environment variable is known."""
+        return name in _names("variables", self.number)
+
+    def knows_value(self, key: str) -> bool:
+        """Tell whether a key or value of a JSON value is known, such as `--kv-transfer-config.kv_role=kv_both`."""
+        return key in _names("values", self.number)
+
+
+def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
+    """Return the version of an image for an accelerator vendor.
+
+    An image of unknown version is taken for the channel's.
+    """
+    number, versions = _number(image), table().versions
+    if number is None:
+        default = release.images.engine.get(vendor) or release.images.engine["nvidia"]
+        return EngineVersion(_number(default.ref) or versions[-1], is_known=False)
+    closest = min(max(number, versions[0], key=_order), versions[-1], key=_order)
+    return EngineVersion(closest, is_known=closest == number)
+
+
+def versions_with(name: str) -> str | None:
+    """Return for messages which versions know a flag, JSON value or variable; None if none does."""
+    for known, names in (*table().flags.items(), *table().values.items(), *table().variables.items()):
+        if name in names or name[1:] in names:
+            first, _, last = known.rpartition(", ")[2].partition("..")
+            return f"from {first} on" if not last else f"up to {last}"
+    return None
+
+
+@cache
+def table() -> Table:
+    """Return the table of versions."""
+    return tables.read(Table, "releases/engines/vllm.yaml")
+
+
+def groups() -> Groups:
+    """Return the flags in a replica that spans pods."""
+    return tables.read(Groups, "releases/engines/groups.yaml")
+
+
+@cache
+def _names(group: str, version: str) -> frozenset[str]:
+    """Return the flags, variables or values that a version knows."""
+    groups_of_names: dict[str, list[str]] = getattr(table(), group)
+    return frozenset(name for known, names in groups_of_names.items() if _is_within(version, known) for name in names)
+
+
+def _is_within(version: str, known: str) -> bool:
+    """Tell whether a version is within one of some ranges."""
+    for bounds in known.split(", "):
+        first, _, last = bounds.partition("..")
+        if _order(first) <= _order(version) and (not last or _order(version) <= _order(last)):
+            return True
+    return False
+
+
+@cache
+def _order(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, by which versions are ordered."""
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+@cache
+def _number(image: str) -> str | None:
+    """Return the version of vLLM that the name of an image says; None if it says none."""
+    repository, tag = repository_and_tag(image)
+    for family in tables.read(EngineImages, "releases/engines/images.yaml").families:
+        if repository in family.repositories:
+            found = _TAG.fullmatch(tag)
+            return family.versions.get(tag) if family.versions else found and found[1]
+    return None

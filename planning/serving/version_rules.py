@@ -1,0 +1,123 @@
+"""Validation of an engine's flags, JSON values and variables against its version of vLLM, and against its API servers.
+
+vLLM ends at a flag that it does not know. It warns of an unknown variable and ignores it.
+"""
+
+import difflib
+from collections.abc import Collection, Iterator
+
+from models import flags
+from models.flags import Flag
+from models.paths import Path
+from models.problems import Problem, warning
+from models.role import Engine
+from planning.releases import engine_versions
+from planning.releases.engine_versions import EngineVersion
+from planning.serving import engine
+from planning.variant import api_server
+from planning.variant.context import RoleContext
+
+_FURTHER_FIELDS = {
+    "--enable-lora": "model.lora",
+    "--kv-events-config": "kvCache.events",
+    "--kv-transfer-config": "kvCache.connector",
+}
+"""Fields of generated flags that a user may extend, so that `engine.FIELD_OF` lacks them."""
+_ROLE_FIELDS = frozenset({"engine", "parallelism"})
+_STACK_FIELDS = frozenset({"observability"})
+_CONNECTOR = "--kv-transfer-config.kv_connector"
+_ENGINE_PREFIX = "VLLM_"
+
+
+def problems(context: RoleContext) -> Iterator[Problem]:
+    """Reject flags that the engine's version does not know, that no group of pods takes, or that hide the probes."""
+    if context.is_custom or context.engine_version is None:
+        return
+    yield from _unknown_generated_flags(context, context.engine_version)
+    if context.engine_version.is_known:
+        yield from _unknown_flags(context, context.engine_version)
+    if context.layout.pods_per_replica > 1:
+        yield from _single_pod_flags(context)
+    path = context.role.health.path
+    if path is not None and api_server.is_guarded(path) and api_server.requires_key(context.role):
+        what = f"answers 401 to probes, because the engine requires an API key ({path})"
+        yield Problem(context.path / "health" / "path", what, "remove it, or write /health")
+
+
+def _unknown_generated_flags(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
+    """Reject fields whose flags the engine does not know; each field once."""
+    arguments = (*engine.generated_arguments(context, is_leader=True), *_worker_flags(context))
+    found = dict[Path, str]()
+    for flag in flags.parse(arguments):
+        if flag.name and not version.knows_flag(flag.name):
+            found.setdefault(_field(context, flag), flag.name)
+    transfer = context.variant.kv_cache.transfer
+    if transfer is not None and not version.knows_value(f"{_CONNECTOR}={transfer['kv_connector']}"):
+        at = context.variant.path / "kvCache" / "connector"
+        found.setdefault(at, f"{_CONNECTOR}={transfer['kv_connector']}")
+    for at, name in found.items():
+        what = f"needs {name}, which vLLM {version.number} does not know"
+        yield Problem(at, what, _remedy(name))
+
+
+def _worker_flags(context: RoleContext) -> tuple[str, ...]:
+    return engine.generated_arguments(context, is_leader=False) if context.layout.pods_per_replica > 1 else ()
+
+
+def _field(context: RoleContext, flag: Flag) -> Path:
+    """Return the path of the field that decides a generated flag."""
+    replacement = engine.FIELD_OF.get(flag.switch, "")
+    field = replacement.removeprefix("set ") if replacement.startswith("set ") else "parallelism"
+    keys = _FURTHER_FIELDS.get(flag.switch, field).split(".")
+    if keys[0] in _STACK_FIELDS:
+        return Path(*keys)
+    return Path(*(context.path if keys[0] in _ROLE_FIELDS else context.variant.path), *keys)
+
+
+def _unknown_flags(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
+    """Reject the user's flags that the engine does not know. No message holds a value."""
+    for flag in flags.parse(context.role.engine.args):
+        if not flag.name or flag.switch in engine.FIELD_OF or version.knows_flag(flag.name):
+            continue
+        name = flag.name.partition(".")[0]
+        at = context.path / "engine" / "args" / flag.index
+        yield Problem(at, f"is no flag of vLLM {version.number} ({name})", _remedy(name, version.flags))
+
+
+def _remedy(name: str, known: Collection[str] = ()) -> str:
+    """Return the remedy for a flag or JSON value that the engine does not know; `known` are the flags it knows."""
+    versions = engine_versions.versions_with(name)
+    if versions is not None:
+        return f"use an image of a version that knows it ({versions}), or remove it"
+    close = difflib.get_close_matches(name, [flag for flag in known if flag.startswith("--")], n=1)
+    return f"did you mean {close[0]}?" if close else "remove it"
+
+
+def _single_pod_flags(context: RoleContext) -> Iterator[Problem]:
+    """Reject flags with which the copies of the model in the further pods of a replica would get no requests."""
+    for flag in flags.parse(context.role.engine.args):
+        if flag.name in engine_versions.groups().single_pod.flags:
+            what = f"leaves the further pods of a replica without requests ({flag.name})"
+            remedy = "remove it, or keep a replica in one pod"
+            yield Problem(context.path / "engine" / "args" / flag.index, what, remedy)
+
+
+def warnings(context: RoleContext, inherited: Engine | None) -> Iterator[Problem]:
+    """Yield warnings about an engine of unknown version, and about variables that the engine does not know.
+
+    `inherited` is the engine of the service, from which a role inherits; None for the service's own role.
+    """
+    version, spec = context.engine_version, context.role.engine
+    if version is None:
+        return
+    if not version.is_known and (inherited is None or spec.image != inherited.image):
+        what = f"has an unknown version of vLLM: it gets the flags of {version.number}, and args are not checked"
+        remedy = "name it after the version that it holds, such as vllm-openai:v0.21.0"
+        yield warning(context.path / "engine" / "image", what, remedy)
+    if not version.is_known or (inherited is not None and spec.env == inherited.env):
+        return
+    for name in spec.env:
+        if name.startswith(_ENGINE_PREFIX) and not version.knows_variable(name):
+            versions = engine_versions.versions_with(name)
+            remedy = "" if versions is None else f"it is known {versions}"
+            yield warning(context.path / "engine" / "env" / name, f"is unknown to vLLM {version.number}", remedy)

@@ -1,0 +1,46 @@
+"""HTTP servers of an engine: their number, whether they finish running requests, and whether they require a key."""
+
+from models import flags
+from models.role import Role
+from planning.hardware.devices import Layout
+from planning.releases.engine_versions import EngineVersion
+
+SHUTDOWN_TIMEOUT = "--shutdown-timeout"
+_COUNT = frozenset({"--api-server-count", "--asc"})
+_KEY, _KEY_VARIABLE = "--api-key", "VLLM_API_KEY"
+_GUARDED, _OPEN = "/v1", "/health"
+_READY = "/v1/models"
+
+
+def drains(role: Role, layout: Layout, version: EngineVersion | None) -> bool:
+    """Tell whether the engine itself lets running requests finish after SIGTERM.
+
+    Of several servers each closes its connections at once: only a server that manages the engines waits for them
+    (vllm 0.21.0 and 0.33.0, `MPClient.shutdown` in vllm/v1/engine/core_client.py).
+    """
+    return version is not None and version.knows_flag(SHUTDOWN_TIMEOUT) and _count(role, layout) == "1"
+
+
+def _count(role: Role, layout: Layout) -> str | None:
+    """Return the number of servers as text: one for each copy of the model, unless the user says another."""
+    explicit = [flag.value for flag in flags.parse(role.engine.args) if flag.name in _COUNT]
+    return explicit[-1] if explicit else str(layout.data)
+
+
+def requires_key(role: Role) -> bool:
+    """Tell whether requests need a key, so that paths below /v1 answer 401 without it."""
+    return _KEY_VARIABLE in role.engine.env or any(flag.name == _KEY for flag in flags.parse(role.engine.args))
+
+
+def ready_path(role: Role) -> str:
+    """Return the path of the startup and readiness probes.
+
+    Probes send no key. With one they ask /health, which is not guarded; the port is closed until the model is loaded
+    (vllm 0.21.0, `AuthenticationMiddleware` in vllm/entrypoints/openai/server_utils.py).
+    """
+    return role.health.path or (_OPEN if requires_key(role) else _READY)
+
+
+def is_guarded(path: str) -> bool:
+    """Tell whether a path answers only to requests with the key, if there is one."""
+    return path.startswith(_GUARDED)

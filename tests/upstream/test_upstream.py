@@ -1,0 +1,136 @@
+"""What is read from published wheels, and how it becomes a table."""
+
+import hashlib
+import io
+import re
+import zipfile
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+import pytest
+import yaml
+
+from upstream import history, vllm, wheels
+from upstream.wheels import Wheel
+
+TABLES = Path("planning/releases/engines")
+ARGUMENTS = """
+class EngineArgs:
+    seed: int = 0
+    def add_cli_args(parser):
+        group.add_argument("--model", **kwargs["model"])
+        group.add_argument("--tensor-parallel-size", "-tp", type=int)
+"""
+FRONTEND = """
+class BaseFrontendArgs:
+    chat_template: str | None = None
+    _private = 1
+class FrontendArgs(BaseFrontendArgs):
+    port: int = 8000
+parser.add_argument("model_tag", type=str)
+parser.add_argument("--headless", action="store_true")
+"""
+TRANSFER = """
+KVProducer = Literal["kv_producer", "kv_both"]
+KVRole = Literal[KVProducer, "kv_consumer"]
+class KVTransferConfig:
+    kv_role: KVRole | None = None
+    kv_port: int = 1
+    def is_producer(self): pass
+"""
+SOURCES = {
+    vllm.ARGUMENTS: ARGUMENTS,
+    vllm.FRONTEND[0]: FRONTEND,
+    vllm.COMMAND: "",
+    vllm.VARIABLES: 'environment_variables = {"VLLM_API_KEY": lambda: 1, "VLLM_PORT": lambda: 2}',
+    vllm.CONNECTORS: 'KVConnectorFactory.register_connector("NixlConnector", "module", "NixlConnector")',
+    "vllm/config/kv_transfer.py": TRANSFER,
+}
+
+
+def sources(**changes):
+    return {path: changes.get(Path(path).stem, text).encode() for path, text in SOURCES.items()}
+
+
+def test_flags_variables_and_json_values_are_read():
+    known = vllm.read(sources())
+    assert known.flags == {"--model", "--tensor-parallel-size", "-tp", "--chat-template", "--port", "--headless"}
+    assert known.variables == {"VLLM_API_KEY", "VLLM_PORT"}
+    roles = {f"--kv-transfer-config.kv_role={role}" for role in ("kv_producer", "kv_both", "kv_consumer")}
+    keys = {"--kv-transfer-config.kv_role", "--kv-transfer-config.kv_port"}
+    assert known.values == {*roles, *keys, "--kv-transfer-config.kv_connector=NixlConnector"}
+
+
+@pytest.mark.parametrize("moved", ["arg_utils", "cli_args", "envs", "kv_transfer"])
+def test_a_file_that_no_longer_declares_anything_is_noticed(moved):
+    with pytest.raises(ValueError, match="not where they were"):
+        vllm.read(sources(**{moved: ""}))
+
+
+def test_ranges_end_and_begin_again():
+    names = {"0.9.0": "ab", "0.10.0": "b", "0.11.0": "abc", "0.12.0": "ac"}
+    found = history.ranges({version: frozenset(letters) for version, letters in names.items()})
+    assert found == {"0.9.0..0.9.0, 0.11.0..": ["a"], "0.9.0..0.11.0": ["b"], "0.11.0..": ["c"]}
+
+
+def wheel_of(files, recorded):
+    """Return a wheel whose record has the digests of some other contents."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+        digests = {path: urlsafe_b64encode(hashlib.sha256(text.encode()).digest()) for path, text in recorded.items()}
+        rows = [f"{path},sha256={digest.decode().rstrip('=')},1" for path, digest in digests.items()]
+        archive.writestr("a-1.dist-info/RECORD", "\n".join(rows))
+    return stream.getvalue()
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """Serve bytes as a server does that gives ranges; the list has the length of each answer."""
+    answers = []
+
+    class Answer(io.BytesIO):
+        """An answer with headers."""
+
+    def publish(content):
+        def request(url, method, first=None, last=None):
+            answer = Answer(content[first : last + 1] if method == "GET" else b"")
+            answer.headers = {"content-length": str(len(content))}
+            answers.append(len(answer.getvalue()))
+            return answer
+
+        monkeypatch.setattr(wheels, "_request", request)
+        return answers
+
+    return publish
+
+
+def test_single_files_of_a_wheel_are_read_by_ranges(published):
+    files = {"a.py": "one", "b.py": "two", "big": "x" * 5 * 2**20}
+    answers = published(wheel_of(files, files))
+    assert wheels.files(Wheel("a.whl", "https://a", ""), ("a.py", "b.py", "c.py")) == {"a.py": b"one", "b.py": b"two"}
+    assert sum(answers) < 2 * 2**20
+
+
+def test_a_file_that_is_not_what_the_wheel_records_is_refused(published):
+    published(wheel_of({"a.py": "other"}, {"a.py": "one"}))
+    with pytest.raises(ValueError, match=r"a\.py is not what the wheel records"):
+        wheels.files(Wheel("a.whl", "https://a", ""), ("a.py",))
+
+
+def test_every_version_of_the_table_has_its_wheel_and_digests():
+    table, origin = (yaml.safe_load((TABLES / name).read_text()) for name in ("vllm.yaml", "vllm-sources.yaml"))
+    assert table["versions"] == [*origin["wheels"]] == sorted(table["versions"], key=history.numbers)
+    assert len(table["versions"]) >= 4
+    for version, wheel in origin["wheels"].items():
+        assert wheel["wheel"].startswith(f"vllm-{version}-")
+        assert {vllm.ARGUMENTS, vllm.VARIABLES} <= wheel["files"].keys() <= {*vllm.FILES}
+        assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in [wheel["sha256"], *wheel["files"].values()])
+
+
+def test_ranges_of_the_table_are_of_its_versions():
+    table = yaml.safe_load((TABLES / "vllm.yaml").read_text())
+    for names in (table["flags"], table["variables"], table["values"]):
+        bounds = {bound for ranges in names for bound in re.split(r"\.\.|, ", ranges) if bound}
+        assert bounds <= {*table["versions"]}

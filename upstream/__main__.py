@@ -1,0 +1,59 @@
+"""Write the tables of engine versions anew from the published wheels: `make facts`."""
+
+import hashlib
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from upstream import history, vllm, wheels
+from upstream.vllm import Knowledge
+from upstream.wheels import Wheel
+
+TABLES = Path("planning/releases/engines")
+VERSIONS = tuple(Path(__file__).with_name("versions.txt").read_text(encoding="utf-8").split())
+"""Versions of vLLM that are read: all releases since 0.8.5."""
+_HEAD = "# Written by `make facts` from the wheels that vllm-sources.yaml names. Do not edit.\n"
+_RANGES = "# `0.18.0..`: what is known since that version; `0.9.0..0.11.2`: what is known from the one to the other.\n"
+
+
+def main() -> None:
+    """Read all versions, and write the tables."""
+    known, sources = dict[str, Knowledge](), list[str]()
+    for version in VERSIONS:
+        wheel = wheels.find(vllm.PACKAGE, version)
+        files = wheels.files(wheel, vllm.FILES)
+        known[version] = vllm.read(files)
+        sources += _source(version, wheel, files)
+        print(f"vllm {version}: {len(known[version].flags)} flags", file=sys.stderr)
+    today = datetime.now(tz=UTC).date()
+    _write("vllm-sources.yaml", [f"date: {today}", "wheels:", *sources])
+    _write("vllm.yaml", _table(known), _RANGES)
+
+
+def _table(known: dict[str, Knowledge]) -> list[str]:
+    """Return the lines of the table: versions, and the ranges of flags, variables and JSON values."""
+    groups = {
+        "flags": {version: one.flags for version, one in known.items()},
+        "variables": {version: one.variables for version, one in known.items()},
+        "values": {version: one.values for version, one in known.items()},
+    }
+    lines = [f"versions: [{', '.join(known)}]"]
+    for group, names in groups.items():
+        lines.append(f"{group}:")
+        for versions, known_names in history.ranges(names).items():
+            lines += [f"  {versions}:", *(f"    - {name}" for name in known_names)]
+    return lines
+
+
+def _source(version: str, wheel: Wheel, files: dict[str, bytes]) -> list[str]:
+    """Return the lines of a version's wheel, with the digests of the wheel and of the files that were read."""
+    digests = [f"      {path}: {hashlib.sha256(content).hexdigest()}" for path, content in files.items()]
+    return [f"  {version}:", f"    wheel: {wheel.name}", f"    sha256: {wheel.sha256}", "    files:", *digests]
+
+
+def _write(name: str, lines: list[str], remark: str = "") -> None:
+    (TABLES / name).write_text(_HEAD + remark + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Ranges of versions that know a name: `0.18.0..` since then, `0.9.0..0.11.2` from one version to another."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, by which versions are ordered."""
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+def ranges(names: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
+    """Return the names that the same ranges of versions know, by those ranges, from the names of each version."""
+    versions, found = sorted(names, key=numbers), dict[str, list[str]]()
+    for name in sorted(frozenset[str]().union(*names.values())):
+        found.setdefault(", ".join(_ranges(name, versions, names)), []).append(name)
+    return dict(sorted(found.items(), key=lambda item: numbers(item[0])))
+
+
+def _ranges(name: str, versions: Sequence[str], names: Mapping[str, frozenset[str]]) -> list[str]:
+    found, first = list[str](), ""
+    for version, following in zip(versions, [*versions[1:], ""], strict=True):
+        if name not in names[version]:
+            continue
+        first = first or version
+        if not following:
+            found.append(f"{first}..")
+        elif name not in names[following]:
+            found.append(f"{first}..{version}")
+            first = ""
+    return found

@@ -1,0 +1,149 @@
+"""Flags, variables and JSON values that a version of vLLM knows, read from its source code without running it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+PACKAGE = "vllm"
+ARGUMENTS = "vllm/engine/arg_utils.py"
+VARIABLES = "vllm/envs.py"
+CONNECTORS = "vllm/distributed/kv_transfer/kv_connector/factory.py"
+COMMAND = "vllm/entrypoints/cli/serve.py"
+FRONTEND = (
+    "vllm/entrypoints/openai/cli_args.py",
+    "vllm/entrypoints/launchers/cli_args.py",
+    "vllm/entrypoints/common/cli_args.py",
+)
+"""Modules of the API server's arguments; each version has one of them."""
+CONFIGURATIONS = (
+    "vllm/config.py",
+    "vllm/config/__init__.py",
+    "vllm/config/attention.py",
+    "vllm/config/compilation.py",
+    "vllm/config/kernel.py",
+    "vllm/config/kv_events.py",
+    "vllm/config/kv_transfer.py",
+    "vllm/config/parallel.py",
+    "vllm/config/speculative.py",
+)
+"""Modules of the classes of JSON values; each version has some of them."""
+FILES = (ARGUMENTS, VARIABLES, CONNECTORS, COMMAND, *FRONTEND, *CONFIGURATIONS)
+_JSON_FLAGS = {
+    "AttentionConfig": "--attention-config",
+    "CompilationConfig": "--compilation-config",
+    "EPLBConfig": "--eplb-config",
+    "KVEventsConfig": "--kv-events-config",
+    "KVTransferConfig": "--kv-transfer-config",
+    "KernelConfig": "--kernel-config",
+    "SpeculativeConfig": "--speculative-config",
+}
+"""Classes of JSON values, each with its flag. Other flags take free JSON, or are seldom written so."""
+_ENUMERATED = frozenset({"KVEventsConfig", "KVTransferConfig"})
+"""Classes whose values this program writes, so that their enumerations are read, too."""
+_EVERYWHERE = frozenset({"--port", "--model", "--chat-template", "--tensor-parallel-size", "-tp"})
+"""Flags of every version, from each of the files that declare flags."""
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What one version knows."""
+
+    flags: frozenset[str]
+    """Flags of `vllm serve`, as they are written."""
+    variables: frozenset[str]
+    """Environment variables."""
+    values: frozenset[str]
+    """Keys of JSON values, as `--flag.key`, and their values where the code enumerates them, as `--flag.key=value`."""
+
+
+def read(sources: dict[str, bytes]) -> Knowledge:
+    """Return what the version with these files knows.
+
+    Raises ValueError if they lack what every version has, so that a moved file is noticed.
+    """
+    trees = {path: ast.parse(content) for path, content in sources.items()}
+    frontend = [trees[path] for path in FRONTEND if path in trees]
+    flags = {flag for tree in (*frontend, trees[ARGUMENTS], trees[COMMAND]) for flag in _options(tree)}
+    flags |= {flag for tree in frontend for flag in _fields_as_flags(tree)}
+    values = {value for path in CONFIGURATIONS if path in trees for value in _json_values(trees[path])}
+    values |= {f"--kv-transfer-config.kv_connector={name}" for name in _connectors(trees[CONNECTORS])}
+    known = Knowledge(frozenset(flags), frozenset(_variables(trees[VARIABLES])), frozenset(values))
+    is_whole = flags >= _EVERYWHERE and "VLLM_API_KEY" in known.variables and "--kv-transfer-config.kv_role" in values
+    if not is_whole:
+        raise ValueError("flags, variables or JSON values of every version are not where they were")
+    return known
+
+
+def _options(tree: ast.Module) -> Iterator[str]:
+    """Yield the options of calls of `add_argument`."""
+    for call in _calls(tree, "add_argument"):
+        texts = (argument.value for argument in call.args if isinstance(argument, ast.Constant))
+        yield from (text for text in texts if isinstance(text, str) and _OPTION.fullmatch(text))
+
+
+def _fields_as_flags(tree: ast.Module) -> Iterator[str]:
+    """Yield the flags that vLLM makes of the fields of its classes of arguments, and further options of a field."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Args"):
+            yield from (f"--{name.replace('_', '-')}" for name, _ in _fields(node))
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
+            texts = [item.value for item in node.value.elts if isinstance(item, ast.Constant)]
+            yield from (text for text in texts if isinstance(text, str) and _OPTION.fullmatch(text))
+
+
+def _json_values(tree: ast.Module) -> Iterator[str]:
+    """Yield keys and enumerated values of the classes of JSON values."""
+    enumerations = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node.name in _JSON_FLAGS:
+            for name, annotation in _fields(node):
+                key = f"{_JSON_FLAGS[node.name]}.{name}"
+                yield key
+                if node.name in _ENUMERATED:
+                    yield from (f"{key}={value}" for value in _enumerated(annotation, enumerations))
+
+
+def _fields(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
+    """Yield name and annotation of the fields of a class."""
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id, statement.annotation
+
+
+def _enumerated(annotation: ast.expr, enumerations: dict[str, ast.expr]) -> Iterator[str]:
+    """Yield the texts of an annotation's `Literal`, which may be named elsewhere in the module."""
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.Name) and node.id in enumerations:
+            yield from _enumerated(enumerations[node.id], enumerations)
+
+
+def _variables(tree: ast.Module) -> Iterator[str]:
+    """Yield the keys of the dictionary of environment variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            names = (key.value for key in node.keys if isinstance(key, ast.Constant))
+            yield from (name for name in names if isinstance(name, str) and name.isupper())
+
+
+def _connectors(tree: ast.Module) -> Iterator[str]:
+    """Yield the names under which connectors are registered."""
+    for call in _calls(tree, "register_connector"):
+        if isinstance(call.args[0], ast.Constant):
+            yield str(call.args[0].value)
+
+
+def _calls(tree: ast.Module, method: str) -> Iterator[ast.Call]:
+    """Yield the calls of methods of some name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
+            yield node
