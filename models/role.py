@@ -13,6 +13,7 @@ from models.env import EnvName, EnvValue
 from models.kubernetes import LocalObjectReference, Toleration
 from models.vocabulary import (
     AbsolutePath,
+    Bytes,
     Count,
     CountOrNone,
     DnsSubdomain,
@@ -127,7 +128,7 @@ class Pod(Placed):
     """User id of all containers. Root is refused."""
     fs_group: Annotated[int, Within(1, 2**31 - 1, "write a group id above 0")] = 1000
     """Group id of the volumes, so that the engine can read the files that init containers write."""
-    shared_memory: Quantity | None = Field(default=None, examples=["16Gi"])
+    shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
     """Size of /dev/shm in a pod; absent: 8Gi for each device, or 1Gi without devices."""
 
 
@@ -205,7 +206,7 @@ class Role(Spec):
     """The inference server."""
     accelerator: Annotated[Text, Field(examples=["nvidia"])]
     """Accelerator class: a vendor such as nvidia, a product such as nvidia-h100-80gb, or cpu for no devices."""
-    accelerator_memory: Quantity | None = Field(default=None, examples=["160Gi"])
+    accelerator_memory: Bytes | None = Field(default=None, examples=["160Gi"])
     """Device memory that one copy of the model needs. If parallelism.tensor is absent, the number of devices follows
     from this memory. If it is set, a check compares the memory of the devices with this memory."""
     parallelism: Parallelism = Parallelism.default()

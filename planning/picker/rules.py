@@ -6,6 +6,8 @@ from models.paths import Path
 from models.picker import Certificate, EndpointPicker
 from models.problems import Problem
 from models.service import Variant
+from planning.ground.ports import HEALTH_PORT, METRICS_PORT
+from planning.hardware import placement
 from planning.picker import config, lint, shapes
 from planning.picker.graph import FLOW_CONTROL, predicts_latency
 from planning.picker.lint import VariantFacts
@@ -43,11 +45,20 @@ def problems(variant: VariantContext) -> list[Problem]:
     variant_facts = config.variant_facts(spec, release, variant.kv_cache)
     found = [*_images(path, spec, release), *_flags(at / "flags", picker.flags, release)]
     found += [*_preset(at, spec, variant_facts), *_failure_mode(at, picker), *_authority(at, variant)]
+    found += [*_port(at, picker), *placement.problems(at / "pod", picker.pod)]
     if picker.preset == "custom" and picker.config is not None:
         section = picker.flow_control
         references = [] if section is None else list(_flow_references(at, spec, variant_facts.picker))
         found += lint.problems(at / "config", picker.config, variant_facts, references)
     return [*found, *_flow_control(at, spec, variant_facts), *_latency(at, spec, variant_facts)]
+
+
+def _port(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
+    """Reject a port on which the picker listens for something else."""
+    other = {HEALTH_PORT: "the picker's health service", METRICS_PORT: "the picker's metrics"}
+    if picker.port in other:
+        what = f"is the port of {other[picker.port]} as well ({picker.port})"
+        yield Problem(at / "port", what, f"choose another, such as {EndpointPicker.model_fields['port'].default}")
 
 
 def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:

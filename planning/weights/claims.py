@@ -220,7 +220,7 @@ def _cache_model(cache: Cache) -> Model:
     """Return the weights of a cache as a model to fetch."""
     fill = cache.fill
     fields = {"source": cache.source, "size": cache.size, "endpoint": fill.endpoint, "region": fill.region}
-    return Model.model_validate({**fields, "secrets": fill.secrets})
+    return Model.default(**fields, secrets=fill.secrets)
 
 
 def _folder(model: Model) -> str:

@@ -74,17 +74,29 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
             remedy = f"remove it, or use a source of {schemes}"
             what = f"has no effect with this source ({kind}://)"
             found.append(Problem(at / field, what, remedy, explicit_only=True))
+    if "model" not in model.filter and "kit" in kinds:
+        what = f"leaves out the weights ({', '.join(model.filter)})"
+        found.append(Problem(at / "filter", what, "add model"))
     if model.insecure and model.verify is not None:
         what = "cannot be asked of a registry that speaks plain HTTP"
         found.append(Problem(at / "verify", what, "remove it, or insecure"))
-    for name, adapter in adapters.items():
-        if scheme(adapter.source) == "image":
-            what = "cannot be taken out of an image (image://)"
-            remedy = "use kit://, hf://, s3:// or pvc://"
-            found.append(Problem(at / "lora" / "adapters" / name / "source", what, remedy))
+    found += _adapter_problems(at, model)
     if model.lora is not None and (kind == "image" or variant.spec.engine.type == "custom"):
         found.append(Problem(at / "lora", "needs vllm (a custom engine)", "remove it"))
     return found
+
+
+def _adapter_problems(at: Path, model: Model) -> Iterator[Problem]:
+    """Reject adapters that no request could select, and adapters that cannot be fetched."""
+    for name, adapter in model.lora.adapters.items() if model.lora is not None else ():
+        path = at / "lora" / "adapters" / name
+        if name == served_name(model.name, model.source):
+            at_name = "name" if model.name is not None else "source"
+            what = f"is the name of the model as well ({name}; model.{at_name})"
+            yield Problem(path, what, "choose another name for the adapter")
+        if scheme(adapter.source) == "image":
+            what = "cannot be taken out of an image (image://)"
+            yield Problem(path / "source", what, "use kit://, hf://, s3:// or pvc://")
 
 
 def _check_duplicate_fills(stack: Stack, variants: Sequence[VariantContext]) -> Iterator[Problem]:

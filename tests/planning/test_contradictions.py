@@ -135,7 +135,6 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.xfail(strict=True, reason="C6 is not mended")
 def test_a_contradiction_is_refused(name):
     """See defects C6."""
     service, expected = CASES[name]
@@ -167,7 +166,6 @@ def test_a_sound_setting_is_accepted(name):
     assert [line for line in messages(SOUND[name]) if "custom engine" not in line] == []
 
 
-@pytest.mark.xfail(strict=True, reason="C6 is not mended")
 def test_bytes_without_a_unit_are_refused_in_caches_and_classes():
     """See defects C6."""
     caches = {"m": {"source": "hf://org/m", "size": 48}}

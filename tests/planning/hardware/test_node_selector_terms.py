@@ -17,7 +17,6 @@ def messages(service):
 
 
 @pytest.mark.parametrize("role", ["pod", "endpointPicker.pod"])
-@pytest.mark.xfail(strict=True, reason="C12 is not mended")
 def test_an_empty_list_of_terms_is_refused(role):
     """See defects C12."""
     pod = {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}}
@@ -50,7 +49,6 @@ def test_an_empty_list_of_terms_is_refused(role):
         ),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="C12 is not mended")
 def test_terms_of_another_shape_are_a_message(affinity, at, what):
     """See defects C12."""
     (line,) = messages({"accelerator": "nvidia-h100-80gb", "pod": {"affinity": affinity}})
