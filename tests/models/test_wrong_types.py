@@ -27,7 +27,6 @@ from tests.support.stacks import tree
         ({"namespace": {"name": "a"}}, "namespace: is a mapping and not text; write text, such as namespace: search"),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="C12 is not mended")
 def test_a_mapping_in_place_of_text_is_told_with_the_text(service, expected):
     """See defects C12."""
     with pytest.raises(ConfigError) as error:

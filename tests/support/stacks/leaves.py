@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cli.schema import schema
-from models.load import ROOT
+from models.config_keys import ROOT
 from tests.contracts.invariants.trees import over
 from tests.support.stacks import SERVICE
 
