@@ -68,7 +68,6 @@ def test_a_mistake_is_the_same_message_with_either_format(tmp_path):
     [(None, "FileNotFoundError"), ("apis: []", "JSONDecodeError"), ("[]", "TypeError"), ("{}", "KeyError")],
     ids=["absent", "no-json", "a-list", "empty"],
 )
-@pytest.mark.xfail(strict=True, reason="B6 is not mended")
 def test_facts_that_cannot_be_read_are_an_error(content, reason, tmp_path):
     """See defects B6."""
     facts = tmp_path / "facts.json"
@@ -80,7 +79,6 @@ def test_facts_that_cannot_be_read_are_an_error(content, reason, tmp_path):
     assert str(error.value) == f"--facts: facts.json could not be read ({reason}); {remedy}"
 
 
-@pytest.mark.xfail(strict=True, reason="B6 is not mended")
 def test_the_command_ends_with_2_where_facts_cannot_be_read():
     """See defects B6."""
     done = command("dev", "--facts", "/nonexistent")

@@ -182,7 +182,6 @@ def test_a_message_is_one_line_of_printable_characters():
     assert str(Problem(Path("a\nb"), "is \x1b[31mred", "stop")) == "a?b: is ?[31mred; stop"
 
 
-@pytest.mark.xfail(strict=True, reason="B5 is not mended")
 def test_an_unknown_key_beside_the_stack_is_reported_with_the_mistakes_in_it(tmp_path):
     """See defects B5."""
     path = tmp_path / "stack.yaml"

@@ -27,7 +27,6 @@ def message(stack, **config):
 
 
 @pytest.mark.usefixtures("_no_cluster")
-@pytest.mark.xfail(strict=True, reason="B5 is not mended")
 def test_a_misspelt_key_ends_the_run():
     """See defects B5."""
     found = message(tree(), **{"inference-stacks:kubeconfg": "kind: Config"})
@@ -35,7 +34,6 @@ def test_a_misspelt_key_ends_the_run():
 
 
 @pytest.mark.usefixtures("_no_cluster")
-@pytest.mark.xfail(strict=True, reason="B5 is not mended")
 def test_a_key_that_the_engine_hands_over_counts(monkeypatch):
     """See defects B5."""
     monkeypatch.setenv("PULUMI_CONFIG", json.dumps({"inference-stacks:kubeconfg": "kind: Config"}))
@@ -43,7 +41,6 @@ def test_a_key_that_the_engine_hands_over_counts(monkeypatch):
 
 
 @pytest.mark.usefixtures("_no_cluster")
-@pytest.mark.xfail(strict=True, reason="B5 is not mended")
 def test_it_is_reported_together_with_other_mistakes():
     """See defects B5."""
     found = message(tree(qwen={"replica": 2}), **{"inference-stacks:kubeconfg": "kind: Config"})
