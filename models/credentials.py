@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -40,10 +40,19 @@ class _Word:
 
 
 @dataclass(frozen=True, slots=True)
+class _Shape:
+    """Shape of credentials of one kind."""
+
+    contains: tuple[str, ...]
+    """Parts of which every such text has one. Most texts have none, so that no expression is tried."""
+    pattern: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
 class _Table:
     words: Mapping[str, _Word]
     harmless: tuple[str, ...]
-    shapes: re.Pattern[str]
+    shapes: tuple[_Shape, ...]
 
 
 def is_named(name: str, *, in_object: bool = False) -> bool:
@@ -69,17 +78,26 @@ def is_credential(name: str, value: str, *, in_object: bool = False) -> bool:
 
 def has_shape(text: str) -> bool:
     """Return whether a text contains a credential, as its shape shows."""
-    return _table().shapes.search(text) is not None
+    return next(_shapes_of(text), None) is not None
 
 
 def hide(text: str) -> str:
     """Return a text in which each credential that its shape shows is replaced by an ellipsis."""
-    return _table().shapes.sub(_HIDDEN, text)
+    for shape in _shapes_of(text):
+        text = shape.pattern.sub(_HIDDEN, text)
+    return text
 
 
 def variable_name(name: str) -> str:
     """Return a name in the form of a variable's: `--api-key` and `apiKey` become API_KEY."""
     return _SEPARATORS.sub("_", _WORD_START.sub("_", name)).strip("_").upper()
+
+
+def _shapes_of(text: str) -> Iterator[_Shape]:
+    """Yield the shapes of credentials in a text."""
+    for shape in _table().shapes:
+        if any(part in text for part in shape.contains) and shape.pattern.search(text) is not None:
+            yield shape
 
 
 @lru_cache(4096)
@@ -105,5 +123,5 @@ def _table() -> _Table:
     return _Table(
         words={words: _Word(**settings) for words, settings in tree["words"].items()},
         harmless=tuple(words for group in tree["harmless"] for words in group),
-        shapes=re.compile("|".join(f"(?:{shape['pattern']})" for shape in tree["shapes"])),
+        shapes=tuple(_Shape(tuple(shape["contains"]), re.compile(shape["pattern"])) for shape in tree["shapes"]),
     )
