@@ -2,17 +2,19 @@
 
 import gc
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pulumi
 import pulumi_kubernetes as k8s
+from pulumi.runtime import config
 
 from components import EPPArgs, EPPStack, ModelServiceArgs, ModelServiceStack, RoutingArgs, RoutingStack
 from components.registration import Registered, register
 from composition import Composition, Live, Refusal, compose, defects
 from facts import cluster
 from manifests.assembly import ComponentType
-from models.load import ROOT
+from models import config_keys
+from models.config_keys import ROOT
 from models.paths import Path
 from models.problems import ConfigError, Problem, errors, warnings
 from models.stack import Cluster
@@ -36,7 +38,7 @@ def main() -> None:
 def _deploy() -> None:
     """Deploy the stack. A mistake of the user ends the run before the first resource."""
     target = Live(pulumi.Config().get("kubeconfig"), pathlib.Path.cwd())
-    composition = _compose(_configuration(), target)
+    composition = _compose(_configuration(), target, config_keys.problems(_config_keys()))
     _warn(composition.source_warnings)
     if isinstance(composition, Refusal):
         if isinstance(composition.error, ConfigError):
@@ -50,7 +52,7 @@ def _deploy() -> None:
     _export(composition, _register(composition, _provider(spec, target.access(spec))))
 
 
-def _compose(tree: object, target: Live) -> Composition | Refusal:
+def _compose(tree: object, target: Live, earlier: Sequence[Problem]) -> Composition | Refusal:
     """Compose without garbage collection.
 
     Plans and manifests stay in use until the end. Every collection would examine all of them, which takes up to half of
@@ -58,10 +60,15 @@ def _compose(tree: object, target: Live) -> Composition | Refusal:
     """
     gc.disable()
     try:
-        return compose(tree, target)
+        return compose(tree, target, earlier)
     finally:
         gc.freeze()
         gc.enable()
+
+
+def _config_keys() -> set[str]:
+    """Return the keys of the configuration, of all namespaces."""
+    return {*config.CONFIG.get(), *config.get_config_env()}
 
 
 def _configuration() -> object:

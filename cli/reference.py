@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from cli import schema
 from models import vocabulary
-from models.load import ROOT
+from models.config_keys import ROOT
 from models.vocabulary import Shape
 
 _DEFINITIONS = "#/$defs/"

@@ -14,9 +14,10 @@ from pathlib import Path
 from cli import stackfile
 from composition import Composition, Given, Refusal, compose
 from facts import cluster
-from models.problems import Problem, warnings
+from models.paths import Path as ConfigPath
+from models.problems import ConfigError, Problem, warnings
 from planning.ground import yaml_text
-from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
+from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts, Unknown
 
 
 def render(file_or_stack: str, facts_file: str | None) -> str:
@@ -47,11 +48,21 @@ def render_json(file_or_stack: str, facts_file: str | None) -> str:
 
 
 def _composition(file_or_stack: str, facts_file: str | None) -> Composition:
-    facts = NOTHING_READ if facts_file is None else cluster.from_file(Path(facts_file))
+    facts = NOTHING_READ if facts_file is None else _facts(facts_file)
     composition = stackfile.parse(stackfile.locate(file_or_stack)).apply(partial(_compose, facts))
     if facts_file is not None:
         _warn(composition.waits.warnings)
     return composition
+
+
+def _facts(file: str) -> ClusterFacts:
+    """Return the facts of a file. Raises `ConfigError` if it cannot be read."""
+    facts = cluster.from_file(Path(file))
+    if isinstance(facts.apis, Unknown):
+        raise ConfigError(
+            [Problem(ConfigPath("--facts"), facts.apis.reason, "name a file that `python -m cli facts` wrote")]
+        )
+    return facts
 
 
 def _compose(facts: ClusterFacts, tree: object) -> Composition:

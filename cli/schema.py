@@ -5,11 +5,20 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from cli.descriptions import describe
-from models.load import ROOT
+from models.config_keys import KEYS, KUBECONFIG, NAMESPACE, ROOT
 from models.stack import Stack
 
 _DEFINITIONS = "#/$defs/"
 _PARTIAL = "Partial"
+_KUBECONFIG = {
+    "type": "object",
+    "description": "Kubeconfig of the cluster; absent: the files that KUBECONFIG names, or the default file.",
+    "properties": {
+        "secure": {"type": "string", "description": "The encrypted text, as `pulumi config set --secret` writes it."}
+    },
+    "required": ["secure"],
+}
+"""Schema of the secret with the kubeconfig."""
 _VERBATIM = frozenset({"default", "description", "enum", "examples", "title"})
 """Keywords whose values are not schemas."""
 
@@ -24,9 +33,24 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Inference Stacks stack file",
         "type": "object",
-        "properties": {"config": {"type": "object", "properties": {ROOT: tree}, "required": [ROOT]}},
+        "properties": {"config": _config(tree)},
         "required": ["config"],
         "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _config(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of the key `config` from that of a stack. Keys of other namespaces are allowed."""
+    names = "|".join(key.removeprefix(f"{NAMESPACE}:") for key in KEYS)
+    return {
+        "type": "object",
+        "description": "The configuration of Pulumi, of which this program reads the keys of its own namespace.",
+        "properties": {
+            ROOT: tree,
+            KUBECONFIG: _KUBECONFIG,
+        },
+        "patternProperties": {f"^{NAMESPACE}:(?!({names})$)": False},
+        "required": [ROOT],
     }
 
 

@@ -14,7 +14,8 @@ from typing import Any, TypeVar, cast
 
 import yaml
 
-from models.load import ROOT
+from models import config_keys
+from models.config_keys import ROOT
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
 
@@ -79,20 +80,23 @@ class StackFile:
     """Problems of ambiguous text. One is dropped if the same path has another problem."""
     original_texts: dict[Path, tuple[str, str]]
     """By path of each number and boolean: the text that messages show (1.5), and the text in the file (1.50)."""
+    unknown_keys: tuple[Problem, ...] = ()
+    """Problems of keys beside the tree."""
 
     def apply(self, work: Callable[[object], _Result]) -> _Result:
         """Return what `work` returns for the tree.
 
-        Raises `ConfigError` with the problems that `work` raises, and with the problems of ambiguous text.
+        Raises `ConfigError` with the problems that `work` raises, and with those of the file.
         """
         try:
             result = work(self.tree)
         except ConfigError as error:
             paths = {problem.path for problem in error.problems}
             others = [problem for problem in self.ambiguities if problem.path not in paths]
-            raise ConfigError([*map(self._with_original_text, error.problems), *others]) from None
-        if self.ambiguities:
-            raise ConfigError(self.ambiguities)
+            in_tree = map(self._with_original_text, error.problems)
+            raise ConfigError([*self.unknown_keys, *in_tree, *others]) from None
+        if self.unknown_keys or self.ambiguities:
+            raise ConfigError([*self.unknown_keys, *self.ambiguities])
         return result
 
     def _with_original_text(self, problem: Problem) -> Problem:
@@ -166,13 +170,14 @@ class _Reader:
     def stack_file(self, root: yaml.Node | None) -> StackFile:
         """Return the stack file of a root node. Raises `ConfigError` if its tree has a secret."""
         tree: object = None if root is None else self._value(root, Path())
+        unknown = config_keys.problems(map(str, _mapping(_mapping(tree).get("config"))))
         for key in _TREE:
-            tree = cast("dict[Any, object]", tree).get(key) if isinstance(tree, dict) else None
+            tree = _mapping(tree).get(key)
         if _holds_secret(tree):
             what = "holds a secret value (the key is encrypted as a whole)"
             remedy = "put it into an existing Secret and give its name, or into a config key of its own"
             raise _mistake(ROOT, what, remedy)
-        return StackFile(tree, tuple(self._ambiguities), self._original_texts)
+        return StackFile(tree, tuple(self._ambiguities), self._original_texts, tuple(unknown))
 
     def _value(self, node: yaml.Node, at: Path) -> object:
         if isinstance(node, yaml.ScalarNode):
@@ -241,6 +246,10 @@ class _Reader:
         """Add a problem; paths outside of the tree are ignored."""
         if at.is_within(_TREE) and at != _TREE:
             self._ambiguities.append(Problem(at.below(_TREE), what, remedy))
+
+
+def _mapping(value: object) -> dict[Any, object]:
+    return cast("dict[Any, object]", value) if isinstance(value, dict) else {}
 
 
 def _holds_secret(value: object) -> bool:

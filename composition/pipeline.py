@@ -3,7 +3,7 @@
 Two steps do I/O: they read the sizes of sources, and the cluster facts. All others are pure functions.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,11 +87,14 @@ class Composition:
         return tuple(object_id for object_id in ids if object_id.owner in owners and object_id.part in awaited_parts)
 
 
-def compose(tree: object, target: Target) -> Composition | Refusal:
-    """Run all steps on a configuration. `tree` is the value of the configuration key `inference-stacks:stack`."""
+def compose(tree: object, target: Target, earlier: Sequence[Problem] = ()) -> Composition | Refusal:
+    """Run all steps on a configuration. `tree` is the value of the configuration key `inference-stacks:stack`.
+
+    `earlier` are errors that were found before. With them no cluster is read.
+    """
     source_warnings, plan_warnings = tuple[Problem, ...](), tuple[Problem, ...]()
     try:
-        loaded, size_warnings = source_sizes.add_sizes(load(tree))
+        loaded, size_warnings = source_sizes.add_sizes(load(tree, earlier))
         source_warnings = tuple(size_warnings)
         plan = planning.plan(loaded)
         plan_warnings = plan.warnings

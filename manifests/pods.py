@@ -7,7 +7,7 @@ from manifests.objects import Manifest, compact, field_ref
 from models.role import Recreate, RollingUpdate
 from planning.ground.environment import Variable
 from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
-from planning.hardware.placement import Placement
+from planning.hardware.placement import REQUIRED, Placement
 from planning.serving.sidecar import SidecarPlan, SidecarProbe
 from planning.serving.workload import Workload
 from planning.weights.sources import Fetch, Weights
@@ -108,12 +108,11 @@ def affinity(user_affinity: Mapping[str, Any], node_labels: Mapping[str, tuple[s
     if not node_expressions:
         return dict(user_affinity)
     node_affinity = dict(user_affinity.get("nodeAffinity", {}))
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
-    terms = node_affinity.get(required, {}).get("nodeSelectorTerms", [{}])
+    terms = node_affinity.get(REQUIRED, {}).get("nodeSelectorTerms", [{}])
     merged_terms = [
         {**term, "matchExpressions": [*term.get("matchExpressions", []), *node_expressions]} for term in terms
     ]
-    return {**user_affinity, "nodeAffinity": {**node_affinity, required: {"nodeSelectorTerms": merged_terms}}}
+    return {**user_affinity, "nodeAffinity": {**node_affinity, REQUIRED: {"nodeSelectorTerms": merged_terms}}}
 
 
 def _variable(variable: Variable) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from models.vocabulary import (
     Text,
     Within,
     amount,
+    check_unit,
     refuse,
 )
 
@@ -29,7 +30,7 @@ def _check_at_least_a_byte(quantity: str) -> str:
     return quantity
 
 
-Memory = Annotated[Quantity, AfterValidator(_check_at_least_a_byte)]
+Memory = Annotated[Quantity, AfterValidator(_check_at_least_a_byte), AfterValidator(check_unit)]
 """Device memory: a Kubernetes quantity of at least one byte."""
 DevicesPerNode = Annotated[int, Within(1, 1024, "write the devices of the largest node, such as 8")]
 DevicesPerChip = Annotated[int, Within(1, 64, "write the devices that the engine sees in one chip, such as 2")]

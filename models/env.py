@@ -105,10 +105,3 @@ def _text_or_source(value: object) -> str | EnvSource:
 
 EnvValue = Annotated[str | EnvSource, PlainValidator(_text_or_source, json_schema_input_type=str | EnvSource)]
 """Value of an environment variable: text, or a reference to its source."""
-
-_CREDENTIALS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "ACCESS_KEY", "ACCESS_KEY_ID", "PRIVATE_KEY")
-
-
-def names_credential(name: str) -> bool:
-    """Return whether the name of a variable suggests that it holds a credential, or the id of a credential."""
-    return any(f"_{name.upper()}".endswith(f"_{word}") for word in _CREDENTIALS)

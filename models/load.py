@@ -16,14 +16,13 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from models import fields
+from models import cleartext, fields
+from models.config_keys import ROOT
 from models.layers import Layer, merge_stack
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
 from models.stack import Stack
 
-ROOT = "inference-stacks:stack"
-"""The configuration key that holds the tree; paths in messages start below it."""
 _MOST_NAMES = 4
 """Maximum number of services that a message lists."""
 _NOUNS = {
@@ -109,21 +108,24 @@ class Loaded:
         return self.merged.locate(path, absent=not self.merged.holds(path)), canary
 
 
-def load(tree: object) -> Loaded:
-    """Read a configuration tree of plain values.
+def load(tree: object, earlier: Sequence[Problem] = ()) -> Loaded:
+    """Read a configuration tree of plain values. `earlier` are problems that are reported together with its own.
 
     Raises `ConfigError` if the tree cannot be repaired, such as one without services.
     """
     if not isinstance(tree, dict) or not tree:
-        raise ConfigError([Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")])
+        missing = Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")
+        raise ConfigError([*earlier, missing])
     merged = merge_stack(cast("dict[str, Any]", tree))
+    in_clear = _credentials(merged)
     # The values of `defaults` are not validated here, but in the services that inherit them.
     defaults = merged.tree.pop("defaults", {})
-    problems, repaired = list(merged.problems), [problem.path for problem in merged.problems]
+    problems, repaired = [*earlier, *merged.problems], [problem.path for problem in merged.problems]
     while True:
         try:
             stack = Stack.model_validate(merged.tree).model_copy(update={"defaults": defaults})
-            return Loaded(stack, tuple(_distinct(problems)), tuple(repaired), merged)
+            problems += [problem for path, problem in in_clear.items() if path not in repaired]
+            return Loaded(stack, tuple(_distinct(problems)), (*repaired, *in_clear), merged)
         except ValidationError as error:
             errors = error.errors(include_url=False)
         found = [_problem(merged, details) for details in errors]
@@ -137,7 +139,13 @@ def load(tree: object) -> Loaded:
         for path, problem in found:
             repaired += [problem.path, path, _repair(merged.tree, path)]
         if merged.tree == before or not merged.tree.get("services"):
-            raise ConfigError(_distinct(problems))
+            raise ConfigError(_distinct([*problems, *in_clear.values()]))
+
+
+def _credentials(merged: Layer) -> dict[Path, Problem]:
+    """Return the problems of credentials that are written as text, by their paths in the merged tree."""
+    found = {problem.path: problem for problem in cleartext.problems(merged.tree)}
+    return {path: replace(problem, path=merged.locate(path, absent=False)) for path, problem in found.items()}
 
 
 def _distinct(problems: Iterable[Problem]) -> list[Problem]:
@@ -221,16 +229,27 @@ def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
                 f"write at most {maximum}" if maximum is not None else f"write at least {minimum}",
             )
         case _:
-            verdict = _wrong_type(kind, value, shown)
+            verdict = _wrong_type(path, kind, value, shown)
     return verdict
 
 
-def _wrong_type(kind: str, value: object, shown: str) -> tuple[str, str]:
+def _text_remedy(path: Path, value: object) -> str:
+    """Return the advice for a mapping or a list in place of text: the text below `type`, or an example."""
+    kind = cast("Mapping[str, object]", value).get("type") if isinstance(value, dict) else None
+    name = echo(path, kind)[2:-1] if isinstance(kind, str) else ""
+    example = name or _example(path)
+    return "write text" + (f", such as {path[-1]}: {example}" if example and isinstance(path[-1], str) else "")
+
+
+def _wrong_type(path: Path, kind: str, value: object, shown: str) -> tuple[str, str]:
     """Return message and remedy for a value of the wrong type."""
     noun, remedy = _NOUNS.get(kind, ("valid", "see the schema for what may stand here"))
     if kind == "string_type" and isinstance(value, bool | int | float):
         noun = "a boolean" if isinstance(value, bool) else "a number"
         return f"is {noun}{shown}", "write it quoted" + (f': "{shown.strip(" ()")}"' if shown else "")
+    if kind == "string_type" and isinstance(value, dict | list):
+        noun = "a mapping" if isinstance(value, dict) else "a list"
+        return f"is {noun} and not text", _text_remedy(path, cast("object", value))
     if kind == "int_type" and isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+", value):
         return f"is text{shown}", "write the number without quotes"
     return f"is not {noun}{shown}", remedy

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from models import env
+from models import credentials
 from models.paths import Path
 
 _LONGEST_ECHO = 80
 _MAY_HOLD_CREDENTIALS = frozenset({"args", "env", "secrets", "setHeaders"})
+_NAMED = frozenset({"env", "flags", "headers", "setHeaders"})
+"""Mappings whose keys are names that may say that a value is a credential."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,7 +43,7 @@ class Problem:
 
     def __str__(self) -> str:
         prefix, suffix = f"{self.path}: " if self.path else "", f"; {self.remedy}" if self.remedy else ""
-        line = f"{prefix}{self.what}{suffix}"
+        line = credentials.hide(f"{prefix}{self.what}{suffix}")
         return line if line.isprintable() else "".join(char if char.isprintable() else "?" for char in line)
 
 
@@ -74,14 +76,15 @@ def echo(path: Sequence[str | int], value: object) -> str:
         return ""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
     authority = text.partition("://")[2].partition("/")[0]
-    return "" if "@" in authority or not text or len(text) > _LONGEST_ECHO else f" ({text})"
+    is_hidden = "@" in authority or not text or len(text) > _LONGEST_ECHO or credentials.has_shape(text)
+    return "" if is_hidden else f" ({text})"
 
 
 def _may_be_credential(path: Sequence[str | int], value: object) -> bool:
     """Return whether a value stands where credentials may be.
 
-    The number or boolean of an environment variable is a credential only if the variable's name says so.
+    The number or boolean of a variable, a flag or a header is a credential only if its name says so.
     """
-    if isinstance(value, bool | int | float) and path[-2:-1] == ["env"]:
-        return env.names_credential(str(path[-1]))
+    if isinstance(value, bool | int | float) and path[-2:-1] and path[-2] in _NAMED:
+        return credentials.is_named(str(path[-1]))
     return any(part in _MAY_HOLD_CREDENTIALS for part in path)

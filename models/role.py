@@ -14,6 +14,7 @@ from models.kubernetes import LocalObjectReference, Toleration
 from models.vocabulary import (
     AbsolutePath,
     Argument,
+    Bytes,
     Count,
     CountOrNone,
     DnsSubdomain,
@@ -133,7 +134,7 @@ class Pod(Placed):
     ) = Field(default=None, examples=[[109]])
     """Further groups of all containers, by number, such as that of the nodes' group render, which alone opens AMD's
     devices. [] says that none is needed."""
-    shared_memory: Quantity | None = Field(default=None, examples=["16Gi"])
+    shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
     """Size of /dev/shm in a pod; absent: 8Gi for each device, or 1Gi without devices."""
 
 
@@ -211,7 +212,7 @@ class Role(Spec):
     """The inference server."""
     accelerator: Annotated[Text, Field(examples=["nvidia"])]
     """Accelerator class: a vendor such as nvidia, a product such as nvidia-h100-80gb, or cpu for no devices."""
-    accelerator_memory: Quantity | None = Field(default=None, examples=["160Gi"])
+    accelerator_memory: Bytes | None = Field(default=None, examples=["160Gi"])
     """Device memory that one copy of the model needs. If parallelism.tensor is absent, the number of devices follows
     from this memory. If it is set, a check compares the memory of the devices with this memory."""
     parallelism: Parallelism = Parallelism.default()

@@ -12,6 +12,7 @@ from models.routing import Headers, Objective, Rewrite, Route
 from models.source import FilePattern, ModelSource
 from models.storage import Ephemeral, Storage
 from models.vocabulary import (
+    Bytes,
     Count,
     Dns1035Label,
     DnsLabel,
@@ -23,7 +24,6 @@ from models.vocabulary import (
     LabelKey,
     LabelValue,
     Port,
-    Quantity,
     ResourceId,
     Text,
     Url,
@@ -61,7 +61,7 @@ class Adapter(Spec):
 
     source: Annotated[ModelSource, Field(examples=["hf://acme/qwen3-sql-lora"])]
     """Source of the adapter's weights."""
-    size: Quantity | None = Field(default=None, examples=["200Mi"])
+    size: Bytes | None = Field(default=None, examples=["200Mi"])
     """Bytes of the adapter's weights."""
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] | None = Field(
         default=None, examples=[["hf-token"]]
@@ -106,7 +106,7 @@ class Model(Spec):
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
     """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim that holds
     them, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the cache's."""
-    size: Quantity | None = Field(default=None, examples=["16Gi"])
+    size: Bytes | None = Field(default=None, examples=["16Gi"])
     """Bytes of the files that are fetched. The size of the volume and the time allowed for loading follow from it."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
     """Context length in tokens; absent: the model's maximum."""
@@ -143,7 +143,7 @@ class KvCache(Spec):
     """Connector that transfers the cache from prefill pods to decode pods."""
     events: bool = False
     """Publish the content of each pod's cache (`--kv-events-config`), for routers that use it."""
-    cpu_offload: Quantity | None = Field(default=None, examples=["32Gi"])
+    cpu_offload: Bytes | None = Field(default=None, examples=["32Gi"])
     """Host memory of each pod for blocks that no longer fit its devices."""
 
 

@@ -8,7 +8,7 @@ from models.base import Spec
 from models.env import EnvName, EnvValue
 from models.role import Resources
 from models.source import FilePattern, ModelSource, served_name
-from models.vocabulary import Dns1035Label, DnsSubdomain, Entries, Items, Quantity, Shape, Text, Url, Within
+from models.vocabulary import Bytes, Dns1035Label, DnsSubdomain, Entries, Items, Shape, Text, Url, Within
 
 _FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
 FETCHING = Resources(requests={"cpu": "1", "memory": "1Gi"}, limits={"memory": "4Gi"})
@@ -56,7 +56,7 @@ class Ephemeral(Spec):
 
     type: Literal["ephemeral"]
     """Every pod fetches the weights to its node's disk."""
-    size_limit: Quantity | None = Field(default=None, examples=["20Gi"])
+    size_limit: Bytes | None = Field(default=None, examples=["20Gi"])
     """Size limit of the volume. Absent: model.size plus the headroom; no limit if the size is unknown."""
     headroom_percent: Headroom = 10
     """Extra space, in percent of the weights."""
@@ -84,7 +84,7 @@ class Dedicated(Spec):
     """StorageClass of the claim; absent: the stack's."""
     access_mode: AccessMode = "ReadWriteMany"
     """Access mode of the claim; ReadWriteOnce and ReadWriteOncePod work only with a single pod."""
-    size: Quantity | None = Field(default=None, examples=["160Gi"])
+    size: Bytes | None = Field(default=None, examples=["160Gi"])
     """Size of the claim; absent: model.size plus the headroom. For a new source a second claim is created. Pods use the
     old claim until the second one is filled."""
     headroom_percent: Headroom = 10
@@ -123,7 +123,7 @@ class Cache(Spec):
 
     source: Annotated[ModelSource, Field(examples=["s3://acme-models/mistral-small-24b"])]
     """Source of the weights: kit://, hf:// or s3://. For another source, make another cache."""
-    size: Quantity | None = Field(default=None, examples=["48Gi"])
+    size: Bytes | None = Field(default=None, examples=["48Gi"])
     """Bytes of the files that are fetched."""
     ignore_patterns: Items[FilePattern] | None = Field(default=None, examples=[["original/**", "*.bin"]])
     """Files of an hf:// repository that are not fetched, as under model.ignorePatterns. Absent: those that vLLM never
@@ -142,7 +142,7 @@ class Cache(Spec):
     """Settings of the Job that fills the claim: Secrets, endpoint, region, environment, resources, ServiceAccount."""
 
 
-_CACHE_FIELDS: dict[str, TypeAdapter[Any]] = {"source": TypeAdapter(ModelSource), "size": TypeAdapter(Quantity)}
+_CACHE_FIELDS: dict[str, TypeAdapter[Any]] = {"source": TypeAdapter(ModelSource), "size": TypeAdapter(Bytes)}
 """Fields that a cache supplies to the models of its services, with their types."""
 _STAND_IN_SOURCE = "hf://Qwen/Qwen3-0.6B"
 """Placeholder source of a model whose cache has no valid source. The mistake is then reported only for the cache."""

@@ -128,6 +128,15 @@ def _at_least_a_second(interval: str) -> str:
     return interval
 
 
+def check_unit(quantity: str) -> str:
+    """Reject a number of bytes that lacks its unit, and a fraction of a byte."""
+    if lacks_unit(quantity):
+        raise refuse(
+            f"is {amount(quantity).normalize():f} bytes", "write the number with its unit, such as 16Gi", echoed=False
+        )
+    return quantity
+
+
 Item = TypeVar("Item")
 Items = Annotated[tuple[Item, ...], Field(strict=False)]
 """A list in YAML, read as a tuple."""
@@ -171,6 +180,8 @@ Quantity = Annotated[
     BeforeValidator(_number_as_text),
     Shape("is not a Kubernetes quantity", _QUANTITY, "write a number with an optional unit, such as 500m or 16Gi", 32),
 ]
+Bytes = Annotated[Quantity, AfterValidator(check_unit)]
+"""Number of bytes. A small number without a unit is refused, because `16` is seldom meant as 16 bytes."""
 ImageRef = Annotated[
     str,
     Shape(
@@ -221,6 +232,8 @@ KubernetesObject = dict[str, JsonValue]
 _DURATION_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
 _SECOND = 1000
 """Shortest interval, in milliseconds."""
+_SMALLEST = 2**20
+"""Smallest number of bytes that needs no unit."""
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {
     f"{prefix}{suffix}": Decimal(base) ** power
@@ -237,6 +250,11 @@ def milliseconds(duration: str) -> int:
 def seconds(duration: str) -> int:
     """Return a duration in whole seconds, rounded up: Kubernetes probes have no smaller unit."""
     return -(-milliseconds(duration) // 1000)
+
+
+def lacks_unit(quantity: str) -> bool:
+    """Return whether a number of bytes is so small that its unit must be missing. Zero is small on purpose."""
+    return 0 < amount(quantity) < _SMALLEST and not quantity.endswith(("k", "Ki"))
 
 
 def amount(quantity: str) -> Decimal:

@@ -9,7 +9,7 @@ from models.role import Resources
 from models.service import Service
 from models.source import scheme
 from models.stack import Stack
-from models.vocabulary import amount
+from models.vocabulary import amount, lacks_unit
 from planning import hardware, network, picker, serving, variant, weights
 from planning.ground import labels
 from planning.hardware import accelerators
@@ -19,6 +19,9 @@ from planning.variant import ConfiguredVariant, VariantContext
 from planning.variant.context import resource_id
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
+
+_BYTES = frozenset({"ephemeral-storage", "memory"})
+"""Resources that are counted in bytes."""
 
 
 def problems(resolved: Resolved) -> list[Problem]:
@@ -74,7 +77,7 @@ def _other_container_problems(configured: ConfiguredVariant, devices: frozenset[
 def _container_problems(
     path: Path, resources: Resources, devices: frozenset[str], *, device_remedy: str = ""
 ) -> Iterator[Problem]:
-    """Reject devices, because parallelism decides them, and requests above their limits.
+    """Reject devices, because parallelism decides them, bytes without a unit, and requests above their limits.
 
     `device_remedy` is the remedy for a device in a container other than the engine.
     """
@@ -83,6 +86,10 @@ def _container_problems(
             what = f"sets a device that parallelism decides ({name}: {values[name]})"
             engine_remedy = f"remove it and set parallelism.tensor: {values[name]}"
             yield Problem(path / group, what, device_remedy or engine_remedy)
+        for name in sorted(_BYTES & values.keys()):
+            if lacks_unit(values[name]):
+                what = f"is {amount(values[name]).normalize():f} bytes"
+                yield Problem(path / group / name, what, "write the number with its unit, such as 16Gi")
     for name in sorted(resources.requests.keys() & resources.limits.keys()):
         request, limit = resources.requests[name], resources.limits[name]
         if amount(request) > amount(limit):

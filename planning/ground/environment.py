@@ -11,18 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from models import env
+from models.credentials import REFERENCE
 from models.paths import Path
 from models.problems import Problem
 
 EnvValue = str | Mapping[str, Any]
 """Value of a variable: a text, or a Kubernetes `valueFrom`."""
 
-CREDENTIAL_IN_CLEAR = (
-    "holds a credential in clear",
-    "put it into an existing Secret and write {secretKeyRef: {name: ..., key: ...}}",
-)
-"""Message and remedy for a credential written as text."""
-_REFERENCE = re.compile(r"\$(?:\$|\(([^)]+)\))")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _API_SERVER = "KUBERNETES_"
 """Prefix of the variables with the API server's address. Every container has them, with or without service links."""
@@ -71,7 +66,7 @@ def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str
 def problems(
     path: Path, generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue], reserved: Mapping[str, str]
 ) -> list[Problem]:
-    """Reject references that cannot be resolved, reserved names and credentials as text. No message holds a value.
+    """Reject references that cannot be resolved, and reserved names. No message holds a value.
 
     `path` is the place of the user's variables; `reserved` maps each reserved name to its remedy.
     """
@@ -81,8 +76,6 @@ def problems(
         at = path / name
         if name in reserved:
             found.append(Problem(at, "is already decided", f"remove it: {reserved[name]}"))
-        elif is_credential_in_clear(name, value):
-            found.append(Problem(at, *CREDENTIAL_IN_CLEAR))
         else:
             found += _dangling(at, value, merged)
     return found
@@ -96,21 +89,13 @@ def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) ->
     return found
 
 
-def is_credential_in_clear(name: str, value: EnvValue) -> bool:
-    """Tell whether a variable's value contains a credential as text, and not only references to other variables."""
-    if not isinstance(value, str) or not value or not env.names_credential(name):
-        return False
-    whole = _REFERENCE.fullmatch(value)
-    return whole is None or whole[1] is None
-
-
 def _variable(name: str, value: EnvValue) -> Variable:
     return Variable(name, value, None) if isinstance(value, str) else Variable(name, None, value)
 
 
 def _references(value: EnvValue) -> Iterator[str]:
     """Yield the names of the variables that a value refers to."""
-    for match in _REFERENCE.finditer(value if isinstance(value, str) else ""):
+    for match in REFERENCE.finditer(value if isinstance(value, str) else ""):
         if match[1] is not None:
             yield match[1]
 

@@ -1,11 +1,16 @@
 """Placement of pods: the node labels, tolerations and further PodSpec fields that the scheduler reads."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from models.paths import Path
+from models.problems import Problem
 from models.role import Placed
 from planning.hardware.accelerators import AcceleratorClass
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+"""Key of the node affinity that a pod must meet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,38 @@ def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[st
         scheduler=pod.scheduler_name,
         runtime_class=pod.runtime_class_name,
     )
+
+
+def problems(path: Path, pod: Placed) -> Iterator[Problem]:
+    """Check that required node affinity has terms, to which the labels of an accelerator class can be added."""
+    at, node_affinity = path / "affinity" / "nodeAffinity", pod.affinity.get("nodeAffinity", {})
+    if not isinstance(node_affinity, dict):
+        yield Problem(at, "is not a mapping", f"write {REQUIRED} with nodeSelectorTerms below it")
+    elif REQUIRED in node_affinity:
+        yield from _check_required(at / REQUIRED, node_affinity[REQUIRED])
+
+
+def _check_required(at: Path, required: object) -> Iterator[Problem]:
+    if not isinstance(required, dict):
+        yield Problem(at, "is not a mapping", "write nodeSelectorTerms below it")
+        return
+    at, terms = at / "nodeSelectorTerms", cast("dict[str, object]", required).get("nodeSelectorTerms")
+    if terms is None:
+        yield Problem(at, "is missing", f"add a term, or remove {REQUIRED}")
+    elif not isinstance(terms, list):
+        yield Problem(at, "is not a list", "write terms: [{matchExpressions: [...]}]")
+    elif not terms:
+        yield Problem(at, "is empty, which no node matches", f"add a term, or remove {REQUIRED}")
+    else:
+        for index, term in enumerate(cast("list[object]", terms)):
+            yield from _check_term(at / index, term)
+
+
+def _check_term(at: Path, term: object) -> Iterator[Problem]:
+    if not isinstance(term, dict):
+        yield Problem(at, "is not a mapping", "write matchExpressions below it")
+    elif not isinstance(cast("dict[str, object]", term).get("matchExpressions", []), list):
+        yield Problem(at / "matchExpressions", "is not a list", "write a list of expressions")
 
 
 def _topology_spread(constraint: Mapping[str, Any], selector: Mapping[str, str]) -> dict[str, Any]:

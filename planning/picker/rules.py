@@ -6,6 +6,8 @@ from models.paths import Path
 from models.picker import Certificate, EndpointPicker
 from models.problems import Problem
 from models.service import Variant
+from planning.ground.ports import HEALTH_PORT, METRICS_PORT
+from planning.hardware import placement
 from planning.picker import config, lint, shapes
 from planning.picker.graph import FLOW_CONTROL
 from planning.picker.lint import VariantFacts
@@ -44,6 +46,7 @@ def problems(variant: VariantContext) -> list[Problem]:
     variant_facts = config.variant_facts(spec, release, variant.kv_cache)
     found = [*_images(path, spec, release), *_flags(at / "flags", picker.flags, release)]
     found += [*_preset(at, spec, variant_facts), *_failure_mode(at, picker), *_authority(at, variant)]
+    found += [*_port(at, picker), *placement.problems(at / "pod", picker.pod)]
     if picker.preset == "custom" and picker.config is not None:
         section = picker.flow_control
         references = [] if section is None else list(_flow_references(at, spec, variant_facts.picker))
@@ -67,6 +70,12 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
             copies = path / "parallelism" / "data"
             what = f"reads the cache of the first copy in a pod only ({copies}: {role.parallelism.data})"
             yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
+def _port(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
+    """Reject a port on which the picker listens for something else."""
+    other = {HEALTH_PORT: "the picker's health service", METRICS_PORT: "the picker's metrics"}
+    if picker.port in other:
+        what = f"is the port of {other[picker.port]} as well ({picker.port})"
+        yield Problem(at / "port", what, f"choose another, such as {EndpointPicker.model_fields['port'].default}")
 
 
 def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:

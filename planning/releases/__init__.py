@@ -55,11 +55,22 @@ class EngineMetric(Spec):
     """Function that combines the values of several engines in one pod into one value."""
 
 
+class HandshakePort(Sourced):
+    """Port on which engines agree on a transfer of the KV cache. A rank of data parallelism adds its number."""
+
+    variable: str
+    """Environment variable that sets the port."""
+    number: int
+    """The port, if the variable is not set."""
+
+
 class EngineFacts(Sourced):
     """Flags, KV cache settings and metrics of a release's inference server."""
 
     kv_transfer: dict[str, dict[str, str]] = Field(default={})
     """Value of `--kv-transfer-config` by connector, for the connectors that the release supports."""
+    handshake_ports: dict[str, HandshakePort] = Field(default={})
+    """Ports for the transfer of the KV cache, by connector."""
     kv_events: dict[str, bool | str]
     """Value of `--kv-events-config`. Its texts are templates; they may contain `{port}`, the port on
     which the pod receives requests, and `{model}`, the name under which it serves the model."""

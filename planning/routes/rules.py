@@ -87,12 +87,14 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
         return None, [*_without_gateway(spec, at), *mirror_problems]
     matches, match_problems = _matches(variant, gateway)
     found = [*_version(variant, gateway), *match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway)]
+    found += _repeated_hostnames(spec, at)
     if not spec.enabled:
         # A mistake in a route that is not made counts where it is written, so that enabling the route shows no other.
         return None, [*(replace(problem, explicit_only=True) for problem in found), *mirror_problems]
     found += mirror_problems
     if match_problems:
         return None, found
+    found += _repeated_matches(matches)
     canary = contexts.canary(variant.key)
     found += pickers.problems(variant, gateway)
     rules = httproute.rules(variant, matches, None if canary is None else canary.names.pool)
@@ -139,6 +141,24 @@ def _matches(variant: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ..
             matches.append(match)
             found += _catch_all(variant, match, gateway)
     return tuple(matches), [*found, *(model_names.problems(variant) if gateway.body_router else ())]
+
+
+def _repeated_hostnames(spec: RouteSpec, at: Path) -> Iterator[Problem]:
+    for index, hostname in enumerate(spec.hostnames):
+        first = spec.hostnames.index(hostname)
+        if first < index:
+            yield Problem(at / "hostnames" / index, f"repeats hostnames[{first}] ({hostname})", "remove one of them")
+
+
+def _repeated_matches(matches: Sequence[Match]) -> Iterator[Problem]:
+    """Reject a match of the same requests as an earlier one. Its message has no headers, which may be credentials."""
+    seen = dict[tuple[str, frozenset[tuple[str, str]]], Match]()
+    for match in matches:
+        headers = frozenset((name.lower(), value) for name, value in match.headers.items())
+        first = seen.setdefault((match.path.rstrip("/"), headers), match)
+        if first is not match:
+            what = f"repeats {first.at.below(first.at.parent.parent)} ({match.path})"
+            yield Problem(match.at, what, "remove one of them")
 
 
 def _render_problem(variant: VariantContext, at: Path, error: TemplateError) -> Problem:

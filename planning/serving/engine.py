@@ -20,7 +20,7 @@ from planning.releases import engine_versions, tracing
 from planning.variant import api_server, images
 from planning.variant.context import RoleContext
 
-_KV_EVENTS = "--kv-events-config"
+KV_EVENTS = "--kv-events-config"
 _GROUP_VARIABLES = {
     "LWS_GROUP_SIZE": "the number of pods",
     "LWS_LEADER_ADDRESS": "the leader's host name",
@@ -129,18 +129,18 @@ def plan(context: RoleContext) -> EnginePlan:
         requests={**requests, **devices},
         limits={**limits, **devices},
         certificate=_certificate(context),
-        events_port=_events_port(context),
+        events_port=events_port(context),
     )
 
 
-def _events_port(context: RoleContext) -> int | None:
+def events_port(context: RoleContext) -> int | None:
     """Return the port of the KV cache events; None if there are none.
 
     `--kv-events-config` among the user's arguments may turn events on or off, and may change their port.
     """
     events = dict[str, object]() if context.is_custom else dict[str, object](context.variant.kv_cache.events or {})
     for flag in flags.parse(context.role.engine.args):
-        if flag.switch == _KV_EVENTS:
+        if flag.switch == KV_EVENTS:
             events |= flags.json_object(flag) or {}
     port = str(events.get("endpoint", "")).rpartition(":")[2]
     return int(port) if port.isdigit() else None
@@ -199,7 +199,7 @@ def _arguments(context: RoleContext) -> Iterator[str]:
     if spec.prefill is not None:
         yield from _disaggregation_arguments(context)
     if context.variant.kv_cache.events is not None:
-        yield f"{_KV_EVENTS}={_json(context.variant.kv_cache.events)}"
+        yield f"{KV_EVENTS}={_json(context.variant.kv_cache.events)}"
     if spec.model.lora is not None:
         yield from _lora_arguments(spec.model.lora)
 

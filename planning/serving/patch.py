@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from models.paths import Path
 from models.problems import Problem
-from planning.ground import environment, labels
+from planning.ground import labels
 from planning.ground.lifecycle import Drain
 
 _Verdict = tuple[str, str] | None
@@ -84,7 +84,6 @@ def problems(path: Path, patch: _Tree, drain: Drain, drain_timeout: str, devices
             _check_pre_stop(at, value, drain),
             _check_devices(at, value, devices),
             _check_item_names(at, value),
-            _check_credential(at, value),
         )
         found += [Problem(Path(*path, *at), *verdict) for verdict in verdicts if verdict is not None]
     return found
@@ -273,13 +272,4 @@ def _check_item_names(at: Path, value: object) -> _Verdict:
     duplicate = next((name for name in names if name is not None and names.count(name) > 1), None)
     if duplicate is not None and None not in names:
         return f"has two items of one {_key(field)} ({duplicate})", "keep one of them"
-    return None
-
-
-def _check_credential(at: Path, value: object) -> _Verdict:
-    variable = _map(value)
-    if len(at) < len(("env", 0)) or at[-2] != "env" or variable is None:
-        return None
-    if environment.is_credential_in_clear(str(variable.get("name")), variable.get("value", "")):
-        return environment.CREDENTIAL_IN_CLEAR
     return None

@@ -9,20 +9,25 @@ from models.problems import Problem, warning
 from models.role import Recreate, Role
 from models.service import Sidecar
 from models.source import scheme
+from models.vocabulary import amount
 from planning import hardware
-from planning.ground import labels
+from planning.ground import labels, resources
 from planning.ground.names import PRIMARY
-from planning.hardware import accelerators
+from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
-from planning.serving import autoscaling, engine, patch, version_rules
+from planning.serving import autoscaling, engine, listeners, patch, version_rules
 from planning.serving.workload import Workload
 from planning.variant import images, kv_cache
 from planning.variant.context import Contexts, RoleContext, VariantContext
+
+_KERNEL_BLOCK = 16
+"""Number of tokens of which blocks for attention kernels are multiples."""
 
 
 def problems(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
     """Check each role of a variant, and that the roles agree."""
     yield from _check_roles(variant)
+    yield from _check_block_size(variant)
     valid_roles = contexts.roles_of(variant)
     for name, path, role in variant.roles:
         accelerator = variant.classes.get(role.accelerator)
@@ -47,15 +52,48 @@ def warnings(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
 
 
 def _check_role(context: RoleContext) -> Iterator[Problem]:
+    role, drain_timeout = context.role, context.variant.spec.drain_timeout
     yield from engine.problems(context)
     yield from version_rules.problems(context)
     if context.is_custom:
         yield from _check_custom(context)
-    role, drain_timeout = context.role, context.variant.spec.drain_timeout
+    yield from listeners.problems(context)
+    yield from placement.problems(context.path / "pod", role.pod)
+    yield from _check_memory(context)
     devices = accelerators.resource_names({role.accelerator: context.accelerator})
     yield from patch.problems(context.path / "patch", role.patch, context.drain, drain_timeout, devices)
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)
+
+
+def _check_memory(context: RoleContext) -> Iterator[Problem]:
+    """Reject memory for one purpose that is above the limit of the whole container, which the kernel would enforce."""
+    spec, role = context.variant.spec, context.role
+    offload, shared = spec.kv_cache.cpu_offload, role.pod.shared_memory
+    _, limits = resources.engine(role.resources, context.layout.devices_per_pod, offload)
+    limit, name = limits["memory"], "resources.limits.memory"
+    depends_on = (context.path / "resources",)
+    if offload is not None and amount(offload) >= amount(limit):
+        what = f"leaves the engine no memory ({offload}; {name} is {limit})"
+        at = context.variant.path / "kvCache" / "cpuOffload"
+        yield Problem(at, what, f"lower it, or raise {name}", depends_on)
+    if shared is not None and amount(shared) > amount(limit):
+        what = f"is above the memory limit, to which it counts ({shared}; {name} is {limit})"
+        yield Problem(context.path / "pod" / "sharedMemory", what, f"lower it, or raise {name}", depends_on)
+
+
+def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
+    """Reject block sizes for which no attention backend of vLLM has a kernel.
+
+    Most kernels take multiples of 16, and that of AITER for latent attention takes 1 (vLLM 0.21,
+    `get_supported_kernel_block_sizes` of the backends in v1/attention/backends).
+    """
+    size = variant.spec.kv_cache.block_size
+    if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or images.is_custom(variant.spec, variant.spec):
+        return
+    at, next_size = variant.path / "kvCache" / "blockSize", -(-size // _KERNEL_BLOCK) * _KERNEL_BLOCK
+    what = f"is a block that no kernel of the engine takes ({size})"
+    yield Problem(at, what, f"write a multiple of {_KERNEL_BLOCK}, such as {next_size}")
 
 
 def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
@@ -147,6 +185,11 @@ def _check_cache_exchange(decode: RoleContext, prefill: RoleContext) -> Iterator
         if decode_flags.get(name) != prefill_flags.get(name):
             what = f"differs from the service's in {name}, and the roles exchange their cache"
             yield Problem(prefill.path / "engine" / "args", what, "write it in the service's engine.args alone")
+    vendors = prefill.accelerator.vendor, decode.accelerator.vendor
+    if vendors[0] != vendors[1]:
+        at, names = prefill.path / "accelerator", f"{prefill.role.accelerator}, {decode.role.accelerator}"
+        what = f"is of another vendor than the service's accelerator ({names}), and the roles exchange their cache"
+        yield Problem(at, what, f"use a class of {vendors[1]}", (decode.path / "accelerator",))
     sizes = decode.layout.tensor, prefill.layout.tensor
     if max(sizes) % min(sizes):
         what = f"does not fit the service's ({sizes[1]}, {sizes[0]}), and the roles exchange their cache"

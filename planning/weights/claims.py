@@ -237,7 +237,7 @@ def _cache_model(cache: Cache) -> Model:
     """Return the weights of a cache as a model to fetch."""
     fill = cache.fill
     fields = {"source": cache.source, "size": cache.size, "endpoint": fill.endpoint, "region": fill.region}
-    return Model.model_validate({**fields, "secrets": fill.secrets, "ignorePatterns": cache.ignore_patterns})
+    return Model.default(**fields, secrets=fill.secrets, ignore_patterns=cache.ignore_patterns)
 
 
 def _folder(model: Model, *, fetches_all: bool) -> str:

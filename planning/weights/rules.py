@@ -77,11 +77,14 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
         if is_set and "kit" not in kinds:
             found.append(_ineffective(at / field, model.source, {"kit"}))
     found += _access_problems(at, model)
+    if "model" not in model.filter and "kit" in kinds:
+        what = f"leaves out the weights ({', '.join(model.filter)})"
+        found.append(Problem(at / "filter", what, "add model"))
     if model.insecure and model.verify is not None:
         what = "cannot be asked of a registry that speaks plain HTTP"
         found.append(Problem(at / "verify", what, "remove it, or insecure"))
     for name, adapter in adapters.items():
-        found += _adapter_problems(at / "lora" / "adapters" / name, adapter)
+        found += _adapter_problems(at, name, model, adapter)
     if model.lora is not None and (kind == "image" or variant.spec.engine.type == "custom"):
         found.append(Problem(at / "lora", "needs vllm (a custom engine)", "remove it"))
     return found
@@ -110,12 +113,16 @@ def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
         yield _ineffective(path / "ignorePatterns", model.source, {"hf"})
 
 
-def _adapter_problems(path: Path, adapter: Adapter) -> Iterator[Problem]:
-    """Reject adapters in an image, and settings that the scheme of an adapter's source does not have."""
+def _adapter_problems(at: Path, name: str, model: Model, adapter: Adapter) -> Iterator[Problem]:
+    """Reject adapters that no request could select or that cannot be fetched, and settings that have no effect."""
+    path = at / "lora" / "adapters" / name
+    if name == served_name(model.name, model.source):
+        at_name = "name" if model.name is not None else "source"
+        what = f"is the name of the model as well ({name}; model.{at_name})"
+        yield Problem(path, what, "choose another name for the adapter")
     if scheme(adapter.source) == "image":
-        yield Problem(
-            path / "source", "cannot be taken out of an image (image://)", "use kit://, hf://, s3:// or pvc://"
-        )
+        what = "cannot be taken out of an image (image://)"
+        yield Problem(path / "source", what, "use kit://, hf://, s3:// or pvc://")
         return
     for field, supported in _ACCESS.items():
         if getattr(adapter, field) and scheme(adapter.source) not in supported:

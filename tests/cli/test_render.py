@@ -10,6 +10,7 @@ import yaml
 
 from cli.render import render, render_json
 from facts import cluster
+from models.problems import ConfigError
 from planning.ground.cluster_facts import ClusterFacts, Served
 from tests.support.stacks import SHIPPED
 
@@ -60,3 +61,26 @@ def test_a_mistake_is_the_same_message_with_either_format(tmp_path):
     assert json_run.returncode == yaml_run.returncode == 2
     assert json_run.stdout == yaml_run.stdout == b""
     assert json_run.stderr == yaml_run.stderr != b""
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(None, "FileNotFoundError"), ("apis: []", "JSONDecodeError"), ("[]", "TypeError"), ("{}", "KeyError")],
+    ids=["absent", "no-json", "a-list", "empty"],
+)
+def test_facts_that_cannot_be_read_are_an_error(content, reason, tmp_path):
+    """See defects B6."""
+    facts = tmp_path / "facts.json"
+    if content is not None:
+        facts.write_text(content)
+    with pytest.raises(ConfigError) as error:
+        render("dev", str(facts))
+    remedy = "name a file that `python -m cli facts` wrote"
+    assert str(error.value) == f"--facts: facts.json could not be read ({reason}); {remedy}"
+
+
+def test_the_command_ends_with_2_where_facts_cannot_be_read():
+    """See defects B6."""
+    done = command("dev", "--facts", "/nonexistent")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"--facts: nonexistent could not be read")

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cli import stackfile
+from models.load import load
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
 from tests.support.stacks.yaml_values import VALUES
@@ -179,3 +180,20 @@ def test_a_value_is_shown_only_where_it_is_no_credential(path, value, shown):
 
 def test_a_message_is_one_line_of_printable_characters():
     assert str(Problem(Path("a\nb"), "is \x1b[31mred", "stop")) == "a?b: is ?[31mred; stop"
+
+
+def test_an_unknown_key_beside_the_stack_is_reported_with_the_mistakes_in_it(tmp_path):
+    """See defects B5."""
+    path = tmp_path / "stack.yaml"
+    path.write_text(
+        "config:\n  kubernetes:context: prod\n  inference-stacks:kubeconfg: {secure: AAAB}\n"
+        "  inference-stacks:stack: {namespace: models, services: {qwen: {replica: yes}}}\n"
+    )
+    with pytest.raises(ConfigError) as error:
+        stackfile.parse(path).apply(load)
+    lines = str(error.value).splitlines()
+    assert lines[0] == "inference-stacks:kubeconfg: unknown key; did you mean inference-stacks:kubeconfig?"
+    assert any(line.startswith("services.qwen.replica: ") for line in lines)
+    path.write_text("config:\n  inference-stacks:kubeconfg: {secure: AAAB}\n  inference-stacks:stack: {a: b}\n")
+    with pytest.raises(ConfigError, match=r"^inference-stacks:kubeconfg: unknown key"):
+        stackfile.read(path)

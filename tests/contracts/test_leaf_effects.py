@@ -1,6 +1,5 @@
 """Every leaf field of the schema has an effect: one edit of it changes objects, outputs, waits, provider or verdict."""
 
-import copy
 import json
 import re
 from collections.abc import Iterator
@@ -11,18 +10,13 @@ from typing import Any
 import pytest
 
 import planning
-from cli.schema import schema
 from facts import cluster
 from manifests.assembly import objects, render
-from models.load import ROOT, load
+from models.load import load
 from models.problems import ConfigError
 from planning import outputs, preflight
-from tests.contracts.invariants.trees import over
-from tests.support.stacks import SERVICE
+from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
 from tests.support.stacks.varied import VARIED
-
-Place = tuple[str | int, ...]
-"""Where a value stands; `*` is any name of a map that is the user's, `[]` any item of a list."""
 
 CONSTANTS = {
     "gateway.bodyRouter": "says what stands in front, which allows matches[].model; without it that word is refused",
@@ -70,41 +64,12 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
 }
 """What stands instead of a whole group, whose `type` cannot change alone."""
 
-OF_A_SERVICE = {"name", "namespace", "route", "rewrites", "interceptor"}
-"""What no canary says."""
 FACTS = {"cluster": {"facts": {"type": "file", "path": "tests/contracts/facts/no-pool.json"}}}
 BASES = [stack | FACTS for stack in VARIED.values()]
 
 
 class Group(dict[str, Any]):
     """A group that may only take the place of one of another type."""
-
-
-def inherited(stack: dict[str, Any]) -> dict[str, Any]:
-    """Return the stack with everything that its service says in `defaults`, but what only a service can say."""
-    service = stack["services"]["qwen"]
-    own = {"canary"} & service.keys()
-    every = {key: value for key, value in service.items() if key not in own}
-    copied = "mirror" in service.get("route", {})
-    others = {key: one for key, one in stack["services"].items() if key != "qwen" and copied}
-    return stack | {
-        "defaults": over(stack.get("defaults", {}), every),
-        "services": {"qwen": {key: service[key] for key in own}, **others},
-    }
-
-
-def tried(stack: dict[str, Any]) -> dict[str, Any]:
-    """Return the stack with everything that its service says in a canary, beside a service that says little."""
-    service = stack["services"]["qwen"]
-    if "canary" in service:
-        return stack
-    cache = stack.get("caches", {}).get(service.get("storage", {}).get("cache"), SERVICE["model"])
-    model = {"name": "org/m", "source": cache["source"], **service["model"]}
-    canary = {key: value for key, value in service.items() if key not in OF_A_SERVICE}
-    little = {"model": {"name": model["name"], "source": "hf://org/little"}, "accelerator": "nvidia"}
-    beside = {"weight": 0, "headers": {"x-canary": "always"}, **canary, "model": model}
-    whole = {key: value for key, value in stack.items() if key != "interceptor"}
-    return whole | {"services": {"qwen": {**little, "canary": beside}}}
 
 
 DEFAULTED = [inherited(base) for base in BASES]
@@ -138,38 +103,6 @@ def _outcome(text: str) -> str | None:
         return None
 
 
-def leaves(node: dict[str, Any], definitions: dict[str, Any], at: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Walk the schema to its leaves."""
-    if "$ref" in node:
-        refused = {name for name, one in node.get("properties", {}).items() if one is False}
-        node = definitions[node["$ref"].rpartition("/")[2]]
-        if refused:
-            node = node | {"properties": {key: one for key, one in node["properties"].items() if key not in refused}}
-    variants = [one for one in node.get("oneOf", node.get("anyOf", ())) if one.get("type") != "null"]
-    if variants:
-        for one in variants:
-            yield from leaves(one, definitions, at)
-    elif "properties" in node:
-        for name, field in node["properties"].items():
-            yield from leaves(field, definitions, (*at, name))
-    elif "patternProperties" in node:
-        (field,) = node["patternProperties"].values()
-        yield from leaves(field, definitions, (*at, "*"))
-    elif node.get("type") == "array":
-        yield from leaves(node["items"], definitions, (*at, "[]"))
-    else:
-        yield at, node
-
-
-def all_leaves() -> dict[str, tuple[Place, list[dict[str, Any]]]]:
-    """Return every leaf by its dotted path; of alternatives that share a field, the schema of each."""
-    whole = schema()
-    found: dict[str, tuple[Place, list[dict[str, Any]]]] = {}
-    for at, node in leaves(whole["properties"]["config"]["properties"][ROOT], whole["$defs"]):
-        found.setdefault(".".join(map(str, at)), (at, []))[1].append(node)
-    return found
-
-
 LEAVES = all_leaves()
 
 
@@ -200,33 +133,6 @@ def edits(stack: dict[str, Any], at: Place, values: list[Any]) -> Iterator[tuple
             yield reference, changed
 
 
-def places(stack: Any, at: Place, before: Place = ()) -> Iterator[Place]:
-    """Yield where a path leads to in a stack; the last name of a map may be new."""
-    if not at:
-        yield before
-        return
-    part, rest = at[0], at[1:]
-    names: list[str | int] = [part]
-    if part == "*":
-        names = [*(stack or {}), *([] if rest else ["edited"])]
-    elif part == "[]":
-        names = [*range(len(stack or []))]
-    for name in names:
-        inside = stack[name] if isinstance(stack, list) else (stack or {}).get(name)
-        if inside is None or not rest or isinstance(inside, dict | list):
-            yield from places(inside, rest, (*before, name))
-
-
-def opened(stack: dict[str, Any], place: Place) -> tuple[dict[str, Any], Any]:
-    """Return the stack with the groups above a place, and the nearest of them; it shares what is beside them."""
-    opening = at = dict(stack)
-    for part in place[:-1]:
-        absent = isinstance(at, dict) and at.get(part) is None
-        at[part] = {} if absent else copy.copy(at[part])
-        at = at[part]
-    return opening, at
-
-
 def constant(name: str) -> bool:
     return any(f".{name}".endswith(f".{end}") for end in CONSTANTS)
 
@@ -251,18 +157,6 @@ def _moved(at: Place) -> list[dict[str, Any]]:
     """Return the stacks with what they say where the leaf is, and first those that say most about it."""
     moved = DEFAULTED if at[0] == "defaults" else TRIED if at[2:3] == ("canary",) else BASES
     return sorted(moved, key=lambda stack: reach(stack, at), reverse=True)
-
-
-def reach(stack: Any, at: Place) -> int:
-    """Return how many parts of a path are in a stack."""
-    if not at or not isinstance(stack, dict | list):
-        return 0
-    part, rest = at[0], at[1:]
-    if part in {"*", "[]"}:
-        inside = [*stack.values()] if isinstance(stack, dict) else stack
-    else:
-        inside = [stack[part]] if part in stack else []
-    return max((1 + reach(one, rest) for one in inside), default=0)
 
 
 def test_the_walk_reaches_every_part_of_the_schema():

@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models import cleartext
 from models.paths import Path
 from planning.ground.lifecycle import Drain
 from planning.serving import patch
@@ -308,7 +309,8 @@ def test_items_need_names_and_one_each(change, what):
 
 
 def test_a_credential_in_clear_is_refused_and_not_echoed():
-    (problem,) = told(container(env=[{"name": "A", "value": "x"}, {"name": "HF_TOKEN", "value": "hunter2"}]))
+    change = container(env=[{"name": "A", "value": "x"}, {"name": "HF_TOKEN", "value": "hunter2"}])
+    (problem,) = map(str, cleartext.problems({"services": {"qwen": {"patch": change}}}))
     assert problem.startswith(
         "services.qwen.patch.spec.template.spec.containers[0].env[1]: holds a credential in clear;"
     )

@@ -1,0 +1,116 @@
+"""Validation that a configuration holds no credential as text.
+
+Every value of a configuration may end up in an object, in a preview and in the state, and those who read them would
+read the credential as well. A credential therefore belongs into a Secret, to which the configuration refers.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from models import credentials, flags
+from models.flags import Flag
+from models.paths import Path
+from models.problems import Problem
+
+_IN_CLEAR = "holds a credential in clear"
+_SECRET_KEY_REF = "{secretKeyRef: {name: ..., key: ...}}"  # noqa: S105, the form of a reference
+_TO_VARIABLE = f"put it into an existing Secret and write {_SECRET_KEY_REF}"
+_TO_SECRET = (
+    f"put it into an existing Secret, and refer to that by model.secrets, or by a variable with {_SECRET_KEY_REF}"
+)
+_TO_TRIGGER = "put it into an existing Secret, and name a TriggerAuthentication in authenticationRef"
+_REMEDIES = {
+    "env": _TO_VARIABLE,
+    "flags": "remove it; a picker's flags cannot refer to a Secret",
+    "headers": "remove it; a route cannot refer to a Secret",
+    "setHeaders": "remove it; a route cannot refer to a Secret",
+}
+"""Remedies for a credential in a mapping whose keys are names of values, by the key of the mapping."""
+_OBJECTS = frozenset({"affinity", "behavior", "config", "patch", "spec", "topologySpreadConstraints"})
+"""Keys whose values have keys of Kubernetes, or of plugins."""
+_LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
+"""Mappings whose keys say nothing of credentials: a value is often the name of a Secret."""
+_ARGUMENTS = frozenset({"args", "command"})
+
+
+def problems(tree: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a problem for each credential in the tree of a stack. No problem has any part of a credential.
+
+    Keys are checked as well.
+    """
+    yield from _below(tree, Path(), in_object=False)
+
+
+def _below(value: object, at: Path, *, in_object: bool) -> Iterator[Problem]:
+    """Yield the problems of a value; `in_object` says whether its keys are those of another system."""
+    if isinstance(value, dict):
+        mapping = cast("dict[Any, Any]", value)
+        yield from _keys(mapping, at)
+        if _is_variable_in_clear(mapping):
+            yield Problem(at, _IN_CLEAR, _TO_VARIABLE)
+            return
+        for key, inner in mapping.items():
+            if isinstance(inner, str):
+                yield from _text(inner, at / key, in_object=in_object)
+            else:
+                yield from _below(inner, at / key, in_object=in_object or key in _OBJECTS)
+    elif isinstance(value, list):
+        yield from _list(cast("list[Any]", value), at, in_object=in_object)
+
+
+def _keys(mapping: Mapping[Any, Any], at: Path) -> Iterator[Problem]:
+    if any(isinstance(key, str) and credentials.has_shape(key) for key in mapping):
+        yield Problem(at, "has a credential as a key", _TO_SECRET)
+
+
+def _is_variable_in_clear(mapping: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping is a variable as Kubernetes has it, `{name: …, value: …}`, with a credential."""
+    name, value = mapping.get("name"), mapping.get("value")
+    return isinstance(name, str) and isinstance(value, str) and credentials.is_credential(name, value)
+
+
+def _list(items: Sequence[Any], at: Path, *, in_object: bool) -> Iterator[Problem]:
+    if at[-1:] and at[-1] in _ARGUMENTS and all(isinstance(item, str) for item in items):
+        yield from _arguments(items, at)
+        return
+    for index, item in enumerate(items):
+        if isinstance(item, str):
+            yield from _text(item, at / index, in_object=in_object)
+        else:
+            yield from _below(item, at / index, in_object=in_object)
+
+
+def _text(text: str, at: Path, *, in_object: bool) -> Iterator[Problem]:
+    """Check a text by its shape and, if its key is the name of a value, by that name."""
+    parent, name = at[-2] if len(at) > 1 else "", str(at[-1])
+    is_named = parent in _REMEDIES or (in_object and parent not in _LABELS)
+    if not credentials.is_credential(name if is_named else "", text, in_object=parent not in _REMEDIES):
+        return
+    remedy = _REMEDIES.get(str(parent), _TO_SECRET)
+    yield Problem(at, _IN_CLEAR, _TO_TRIGGER if "autoscaling" in at else remedy)
+
+
+def _arguments(tokens: Sequence[str], at: Path) -> Iterator[Problem]:
+    """Check the arguments of a container: flags by their names, JSON values by their keys, texts by their shape."""
+    for flag in flags.parse(tokens):
+        name, value = flag.name, flag.value
+        if value is not None and name and credentials.is_credential(name, value):
+            yield Problem(at / flag.value_index, f"{_IN_CLEAR} ({name})", _flag_remedy(flag))
+        elif any(credentials.has_shape(token) for token in flag.tokens) or _is_json_with_credential(flag):
+            yield Problem(at / flag.value_index, _IN_CLEAR, _argument_remedy("TOKEN", "$(TOKEN)"))
+
+
+def _is_json_with_credential(flag: Flag) -> bool:
+    value = flags.json_object(flag)
+    return value is not None and any(True for _ in _below(value, Path(), in_object=True))
+
+
+def _flag_remedy(flag: Flag) -> str:
+    variable = credentials.variable_name(flag.name)
+    return _argument_remedy(variable, f"{flag.name}=$({variable})")
+
+
+def _argument_remedy(variable: str, argument: str) -> str:
+    reference = json.dumps(argument) if " " in argument else argument
+    return f"put it into an existing Secret, add {variable}: {_SECRET_KEY_REF} to env, and write {reference}"

@@ -1,0 +1,29 @@
+"""The keys of the program's own configuration namespace, `inference-stacks`."""
+
+import difflib
+from collections.abc import Iterable
+
+from models.paths import Path
+from models.problems import Problem
+
+NAMESPACE = "inference-stacks"
+ROOT = f"{NAMESPACE}:stack"
+"""Key with the configuration of the stack; paths in messages start below it."""
+KUBECONFIG = f"{NAMESPACE}:kubeconfig"
+"""Secret key with the kubeconfig of the cluster."""
+KEYS = (ROOT, KUBECONFIG)
+
+
+def problems(keys: Iterable[str]) -> list[Problem]:
+    """Reject keys of the namespace that the program does not read; keys of other namespaces are ignored.
+
+    A misspelt key for the kubeconfig would otherwise lead to another cluster.
+    """
+    unknown = sorted(key for key in keys if key.startswith(f"{NAMESPACE}:") and key not in KEYS)
+    return [Problem(Path(key), "unknown key", _suggestion(key)) for key in unknown]
+
+
+def _suggestion(key: str) -> str:
+    names = {known.removeprefix(f"{NAMESPACE}:"): known for known in KEYS}
+    close = difflib.get_close_matches(key.removeprefix(f"{NAMESPACE}:").lower(), names, n=1)
+    return f"did you mean {names[close[0]]}?" if close else f"known here: {', '.join(KEYS)}"

@@ -1,0 +1,127 @@
+"""Recognition of credentials that are written as text, by the name of the value or by its shape.
+
+`credentials.yaml` holds the names and shapes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+REFERENCE = re.compile(r"\$(?:\$|\(([^)]+)\))")
+"""Pattern of `$(NAME)`, which Kubernetes replaces by a variable, and of `$$`, which stands for a `$`.
+
+Only for `$(NAME)` the first group matches.
+"""
+_HIDDEN = "…"
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
+_PATH = re.compile(r"(/[A-Za-z0-9._-]+)+")
+_SWITCHES = frozenset({"", "0", "1", "false", "true", "no", "yes", "off", "on", "none", "null"})
+"""Values that switch something on or off, in lower case. A variable such as HF_HUB_DISABLE_IMPLICIT_TOKEN has one."""
+_SCHEMES = frozenset({"", "basic", "bearer", "token"})
+"""Texts that may stand beside a reference to a credential, in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """Last words of names that hold a credential."""
+
+    alone: bool = True
+    """Whether they may be the whole name."""
+    path: bool = False
+    """Whether the value may also be the path of a file, which is no credential."""
+    objects: bool = True
+    """Whether keys of Kubernetes' objects that end so hold credentials, and not names of objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Shape of credentials of one kind."""
+
+    contains: tuple[str, ...]
+    """Parts of which every such text has one. Most texts have none, so that no expression is tried."""
+    pattern: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    words: Mapping[str, _Word]
+    harmless: tuple[str, ...]
+    shapes: tuple[_Shape, ...]
+
+
+def is_named(name: str, *, in_object: bool = False) -> bool:
+    """Return whether the name of a variable, a flag, a header or a key suggests that it holds a credential.
+
+    `in_object` is set for keys of Kubernetes' objects and of other free text.
+    """
+    return _word(name, in_object=in_object) is not None
+
+
+def is_credential(name: str, value: str, *, in_object: bool = False) -> bool:
+    """Return whether a value is a credential by its name or by its shape, and no reference to one."""
+    if has_shape(value):
+        return True
+    word = _word(name, in_object=in_object)
+    if word is None or value.strip().lower() in _SWITCHES or (word.path and _PATH.fullmatch(value)):
+        return False
+    if not any(match[1] for match in REFERENCE.finditer(value)):
+        return True
+    rest = REFERENCE.sub(lambda match: "" if match[1] else match[0], value)
+    return rest.strip(" :").lower() not in _SCHEMES
+
+
+def has_shape(text: str) -> bool:
+    """Return whether a text contains a credential, as its shape shows."""
+    return next(_shapes_of(text), None) is not None
+
+
+def hide(text: str) -> str:
+    """Return a text in which each credential that its shape shows is replaced by an ellipsis."""
+    for shape in _shapes_of(text):
+        text = shape.pattern.sub(_HIDDEN, text)
+    return text
+
+
+def variable_name(name: str) -> str:
+    """Return a name in the form of a variable's: `--api-key` and `apiKey` become API_KEY."""
+    return _SEPARATORS.sub("_", _WORD_START.sub("_", name)).strip("_").upper()
+
+
+def _shapes_of(text: str) -> Iterator[_Shape]:
+    """Yield the shapes of credentials in a text."""
+    for shape in _table().shapes:
+        if any(part in text for part in shape.contains) and shape.pattern.search(text) is not None:
+            yield shape
+
+
+@lru_cache(4096)
+def _word(name: str, *, in_object: bool) -> _Word | None:
+    table, variable = _table(), variable_name(name)
+    if any(_ends_with(variable, harmless) for harmless in table.harmless):
+        return None
+    for text, word in table.words.items():
+        is_end = _ends_with(variable, text) and (word.alone or variable != text)
+        if is_end and (word.objects or not in_object):
+            return word
+    return None
+
+
+def _ends_with(name: str, words: str) -> bool:
+    return f"_{name}".endswith(f"_{words}")
+
+
+@cache
+def _table() -> _Table:
+    text = files("models").joinpath("credentials.yaml").read_text(encoding="utf-8")
+    tree: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506, it is safe
+    return _Table(
+        words={words: _Word(**settings) for words, settings in tree["words"].items()},
+        harmless=tuple(words for group in tree["harmless"] for words in group),
+        shapes=tuple(_Shape(tuple(shape["contains"]), re.compile(shape["pattern"])) for shape in tree["shapes"]),
+    )

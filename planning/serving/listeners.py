@@ -1,0 +1,73 @@
+"""Validation of the ports of a serving pod: all containers of a pod share them, so each has one listener."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from models import flags
+from models.paths import Path
+from models.problems import Problem
+from planning.serving import engine
+from planning.variant.context import RoleContext
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    """A listener of a pod, on one port or on one for each rank of data parallelism."""
+
+    noun: str
+    at: Path
+    """Place in the configuration that decides the port."""
+    first: int
+    last: int
+    is_explicit: bool
+    """Whether the user changed a port that has another default."""
+
+
+def problems(context: RoleContext) -> Iterator[Problem]:
+    """Reject two listeners of a pod on one port."""
+    for listener, other in combinations(_listeners(context), 2):
+        port = max(listener.first, other.first)
+        if port > min(listener.last, other.last):
+            continue
+        wrong, right = (other, listener) if other.is_explicit else (listener, other)
+        place = right.at.below(context.variant.path) if right.at.is_within(context.variant.path) else right.at
+        what = f"is taken by {right.noun} ({port}; {place})"
+        yield Problem(wrong.at, what, "choose another port", (right.at,))
+
+
+def _listeners(context: RoleContext) -> Iterator[_Listener]:
+    path, port = context.variant.path, context.variant.spec.engine.port
+    yield _Listener("the requests of clients", path / "engine" / "port", port, port, is_explicit=False)
+    if context.is_proxied and context.engine_port != port:
+        at, port = path / "sidecar" / "enginePort", context.engine_port
+        yield _Listener("the engine behind the sidecar", at, port, port, is_explicit=False)
+    yield from _events(context)
+    yield from _transfer(context)
+
+
+def _events(context: RoleContext) -> Iterator[_Listener]:
+    """Yield the listener of KV cache events. A rank adds its number to the port (vLLM, `offset_endpoint_port`)."""
+    port = engine.events_port(context)
+    if port is None:
+        return
+    at, is_explicit = context.variant.path / "kvCache" / "events", False
+    for flag in flags.parse(context.role.engine.args):
+        if flag.switch == engine.KV_EVENTS and "endpoint" in (flags.json_object(flag) or {}):
+            at, is_explicit = context.path / "engine" / "args" / flag.value_index, True
+    yield _Listener("the events of the KV cache", at, port, port + context.layout.data - 1, is_explicit)
+
+
+def _transfer(context: RoleContext) -> Iterator[_Listener]:
+    """Yield the listener by which roles agree on a transfer of the KV cache; each rank has one."""
+    spec = context.variant.spec
+    handshake = context.variant.release.engine.handshake_ports.get(spec.kv_cache.connector)
+    if spec.prefill is None or handshake is None or context.is_custom:
+        return
+    text = context.role.engine.env.get(handshake.variable, "")
+    is_explicit = isinstance(text, str) and text.isdecimal()
+    port = int(str(text)) if is_explicit else handshake.number
+    at = context.variant.path / "kvCache" / "connector"
+    if is_explicit:
+        at = context.path / "engine" / "env" / handshake.variable
+    yield _Listener("the transfer of the KV cache", at, port, port + context.layout.data - 1, is_explicit)

@@ -1,0 +1,54 @@
+"""Hostile text in every text leaf ends in a message or in sound objects: no traceback, no credential in any output."""
+
+import json
+from functools import cache
+
+import pytest
+
+import planning
+from manifests import validation
+from manifests.assembly import objects, render
+from models.load import load
+from models.problems import ConfigError
+from planning import outputs
+from tests.support.stacks.hostile import COUNT, SECRETS, hostile_stacks, text_leaves
+
+STACKS = {hostile.name: hostile for hostile in hostile_stacks()}
+
+
+@cache
+def verdict(name):
+    """Return whether a stack is accepted, and everything that a user gets to see or that the state would hold."""
+    try:
+        plan = planning.plan(load(STACKS[name].stack))
+        rendered = [*objects(render(plan))]
+        validation.check(rendered)
+    except ConfigError as error:
+        return False, str(error)
+    shown = [one.manifest for one in rendered], outputs.of_stack(plan, None, {}), [str(one) for one in plan.warnings]
+    return True, json.dumps(shown, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_hostile_text_ends_in_a_message_or_in_objects_without_any_credential(name):
+    accepted, text = verdict(name)
+    assert [secret for secret in SECRETS if secret in text] == []
+    assert "Traceback" not in text
+    if not accepted:
+        assert all(": " in line and line.isprintable() for line in text.splitlines())
+
+
+def test_no_credential_is_accepted():
+    assert [name for name, hostile in STACKS.items() if hostile.has_credential and verdict(name)[0]] == []
+
+
+def test_most_stacks_are_accepted():
+    accepted = [name for name in STACKS if verdict(name)[0]]
+    assert len(STACKS) == COUNT
+    assert len(accepted) >= 0.6 * COUNT
+
+
+def test_every_text_leaf_has_hostile_text():
+    assert {leaf for hostile in STACKS.values() if hostile.has_credential for leaf in hostile.leaves} == {
+        *text_leaves()
+    }

@@ -1,0 +1,51 @@
+"""The API server takes every object of the stacks with hostile text that are accepted."""
+
+import json
+
+import pytest
+
+import planning
+from manifests.assembly import objects, render
+from models.load import load
+from models.problems import ConfigError
+from tests.support.cluster.plane import serve_moved_kinds
+from tests.support.cluster.server import refusals
+from tests.support.stacks.hostile import hostile_stacks
+
+pytestmark = pytest.mark.real
+
+
+def accepted():
+    """Yield the distinct objects of all accepted stacks."""
+    seen = set[str]()
+    for hostile in hostile_stacks():
+        try:
+            plan = planning.plan(load(hostile.stack))
+        except ConfigError:
+            continue
+        for one in objects(render(plan)):
+            text = json.dumps(one.manifest, sort_keys=True)
+            if text not in seen:
+                seen.add(text)
+                yield one.manifest
+
+
+def test_the_server_takes_every_object_of_an_accepted_stack(plane, tools):
+    """See defects B1."""
+    serve_moved_kinds(plane, tools)
+    found = list(accepted())
+    assert len(found) > 500
+    moved = [one | {"metadata": one["metadata"] | _namespace(one)} for one in found]
+    assert list(refusals(plane, moved)) == []
+
+
+def _namespace(manifest):
+    """Return the namespace that stands for all: the API server looks only for that which an object is in."""
+    return {"namespace": "default"} if "namespace" in manifest["metadata"] else {}
+
+
+def test_the_dry_run_finds_what_the_server_refuses(plane):
+    """See defects B1."""
+    claim = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "Capital", "namespace": "default"}}
+    (message,) = refusals(plane, [claim, claim | {"metadata": {"name": "small", "namespace": "default"}}])
+    assert message.startswith("ConfigMap Capital: 422 ")
