@@ -18,6 +18,7 @@ HOMES = {
     "aim-engine": "tests/heritage/aim_engine",
     "phoebe": "tests/heritage/phoebe",
     "upstream": "tests/heritage/upstream",
+    "defects": "tests/heritage/defects",
 }
 """The folder of each system: the names of its tests cite without saying whom."""
 IN_FRONT = {"zerfoo": "zerfoo", "aim": "aim-engine"}
