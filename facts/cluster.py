@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from facts import gateways, kubeconfig
+from facts import gateways, kubeconfig, live_objects
 from facts.connection import Connection, RefusedError, connect
 from facts.kubeconfig import Access
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
+from planning.ground import labels
 from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import (
     NOTHING_READ,
@@ -23,6 +24,9 @@ from planning.ground.cluster_facts import (
     GatewayRef,
     Gateways,
     LiveGateway,
+    LiveObject,
+    LiveObjects,
+    Place,
     Pools,
     Routes,
     Served,
@@ -38,6 +42,8 @@ _JSON = "application/json"
 _GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
 _PAGE = "500"
 """Objects in one page of a list."""
+_ALL: Mapping[str, str] = {}
+"""Label selector of all objects."""
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -111,6 +117,31 @@ def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | U
             return Pools({at: selector for namespace in distinct for at, selector in _pools(api, namespace)})
 
     return _within_deadline(read_pools)
+
+
+def objects(spec: Cluster, access: Access, kinds: Iterable[tuple[str, str]]) -> LiveObjects | Unknown:
+    """Read the objects of some kinds (`apiVersion/Kind`), each in a namespace; empty for cluster-scoped objects.
+
+    The result is empty unless the configuration has live facts.
+    """
+    if not isinstance(spec.facts, LiveFacts):
+        return LiveObjects({})
+    distinct = tuple(sorted(set(kinds)))
+
+    def read_objects() -> LiveObjects:
+        found, refused = dict[Place, LiveObject](), dict[str, None]()
+        with connect(access, _DEADLINE_SECONDS) as api:
+            for kind, namespace in distinct:
+                try:
+                    for item in _list_objects(api, live_objects.path(kind, namespace), labels.PART_OF):
+                        found[live_objects.place(kind, item)] = live_objects.live_object(item)
+                except RefusedError as error:
+                    # A kind that the cluster does not serve has no objects.
+                    if error.status != http.HTTPStatus.NOT_FOUND:
+                        refused[kind] = None
+        return LiveObjects(found, tuple(refused))
+
+    return _within_deadline(read_objects)
 
 
 def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
@@ -209,11 +240,12 @@ def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
     return Routes(tuple(route for route in routes if used is None or any(ref.gateway in used for ref in route.parents)))
 
 
-def _list_objects(api: Connection, path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a list, page by page."""
+def _list_objects(api: Connection, path: str, selector: Mapping[str, str] = _ALL) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a list that have some labels, page by page."""
     token = ""
+    query = {"labelSelector": ",".join(f"{key}={value}" for key, value in selector.items())} if selector else {}
     while True:
-        page = api.get(path, _JSON, {"limit": _PAGE, **({"continue": token} if token else {})})
+        page = api.get(path, _JSON, {"limit": _PAGE, **query, **({"continue": token} if token else {})})
         yield from page["items"]
         token = page.get("metadata", {}).get("continue", "")
         if not token:

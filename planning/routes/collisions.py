@@ -19,7 +19,7 @@ from planning.routes.records import Match, Route
 _REMEDY = "give one of them another path or hostname"
 _OLDER_WINS = "unless this run removes that, the older of the two gets them"
 _EVERY_HOST = "*"
-_PART_OF = labels.standard("", "", {})["app.kubernetes.io/part-of"]
+(_PART_OF,) = labels.PART_OF.values()
 
 
 @dataclass(frozen=True, slots=True)
