@@ -1,12 +1,19 @@
 """What the configuration states is taken back in one run, whoever changed it; what others own is left alone."""
 
 import json
+import shutil
 from typing import NamedTuple
 
 import pytest
 
+from facts import cluster
 from local.errors import LocalError
-from tests.support.cluster.deployments import in_namespace, told
+from manifests import additions
+from manifests.assembly import objects, render
+from models.stack import Cluster
+from tests.support.cluster.deployments import ROOT, in_namespace, told
+from tests.support.cluster.server import read
+from tests.support.stacks import plan
 
 pytestmark = pytest.mark.real
 
@@ -165,9 +172,6 @@ def assert_left_alone(one):
     assert one.get("service", "bert", NAME)["metadata"]["labels"]["by-hand"] == "yes"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="what another manager set is a conflict, and what is added to a list is not seen"
-)
 @pytest.mark.parametrize("changes", [BY_KUBECTL, BY_OTHERS], ids=["by kubectl", "by other tools"])
 def test_changes_are_seen_and_taken_back_in_one_run(drifting, changes):
     """See defects A17."""
@@ -182,7 +186,6 @@ def test_changes_are_seen_and_taken_back_in_one_run(drifting, changes):
     one.assert_in_step()
 
 
-@pytest.mark.xfail(strict=True, reason="a port with another number is not told")
 def test_what_is_deleted_by_hand_comes_back_in_one_run(drifting):
     """A Service whose port somebody gave another number has to be deleted by hand. See defects A17."""
     one = drifting
@@ -206,3 +209,38 @@ def test_the_selector_of_a_workload_cannot_be_changed(drifting):
     refused = edit(DECODE, "deployment", DECODE, "add", ("spec", "selector", "matchLabels", "a"), "b")
     with pytest.raises(LocalError, match="field is immutable"):
         drifting.plane.kubectl(*refused.command, "-n", NAME)
+
+
+def test_every_object_whose_lists_can_grow_is_read(drifting, plane):
+    components = render(plan(stack(NAME)))
+    access = cluster.Access(plane.kubeconfig.read_text(encoding="utf-8"), None)
+    live = cluster.objects(Cluster(), access, additions.kinds(components))
+    expected = {each.place for each in objects(components) if (each.api, each.place[2]) in additions.kinds(components)}
+    assert expected <= live.objects.keys()
+    assert live.refused == ()
+
+
+def test_without_the_annotation_a_scaled_workload_ends_in_a_conflict_and_getting_it_restarts_no_pod(deploy):
+    """The negative control, and what the first run does to objects of before. See defects A17."""
+    name = "unrepaired"
+    one = deploy(in_namespace(name, bert={}))
+    program = one.project / "components"
+    program.unlink()
+    shutil.copytree(ROOT / "components", program)
+    source = program / "registration.py"
+    text = source.read_text(encoding="utf-8")
+    mutated = text.replace('_FORCED = {"pulumi.com/patchForce": "true"}', "_FORCED = dict[str, str]()")
+    assert mutated != text
+    source.write_text(mutated, encoding="utf-8")
+    one.up()
+    before = {pod["metadata"]["uid"] for pod in read(one.plane, "pods", name)}
+    one.plane.kubectl("scale", "deployment/bert-decode", "--replicas=3", "-n", name)
+    for refused in (one.preview("--refresh"), one.attempt("--refresh")[0]):
+        assert refused.returncode
+        assert 'conflict with "kubectl" with subresource "scale"' in told(refused)
+        assert ".spec.replicas" in told(refused)
+    source.write_text(text, encoding="utf-8")
+    assert set(one.operate("--refresh").done.values()) == {"update"}
+    assert one.get("deployment", "bert-decode", name)["spec"]["replicas"] == 1
+    assert before & {pod["metadata"]["uid"] for pod in read(one.plane, "pods", name)}
+    one.assert_in_step()
