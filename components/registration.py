@@ -10,6 +10,11 @@ from planning.ground.order import Id
 
 _SECRET_OUTPUTS = ["data", "stringData"]
 """Fields of a Secret that are encrypted in the state."""
+_FORCED = {"pulumi.com/patchForce": "true"}
+"""Annotation that lets an update take over stated fields that somebody else changed; else it ends in a conflict.
+
+What the manifest does not state, such as the replicas of an autoscaled workload, stays with its owner.
+"""
 
 Registered = dict[Id, pulumi.Resource]
 """Registered resources by id. All components of a stack share one mapping, because an object may depend on an object of
@@ -54,7 +59,13 @@ def register(name: str, objects: Iterable[Rendered], registered: Registered, opt
             protect=rendered.protect or None,
         )
         merged = pulumi.ResourceOptions.merge(opts, options)
-        registered[rendered.id] = KubernetesObject(f"{name}-{rendered.suffix}", rendered.manifest, merged)
+        registered[rendered.id] = KubernetesObject(f"{name}-{rendered.suffix}", _with_force(rendered.manifest), merged)
+
+
+def _with_force(manifest: Manifest) -> Manifest:
+    """Return a manifest whose updates take over fields; an annotation of the user wins."""
+    metadata = manifest["metadata"]
+    return {**manifest, "metadata": {**metadata, "annotations": {**_FORCED, **metadata.get("annotations", {})}}}
 
 
 def _timeouts(seconds: int | None) -> pulumi.CustomTimeouts | None:

@@ -1,6 +1,6 @@
 """The steps from a configuration to checked objects, and the record of their results.
 
-Two steps do I/O: they read the sizes of sources, and the cluster facts. All others are pure functions.
+Some steps do I/O: they read sizes of sources, facts of the cluster, and objects in it. All others are pure functions.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,16 +10,17 @@ from typing import Any
 import planning
 from composition.target import Target
 from facts import source_sizes
-from manifests import validation
+from manifests import additions, validation
 from manifests.assembly import Component, objects, render
 from manifests.objects import Rendered
 from manifests.validation import SchemaError
 from models.load import load
-from models.problems import ConfigError, Problem, errors
+from models.paths import Path
+from models.problems import ConfigError, Problem, errors, warning
 from models.stack import Stack
 from planning import outputs, preflight, transition
 from planning.ground import parts
-from planning.ground.cluster_facts import ClusterFacts
+from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.order import Id
 from planning.plans import ServicePlan, StackPlan
 from planning.routes import acceptance, collisions, precedence
@@ -105,7 +106,10 @@ def compose(tree: object, target: Target, earlier: Sequence[Problem] = ()) -> Co
     except (ConfigError, SchemaError) as error:
         return Refusal(error, source_warnings, plan_warnings)
     problems = _preflight(loaded.stack, plan, facts, components)
-    announcements = () if errors(problems) else _announcements(loaded.stack, plan, target)
+    if errors(problems):
+        return Composition(loaded.stack, source_warnings, plan, facts, waits, components, problems, ())
+    components, drift = _take_back(loaded.stack, plan, facts, components, target)
+    announcements = (*_announcements(loaded.stack, plan, target), *drift)
     return Composition(loaded.stack, source_warnings, plan, facts, waits, components, problems, announcements)
 
 
@@ -129,6 +133,23 @@ def _announcements(stack: Stack, plan: StackPlan, target: Target) -> tuple[Probl
     if not transition.has_generations(plan):
         return ()
     return tuple(transition.warnings(plan, target.pools(stack.cluster, _namespaces(plan))))
+
+
+def _take_back(
+    stack: Stack, plan: StackPlan, facts: ClusterFacts, components: tuple[Component, ...], target: Target
+) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
+    """Return the components as they undo what somebody else did in the cluster, and warnings about that.
+
+    A cluster whose kinds are unknown is not asked again: preflight has said why.
+    """
+    if isinstance(facts.apis, Unknown):
+        return components, ()
+    live = target.objects(stack.cluster, additions.kinds(components))
+    if isinstance(live, Unknown):
+        what = f"whether somebody scaled or added to objects went unchecked: {live.reason}"
+        return components, (warning(Path(), what),)
+    annotated, added = additions.take_back(components, live)
+    return annotated, (*transition.refusals(live), *transition.replicas(plan, live), *added)
 
 
 def _kinds(components: Collection[Component]) -> frozenset[str]:

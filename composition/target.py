@@ -7,7 +7,7 @@ from typing import Protocol
 
 from facts import cluster
 from models.stack import Cluster
-from planning.ground.cluster_facts import ClusterFacts, GatewayRef, Pools, Unknown
+from planning.ground.cluster_facts import ClusterFacts, GatewayRef, LiveObjects, Pools, Unknown
 
 
 class Target(Protocol):
@@ -19,6 +19,10 @@ class Target(Protocol):
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
         """Return the InferencePools of some namespaces."""
+        ...
+
+    def objects(self, spec: Cluster, kinds: Iterable[tuple[str, str]]) -> LiveObjects | Unknown:
+        """Return the objects of some kinds (`apiVersion/Kind`), each in a namespace; empty for cluster-scoped ones."""
         ...
 
 
@@ -43,6 +47,10 @@ class Live:
         """Read the InferencePools of some namespaces. `Unknown` if `cluster.facts` is not of type live."""
         return cluster.pools(spec, self.access(spec), namespaces)
 
+    def objects(self, spec: Cluster, kinds: Iterable[tuple[str, str]]) -> LiveObjects | Unknown:
+        """Read the objects of some kinds; none unless the configuration has live facts."""
+        return cluster.objects(spec, self.access(spec), kinds)
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -57,3 +65,7 @@ class Given:
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:  # noqa: ARG002, the protocol's
         """Return `Unknown`, because the given facts contain no pools."""
         return Unknown("the cluster was not asked")
+
+    def objects(self, spec: Cluster, kinds: Iterable[tuple[str, str]]) -> LiveObjects | Unknown:  # noqa: ARG002
+        """Return no objects: given facts have none."""
+        return LiveObjects({})

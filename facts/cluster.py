@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from facts import gateways, kubeconfig
+from facts import gateways, kubeconfig, live_objects
 from facts.connection import Connection, RefusedError, connect
 from facts.kubeconfig import Access
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
-from planning.ground import bundles
+from planning.ground import bundles, labels
 from planning.ground.api_groups import GATEWAY_GROUP, METRICS_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import (
     NOTHING_READ,
@@ -25,7 +25,10 @@ from planning.ground.cluster_facts import (
     GatewayRef,
     Gateways,
     LiveGateway,
+    LiveObject,
+    LiveObjects,
     Metrics,
+    Place,
     Pools,
     Routes,
     Served,
@@ -45,6 +48,8 @@ _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 """Representation of an object without its spec and status."""
 _PAGE = "500"
 """Objects in one page of a list."""
+_ALL: Mapping[str, str] = {}
+"""Label selector of all objects."""
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -123,6 +128,31 @@ def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | U
             return Pools({at: selector for namespace in distinct for at, selector in _pools(api, namespace)})
 
     return _within_deadline(read_pools)
+
+
+def objects(spec: Cluster, access: Access, kinds: Iterable[tuple[str, str]]) -> LiveObjects | Unknown:
+    """Read the objects of some kinds (`apiVersion/Kind`), each in a namespace; empty for cluster-scoped objects.
+
+    The result is empty unless the configuration has live facts.
+    """
+    if not isinstance(spec.facts, LiveFacts):
+        return LiveObjects({})
+    distinct = tuple(sorted(set(kinds)))
+
+    def read_objects() -> LiveObjects:
+        found, refused = dict[Place, LiveObject](), dict[str, None]()
+        with connect(access, _DEADLINE_SECONDS) as api:
+            for kind, namespace in distinct:
+                try:
+                    for item in _list_objects(api, live_objects.path(kind, namespace), labels.PART_OF):
+                        found[live_objects.place(kind, item)] = live_objects.live_object(item)
+                except RefusedError as error:
+                    # A kind that the cluster does not serve has no objects.
+                    if error.status != http.HTTPStatus.NOT_FOUND:
+                        refused[kind] = None
+        return LiveObjects(found, tuple(refused))
+
+    return _within_deadline(read_objects)
 
 
 def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
@@ -248,11 +278,12 @@ def _is_bundle_version(annotation: str) -> bool:
     return annotation.endswith("/bundle-version")
 
 
-def _list_objects(api: Connection, path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a list, page by page."""
+def _list_objects(api: Connection, path: str, selector: Mapping[str, str] = _ALL) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a list that have some labels, page by page."""
     token = ""
+    query = {"labelSelector": ",".join(f"{key}={value}" for key, value in selector.items())} if selector else {}
     while True:
-        page = api.get(path, _JSON, {"limit": _PAGE, **({"continue": token} if token else {})})
+        page = api.get(path, _JSON, {"limit": _PAGE, **query, **({"continue": token} if token else {})})
         yield from page["items"]
         token = page.get("metadata", {}).get("continue", "")
         if not token:

@@ -1,11 +1,13 @@
-"""Warnings about changes that create a second set of pods next to the running one."""
+"""Warnings about effects of a change that a preview does not show: a second set of pods, other numbers of replicas."""
 
 from collections.abc import Iterator
 
+from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground import labels
-from planning.ground.cluster_facts import Pools, Unknown
+from planning.ground.cluster_facts import LiveObjects, Pools, Unknown
 from planning.plans import StackPlan, VariantPlan
+from planning.serving import Workload
 
 
 def has_generations(plan: StackPlan) -> bool:
@@ -24,6 +26,42 @@ def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
                 yield warning(variant.path, what)
             else:
                 yield from _new_generation(variant, pools)
+
+
+def refusals(live: LiveObjects) -> Iterator[Problem]:
+    """Yield a warning if the run was not allowed to compare some kinds with the cluster."""
+    if live.refused:
+        what = f"whether somebody scaled or added to objects went unchecked for {', '.join(live.refused)}"
+        yield warning(Path(), f"{what}: the API server refused to list them")
+
+
+def replicas(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
+    """Yield a warning for every number of replicas that somebody else set, and that the configuration states otherwise.
+
+    Whether this run changes it depends on the run: with `--refresh` it does, else if the workload changes anyway.
+    """
+    for service in plan.services:
+        for variant in service.variants:
+            for workload in variant.workloads:
+                yield from _replica_warnings(variant, workload, live)
+
+
+def _replica_warnings(variant: VariantPlan, workload: Workload, live: LiveObjects) -> Iterator[Problem]:
+    namespace = variant.names.namespace
+    place = (workload.api_version.partition("/")[0], workload.kind, namespace, workload.name)
+    found = live.objects.get(place)
+    writer = None if found is None else found.writer("spec", "replicas")
+    if workload.replicas is None or found is None or writer is None:
+        return
+    number = found.content["spec"]["replicas"]
+    if number == workload.replicas:
+        return
+    name = f"{workload.kind} {namespace}/{workload.name}"
+    what = (
+        f"{number} replica{'' if number == 1 else 's'} will become {workload.replicas}: {writer} scaled {name}, and a "
+        "run that refreshes or changes it takes that back"
+    )
+    yield warning(workload.path / "replicas", what)
 
 
 def _new_generation(variant: VariantPlan, pools: Pools) -> Iterator[Problem]:

@@ -25,6 +25,7 @@ LONGEST = (
     "real/test_storage",
     "real/test_canary",
     "real/test_lws",
+    "real/test_drift",
 )
 """Modules that take longest, in this order: what begins first keeps no process waiting for another at the end."""
 # How long an example takes says how busy the machine is; a test that hangs meets pytest's own limit.

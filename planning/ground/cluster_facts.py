@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,54 @@ class Pools:
 
     selectors: Mapping[tuple[str, str], Mapping[str, str]]
     """Pod selector of each pool, by namespace and name."""
+
+
+Place = tuple[str, str, str, str]
+"""API group, kind, namespace and name, by which a cluster identifies an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOwner:
+    """The fields of an object that one writer set last."""
+
+    name: str
+    """The writer's field manager, such as `kubectl-edit`."""
+    time: str
+    fields: Mapping[str, Any]
+    """Tree of the fields as the API server writes it (FieldsV1): `f:` and a name, or `k:` and the keys of a list item.
+
+    Nothing lies below a field that is set as a whole.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class LiveObject:
+    """An object of the cluster."""
+
+    content: Mapping[str, Any]
+    others: tuple[FieldOwner, ...] = ()
+    """Owners of fields other than Pulumi."""
+
+    def writer(self, *path: str) -> str | None:
+        """Return who set a field last; None for Pulumi, or if nobody owns the field."""
+        return next((owner.name for owner in self.others if _has(owner.fields, path)), None)
+
+
+def _has(fields: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+    for name in path:
+        if f"f:{name}" not in fields:
+            return False
+        fields = fields[f"f:{name}"]
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class LiveObjects:
+    """Objects of the cluster that stacks of this program made."""
+
+    objects: Mapping[Place, LiveObject]
+    refused: tuple[str, ...] = ()
+    """Kinds (`apiVersion/Kind`) that the API server did not let the run read."""
 
 
 def unread(reason: Unknown) -> ClusterFacts:

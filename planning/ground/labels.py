@@ -26,8 +26,12 @@ POD_SECURITY = {"pod-security.kubernetes.io/enforce": "restricted"}
 """Pod security level of the namespaces that a stack creates; every pod of a stack meets this level."""
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open: while no picker answers, requests go to any pod."""
+TAKEN_BACK = f"{_OURS}/taken-back"
+"""Annotation with what a run took back that somebody else had added to the object."""
 LLM_D_ROLE = "llm-d.ai/role"
 """Role of a serving pod, which llm-d's pickers filter by."""
+PART_OF = {"app.kubernetes.io/part-of": "inference-stacks"}
+"""Label of every object of every stack."""
 RESOURCE_ID, SERVICE_TYPE = "saturncloud.io/resource-id", "saturncloud.io/service-type"
 """The labels by which the token-metering interceptor finds Services. For each id, one Service has both labels."""
 
@@ -66,7 +70,7 @@ def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[
         **dict(sorted(user_labels.items())),
         "app.kubernetes.io/name": base,
         "app.kubernetes.io/component": component,
-        "app.kubernetes.io/part-of": "inference-stacks",
+        **PART_OF,
         "app.kubernetes.io/managed-by": "pulumi",
     }
 

@@ -22,7 +22,7 @@ _REMEDY = "give one of them another path or hostname"
 _OLDER_WINS = "unless this run removes that, the older of the two gets them"
 EVERY_HOST = "*"
 """Host of a claim without hostnames."""
-_PART_OF = labels.standard("", "", {})["app.kubernetes.io/part-of"]
+(_PART_OF,) = labels.PART_OF.values()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
 """The options with which rendered objects are registered, as the engine receives them."""
 
 import pytest
+from google.protobuf.json_format import MessageToDict
 
+from components import registration
 from manifests.assembly import objects, render
-from tests.support.program import run_whole
-from tests.support.stacks import plan, tree
+from tests.support.program import as_registered, run_whole
+from tests.support.stacks import plan, rendered, tree
 
 STACK = tree(
     qwen={
@@ -42,3 +44,16 @@ def test_an_object_depends_on_what_is_rendered_before_it_and_on_nothing_else(reg
     expected = {each.id: {urns[earlier] for earlier in each.after} for each, _ in pairs}
     assert sum(map(len, expected.values())) > len(expected)
     assert {each.id: set(request.dependencies) for each, request in pairs} == expected
+
+
+def test_updates_of_every_object_take_over_what_somebody_else_changed_unless_the_user_says_no(registered):
+    """See defects A17."""
+    pairs, _ = registered
+    for each, request in pairs:
+        metadata = MessageToDict(request.object)["metadata"]
+        assert metadata == as_registered(each.manifest)["metadata"]
+        assert metadata["annotations"]["pulumi.com/patchForce"] == "true"
+    assert "pulumi.com/patchForce" not in str(rendered(STACK))
+    shared = {"pulumi.com/patchForce": "false"}
+    one = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "annotations": shared}}
+    assert registration._with_force(one)["metadata"]["annotations"] == shared

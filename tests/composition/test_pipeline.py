@@ -7,21 +7,24 @@ import pytest
 import planning
 from composition import Composition, Given, Live, Refusal, compose
 from facts import cluster
-from manifests import pods
+from manifests import additions, pods
 from manifests.assembly import objects, render
 from manifests.validation import SchemaError
 from models.load import load
 from models.problems import ConfigError
 from models.stack import Cluster
 from planning import outputs
-from planning.ground import parts
+from planning.ground import labels, parts
 from planning.ground.cluster_facts import (
     NOTHING_READ,
     Bundles,
     ClusterFacts,
+    FieldOwner,
     GatewayRef,
     Gateways,
     LiveGateway,
+    LiveObject,
+    LiveObjects,
     LiveRoute,
     ParentRef,
     Pools,
@@ -33,6 +36,9 @@ from planning.ground.cluster_facts import (
 from tests.support.stacks import lines, plan, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
+UNCHECKED = "whether somebody scaled or added to objects went unchecked"
+TAKES_BACK = "and a run that refreshes or changes it takes that back"
+RBAC = "rbac.authorization.k8s.io"
 TWO_GENERATIONS = tree(qwen={"canary": {"weight": 10, "prefill": {}}})
 
 
@@ -42,6 +48,7 @@ class Asked:
 
     known: ClusterFacts
     live: Pools | Unknown = field(default_factory=lambda: Pools({}))
+    made: LiveObjects | Unknown = field(default_factory=lambda: LiveObjects({}))
     questions: list = field(default_factory=list)
 
     def facts(self, spec, used):
@@ -51,6 +58,10 @@ class Asked:
     def pools(self, spec, namespaces):
         self.questions.append(("pools", spec, frozenset(namespaces)))
         return self.live
+
+    def objects(self, spec, kinds):
+        self.questions.append(("objects", spec, frozenset(kinds)))
+        return self.made
 
 
 def composition(stack, known=NOTHING_READ):
@@ -133,6 +144,42 @@ def test_pools_are_asked_for_where_pods_exchange_their_cache_and_the_change_is_a
     ]
 
 
+def scaled(stack, number):
+    """Return the objects of a cluster in which somebody scaled a service and added a rule to its picker's Role."""
+    made = {each.place: each.manifest for each in composition(stack).objects}
+    decode, role = ("apps", "Deployment", "models", "qwen-decode"), (RBAC, "Role", "models", "qwen-epp")
+    spec = {**made[decode], "spec": {**made[decode]["spec"], "replicas": number}}
+    rules = {**made[role], "rules": [*made[role]["rules"], {}]}
+    return LiveObjects(
+        {
+            decode: LiveObject(spec, (FieldOwner("kubectl", "today", {"f:spec": {"f:replicas": {}}}),)),
+            role: LiveObject(rules, (FieldOwner("kubectl-patch", "today", {"f:rules": {}}),)),
+        },
+        ("apps/v1/Deployment",),
+    )
+
+
+def test_what_somebody_did_in_the_cluster_is_announced_and_taken_back():
+    """See defects A17."""
+    target = Asked(fitting(tree()), made=scaled(tree(), 3))
+    composed = compose(tree(), target)
+    assert [what for what, *_ in target.questions] == ["facts", "objects"]
+    assert target.questions[1][2] == additions.kinds(render(plan(tree())))
+    assert lines(composed.announcements, "warning") == [
+        f"{UNCHECKED} for apps/v1/Deployment: the API server refused to list them",
+        f"services.qwen.replicas: 3 replicas will become 1: kubectl scaled Deployment models/qwen-decode, {TAKES_BACK}",
+        "Role models/qwen-epp: kubectl-patch added to rules (today); this run takes that back",
+    ]
+    (role,) = [each for each in composed.objects if each.manifest["kind"] == "Role"]
+    assert labels.TAKEN_BACK in role.manifest["metadata"]["annotations"]
+
+
+def test_a_cluster_that_does_not_answer_a_second_time_is_told():
+    composed = compose(tree(), Asked(fitting(tree()), made=Unknown("no answer")))
+    assert lines(composed.announcements, "warning") == [f"{UNCHECKED}: no answer"]
+    assert composed.objects == tuple(objects(render(composed.plan, {"qwen"})))
+
+
 def test_errors_of_preflight_are_of_kinds_then_of_routes_and_nothing_is_announced():
     stack = TWO_GENERATIONS
     known = replace(fitting(stack, claimed_by_another()), apis=Served(frozenset()))
@@ -190,14 +237,21 @@ def test_a_live_target_reads_with_the_kubeconfig_and_the_context_of_the_configur
     asked = []
     monkeypatch.setattr(cluster, "read", lambda *of: asked.append(of) or NOTHING_READ)
     monkeypatch.setattr(cluster, "pools", lambda *of: asked.append(of) or Pools({}))
+    monkeypatch.setattr(cluster, "objects", lambda *of: asked.append(of) or LiveObjects({}))
     spec, access = Cluster(context="daily"), cluster.Access("kind: Config", "daily")
     target = Live("kind: Config", tmp_path)
     assert target.facts(spec, {REF}) == NOTHING_READ
     assert target.pools(spec, {"models"}) == Pools({})
-    assert asked == [(spec, access, tmp_path, {REF}), (spec, access, {"models"})]
+    assert target.objects(spec, {("v1/Service", "models")}) == LiveObjects({})
+    assert asked == [
+        (spec, access, tmp_path, {REF}),
+        (spec, access, {"models"}),
+        (spec, access, {("v1/Service", "models")}),
+    ]
 
 
 def test_given_facts_hold_whatever_the_configuration_says_about_reading_them():
     facts = fitting(tree())
     assert composition(tree() | {"cluster": {"facts": {"type": "none"}}}, facts).facts == facts
     assert Given(facts).pools(Cluster(), ["models"]) == Unknown("the cluster was not asked")
+    assert Given(facts).objects(Cluster(), [("v1/Service", "models")]) == LiveObjects({})

@@ -10,7 +10,7 @@ from cli.render import render_json
 from facts import cluster
 from planning.ground.cluster_facts import Bundles, ClusterFacts, Gateways, LiveGateway, Routes, Served
 from planning.routes import acceptance
-from tests.support.program import run_whole
+from tests.support.program import as_registered, run_whole
 from tests.support.stacks import SHIPPED, plan, rendered, shipped
 
 
@@ -57,11 +57,15 @@ def plain(manifest):
     return json.loads(json.dumps(manifest), parse_int=float)
 
 
+def differ(made, printed):
+    return plain(made) != plain(as_registered(printed))
+
+
 def differences(run, document):
     """Return the places of objects that only one of the two has, or that differ, and outputs that do."""
     made, printed = registered(run), {place(manifest): manifest for manifest in document["objects"]}
     both = made.keys() & printed.keys()
-    objects = (made.keys() ^ printed.keys()) | {at for at in both if plain(made[at]) != plain(printed[at])}
+    objects = (made.keys() ^ printed.keys()) | {at for at in both if differ(made[at], printed[at])}
     return objects | {name for name in ("release", "factsDigest") if run.outputs[name] != document[name]}
 
 

@@ -1,10 +1,10 @@
-"""A preview says when pods that cannot share a cache come up beside those that run."""
+"""A preview says when pods that cannot share a cache come up beside those that run, and when replicas change."""
 
 import pytest
 
 from planning import transition
 from planning.ground import labels
-from planning.ground.cluster_facts import Pools, Unknown
+from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects, Pools, Unknown
 from planning.transition import has_generations
 from tests.support.stacks import lines, plan, tree
 
@@ -68,3 +68,57 @@ def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
         "services.qwen: whether pods of another generation run went unchecked: no answer"
     ]
     assert told(tree(qwen={}), Unknown("no answer")) == []
+
+
+def live(number, writer="kubectl", kind="Deployment", group="apps", name="qwen-decode"):
+    """Return a workload of the cluster whose number of replicas somebody set, or nobody."""
+    owner = FieldOwner(writer or "", "", {"f:spec": {"f:replicas": {}}} if writer else {"f:metadata": {}})
+    return LiveObjects({(group, kind, "models", name): LiveObject({"spec": {"replicas": number}}, (owner,))})
+
+
+def replicas(found, **service):
+    return lines(transition.replicas(plan(tree(qwen=service)), found), "warning")
+
+
+@pytest.mark.parametrize(
+    ("number", "stated", "said"),
+    [(3, 1, "3 replicas will become 1"), (1, 2, "1 replica will become 2"), (0, 1, "0 replicas will become 1")],
+)
+def test_a_number_that_somebody_set_by_hand_is_said_with_the_one_that_it_becomes(number, stated, said):
+    """See defects A17."""
+    taken_back = "and a run that refreshes or changes it takes that back"
+    assert replicas(live(number), replicas=stated) == [
+        f"services.qwen.replicas: {said}: kubectl scaled Deployment models/qwen-decode, {taken_back}"
+    ]
+
+
+def test_the_number_that_an_autoscaler_left_is_said_where_it_is_switched_off():
+    """See defects A17."""
+    (line,) = replicas(live(5, "kube-controller-manager"), replicas=2)
+    assert line.startswith("services.qwen.replicas: 5 replicas will become 2: kube-controller-manager scaled ")
+
+
+def test_a_replica_over_several_nodes_is_a_group():
+    """See defects A17."""
+    spanning = {"parallelism": {"pipeline": 2}, "prefill": {"parallelism": {"pipeline": 2}}}
+    name = plan(tree(qwen=spanning)).services[0].primary.prefill.name
+    found = live(2, kind="LeaderWorkerSet", group="leaderworkerset.x-k8s.io", name=name)
+    (line,) = replicas(found, **spanning)
+    assert line.startswith(
+        f"services.qwen.prefill.replicas: 2 replicas will become 1: kubectl scaled LeaderWorkerSet models/{name}"
+    )
+
+
+def test_nothing_is_said_of_numbers_that_are_pulumis_an_autoscalers_or_as_stated():
+    """See defects A17."""
+    scaling = {"type": "hpa", "maxReplicas": 8, "metrics": [{"type": "queue-size", "target": 5}]}
+    assert replicas(live(5, "kube-controller-manager"), autoscaling=scaling) == []
+    assert replicas(live(3, None), replicas=1) == []
+    assert replicas(live(3), replicas=3) == []
+    assert replicas(LiveObjects({}), replicas=3) == []
+
+
+def test_kinds_that_the_run_may_not_list_are_said():
+    (line,) = lines(transition.refusals(LiveObjects({}, ("v1/Service", "apps/v1/Deployment"))), "warning")
+    assert line.endswith("went unchecked for v1/Service, apps/v1/Deployment: the API server refused to list them")
+    assert list(transition.refusals(LiveObjects({}))) == []

@@ -18,7 +18,6 @@ HPA = {"type": "hpa", "maxReplicas": 8, "metrics": METRICS}
 KEDA = {**HPA, "type": "keda"}
 V8, V9 = ({"image": f"registry.example/engine:v{number}"} for number in (8, 9))
 WORKLOAD = "deployment/qwen-decode"
-CONFLICT = 'conflict with "kube-controller-manager"'
 
 
 def stack(namespace, **service):
@@ -68,17 +67,10 @@ def test_what_is_created_autoscaled_is_left_to_the_autoscaler_until_it_is_given_
     assert deployed(one, stack(name, autoscaling=HPA, engine=V9)) == {"qwen-decode": "update"}
     assert number(one, name) == 6
     one.assert_in_step()
-    # Given up at another number, the autoscaler still owns it: nobody takes it away unseen.
-    one.write(stack(name, replicas=2, engine=V9))
-    refused = one.preview()
-    assert refused.returncode
-    assert CONFLICT in refused.stdout + refused.stderr
-    assert ".spec.replicas" in refused.stdout + refused.stderr
-    # Brought there by its own bounds, it is given up without a fight.
-    deployed(one, stack(name, autoscaling=HPA | {"minReplicas": 2, "maxReplicas": 2}, engine=V9))
-    assert settled(one, name, 2) == 2
+    # Given up at another number, it is taken back in one run, and nobody takes it away unseen.
     one.write(stack(name, replicas=2, engine=V9))
     text, foreseen = one.foresee("--diff")
+    assert "services.qwen.replicas: 6 replicas will become 2: kube-controller-manager scaled " in text
     assert foreseen.done["qwen-decode-autoscaler"] == "delete"
     assert "+ replicas: 2" in text
     assert one.operate().done == foreseen.done
@@ -97,13 +89,10 @@ def test_switched_on_the_number_is_the_running_one_and_then_the_autoscalers(depl
     one.assert_plainly_unchanged()
     assert deployed(one, stack(name, autoscaling=HPA, engine=V8), "--refresh") == {"qwen-decode": "update"}
     assert number(one, name) == 6
-    forced = {"metadata": {"annotations": {"pulumi.com/patchForce": "true"}}}
-    one.write(stack(name, replicas=2, engine=V8, patch=forced))
+    one.write(stack(name, replicas=2, engine=V8))
     text, foreseen = one.foresee("--diff")
     assert "replicas: 2" in text
     assert one.operate().done == foreseen.done
-    assert number(one, name) == 2
-    assert deployed(one, stack(name, replicas=2, engine=V8)) == {"qwen-decode": "update"}
     assert number(one, name) == 2
     one.assert_in_step()
 
@@ -161,16 +150,14 @@ def test_the_number_of_groups_is_the_autoscalers_too(deploy, lws_plane):
     one.assert_in_step()
 
 
-def test_a_program_that_still_wrote_the_number_would_be_in_conflict(deploy):
+def test_a_program_that_still_wrote_the_number_would_take_it_from_the_autoscaler(deploy):
+    """The negative control: what is stated is taken back from whoever scaled."""
     name = "fought-over"
     one = deploy(stack(name, replicas=3))
     one.up()
     scale(one, name, 6)
-    one.write(stack(name, replicas=3, engine=V8))
-    refused, _ = one.attempt()
-    assert refused.returncode
-    assert CONFLICT in refused.stdout + refused.stderr
-    assert number(one, name) == 6
+    assert deployed(one, stack(name, replicas=3, engine=V8)) == {"qwen-decode": "update"}
+    assert number(one, name) == 3
 
 
 def test_a_program_that_only_left_the_number_out_would_end_all_replicas_but_one(deploy):

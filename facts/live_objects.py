@@ -1,0 +1,39 @@
+"""Parser of a cluster's objects, with the owners of their fields, from the JSON of its API server."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from planning.ground.cluster_facts import FieldOwner, LiveObject, Place
+
+_PULUMI = "pulumi-kubernetes"
+"""Beginning of the names under which Pulumi's provider writes fields: one for creations, one for each object."""
+
+
+def path(api: str, namespace: str) -> str:
+    """Return the path of the objects of a kind (`apiVersion/Kind`) in a namespace; empty for the whole cluster."""
+    version, _, kind = api.rpartition("/")
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    place = f"/namespaces/{namespace}" if namespace else ""
+    return f"{root}{place}/{_plural(kind.lower())}"
+
+
+def place(api: str, item: Mapping[str, Any]) -> Place:
+    """Return group, kind, namespace and name of an item of a list; items do not repeat the first two."""
+    version, _, kind = api.rpartition("/")
+    metadata = item["metadata"]
+    return version.rpartition("/")[0], kind, metadata.get("namespace", ""), metadata["name"]
+
+
+def live_object(item: Mapping[str, Any]) -> LiveObject:
+    """Return an object and the owners of its fields, except for fields of its status."""
+    owners = (
+        FieldOwner(entry["manager"], entry.get("time", ""), entry.get("fieldsV1", {}))
+        for entry in item["metadata"].get("managedFields", ())
+        if entry.get("subresource") != "status" and not entry["manager"].startswith(_PULUMI)
+    )
+    return LiveObject(item, tuple(owners))
+
+
+def _plural(kind: str) -> str:
+    """Return the name of a kind in paths, by the rule that the kinds of a stack follow."""
+    return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"

@@ -1,0 +1,159 @@
+"""Additions: what somebody added in the cluster to a list or map that a manifest states as a whole.
+
+Pulumi's provider compares no more items and keys than a manifest has (`pruneSlice` and `pruneMap` in
+provider/pkg/provider/util.go of pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows them. An
+annotation that says what is taken back makes the run write the object anew, which replaces the list.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from manifests.assembly import Component
+from manifests.objects import Manifest, Rendered
+from models.paths import Path
+from models.problems import Problem, warning
+from planning.ground import labels
+from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects
+
+_UNREAD = frozenset({"ConfigMap", "Job", "Namespace", "PersistentVolumeClaim", "Secret", "ServiceAccount"})
+"""Kinds that are not read: they are secret, or have no list or map that is stated as a whole and can change."""
+_NONE: Mapping[str, str] = {}
+_Tree = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Items or keys that somebody added to a field."""
+
+    field: str
+    """Path of the list or map in the object."""
+    writer: str
+    time: str
+
+    def __str__(self) -> str:
+        return f"{self.field} by {self.writer} at {self.time}"
+
+
+def kinds(components: Iterable[Component]) -> frozenset[tuple[str, str]]:
+    """Return kind (`apiVersion/Kind`) and namespace of the objects that are compared with the cluster."""
+    places = ((rendered.api, rendered.place) for component in components for rendered in component.objects)
+    return frozenset((api, namespace) for api, (_, kind, namespace, _) in places if kind not in _UNREAD)
+
+
+def take_back(components: Iterable[Component], live: LiveObjects) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
+    """Return the components, their objects annotated with what is taken back, and a warning for each addition."""
+    problems, annotated = list[Problem](), list[Component]()
+    for component in components:
+        found = [(rendered, live.objects.get(rendered.place)) for rendered in component.objects]
+        problems += [problem for rendered, current in found if current for problem in _problems(rendered, current)]
+        objects = tuple(_annotate(rendered, current) if current else rendered for rendered, current in found)
+        annotated.append(replace(component, objects=objects))
+    return tuple(annotated), tuple(problems)
+
+
+def _problems(rendered: Rendered, live: LiveObject) -> Iterator[Problem]:
+    _, kind, namespace, name = rendered.place
+    at = Path(f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}")
+    for addition in additions(rendered.manifest, live):
+        yield warning(at, f"{addition.writer} added to {addition.field} ({addition.time}); this run takes that back")
+    for owner, field, _, item in _owned_fields(rendered.manifest, live, moved=True):
+        what = f"{owner.name} gave {field} other keys ({owner.time}), which the API server lets no run take back"
+        yield warning(at, what, f"give {item['name']} its keys back, or delete the object and run with --refresh")
+
+
+def _annotate(rendered: Rendered, live: LiveObject) -> Rendered:
+    """Return an object with an annotation of its additions, or with the annotation that it has in the cluster."""
+    found = "; ".join(map(str, additions(rendered.manifest, live)))
+    text = found or live.content["metadata"].get("annotations", _NONE).get(labels.TAKEN_BACK)
+    if text is None:
+        return rendered
+    metadata = rendered.manifest["metadata"]
+    annotations = {**metadata.get("annotations", _NONE), labels.TAKEN_BACK: text}
+    return rendered._replace(manifest={**rendered.manifest, "metadata": {**metadata, "annotations": annotations}})
+
+
+def additions(manifest: Manifest, live: LiveObject) -> Iterator[Addition]:
+    """Yield what somebody added to the fields of a manifest that only one writer can own."""
+    for owner, field, stated, value in _owned_fields(manifest, live):
+        if _exceeds(value, stated):
+            yield Addition(field, owner.name, owner.time)
+
+
+def _owned_fields(
+    manifest: Manifest, live: LiveObject, *, moved: bool = False
+) -> Iterator[tuple[FieldOwner, str, Any, Any]]:
+    """Yield owner, path, stated value and value in the cluster of stated fields that others set as a whole.
+
+    With `moved`, yield instead the items of lists that have a stated name and other keys; nothing is stated for them.
+    """
+    for owner in live.others:
+        # An owner of nothing does not own the whole object.
+        if owner.fields:
+            for field, stated, value in _fields(owner.fields, manifest, live.content, ""):
+                if moved == (stated is None):
+                    yield owner, field, stated, value
+
+
+def _fields(
+    owned: Mapping[str, Any],
+    stated: Any,  # noqa: ANN401, any JSON
+    value: Any,  # noqa: ANN401, any JSON
+    at: str,
+) -> Iterator[tuple[str, Any, Any]]:
+    if not owned:
+        yield at, stated, value
+        return
+    for key, below in owned.items():
+        kind, _, name = key.partition(":")
+        if kind == "f" and _has_key(stated, name) and _has_key(value, name):
+            yield from _fields(below, stated[name], value[name], f"{at}.{name}" if at else name)
+        elif kind == "k":
+            yield from _item_fields(json.loads(name), below, stated, value, at)
+
+
+def _item_fields(
+    keys: Mapping[str, Any],
+    owned: Mapping[str, Any],
+    stated: Sequence[Mapping[str, Any]],
+    value: Sequence[Mapping[str, Any]],
+    at: str,
+) -> Iterator[tuple[str, Any, Any]]:
+    stated_item, item = _item(stated, keys), _item(value, keys)
+    if item is None:
+        return
+    if stated_item is not None:
+        yield from _fields(owned, stated_item, item, f"{at}[{', '.join(map(str, keys.values()))}]")
+    elif "name" in item and _item(stated, {"name": item["name"]}):
+        yield f"{at}[{item['name']}]", None, item
+
+
+def _has_key(tree: Any, key: str) -> bool:  # noqa: ANN401, any JSON
+    return isinstance(tree, Mapping) and key in tree
+
+
+def _item(items: Iterable[Mapping[str, Any]], keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the item of a list with some keys. A key that it leaves out has its default."""
+    return next((item for item in items if all(item.get(key, value) == value for key, value in keys.items())), None)
+
+
+def _exceeds(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
+    """Tell whether a value of the cluster has keys or items that are not stated."""
+    if isinstance(value, Mapping) and isinstance(stated, Mapping):
+        keys, stated_keys = cast("_Tree", value), cast("_Tree", stated)
+        return bool(keys.keys() - stated_keys.keys()) or any(_exceeds(keys[key], stated_keys[key]) for key in keys)
+    return _has_more_items(value, stated)
+
+
+def _has_more_items(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
+    """Tell whether a list of the cluster has more items. Keys of items do not count: the API server adds defaults."""
+    if isinstance(value, list) and isinstance(stated, list):
+        items, stated_items = cast("list[Any]", value), cast("list[Any]", stated)
+        if len(items) == len(stated_items):
+            return any(map(_has_more_items, items, stated_items))
+        return len(items) > len(stated_items)
+    if isinstance(value, Mapping) and isinstance(stated, Mapping):
+        keys, stated_keys = cast("_Tree", value), cast("_Tree", stated)
+        return any(_has_more_items(keys[key], stated_keys[key]) for key in keys.keys() & stated_keys.keys())
+    return False

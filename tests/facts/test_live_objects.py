@@ -1,0 +1,120 @@
+"""Objects of a cluster and the owners of their fields, read over real HTTP."""
+
+import json
+
+import pytest
+import yaml
+
+from facts import cluster
+from facts.cluster import Access
+from facts.live_objects import path
+from models.stack import Cluster, FileFacts, NoFacts
+from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects, Unknown
+from tests.support.cluster import loopback
+
+SELECTED = "limit=500&labelSelector=app.kubernetes.io%2Fpart-of%3Dinference-stacks"
+DEPLOYMENTS = f"/apis/apps/v1/namespaces/models/deployments?{SELECTED}"
+REPLICAS = {"f:spec": {"f:replicas": {}}}
+
+
+def entry(manager, fields, **more):
+    return {"manager": manager, "operation": "Update", "time": "then", "fieldsV1": fields, **more}
+
+
+QWEN = {
+    "metadata": {
+        "namespace": "models",
+        "name": "qwen-decode",
+        "managedFields": [
+            entry("pulumi-kubernetes-1a2b3c4d", {"f:spec": {"f:template": {}}}),
+            entry("pulumi-kubernetes", {"f:metadata": {}}),
+            entry("kubectl", REPLICAS, subresource="scale"),
+            entry("kube-controller-manager", {"f:status": {}}, subresource="status"),
+            entry("kubectl-edit", {"f:metadata": {"f:labels": {"f:team": {}}}}),
+        ],
+    },
+    "spec": {"replicas": 3},
+}
+OLD = {"metadata": {"namespace": "models", "name": "old"}, "spec": {}}
+BINDING = {"metadata": {"name": "inference-stacks:models:qwen-epp"}}
+ANSWERS = {
+    DEPLOYMENTS: {"items": [QWEN], "metadata": {"continue": "more"}},
+    f"{DEPLOYMENTS}&continue=more": {"items": [OLD], "metadata": {}},
+    f"/api/v1/namespaces/models/services?{SELECTED}": {"items": []},
+    f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings?{SELECTED}": {"items": [BINDING]},
+}
+KINDS = [
+    ("apps/v1/Deployment", "models"),
+    ("v1/Service", "models"),
+    ("rbac.authorization.k8s.io/v1/ClusterRoleBinding", ""),
+]
+
+
+@pytest.fixture
+def server():
+    with loopback.serve(ANSWERS) as server:
+        yield server
+
+
+def read(server, kinds, token="right", spec=None):
+    config = {
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "one", "user": "me"}}],
+        "clusters": [{"name": "one", "cluster": {"server": server.url}}],
+        "users": [{"name": "me", "user": {"token": token}}],
+    }
+    return cluster.objects(spec or Cluster(), Access(yaml.safe_dump(config), None), kinds)
+
+
+def test_objects_are_read_page_by_page_with_those_that_own_fields_beside_pulumi(server):
+    """See defects A17."""
+    found = read(server, [*KINDS, *KINDS])
+    owners = (
+        FieldOwner("kubectl", "then", REPLICAS),
+        FieldOwner("kubectl-edit", "then", {"f:metadata": {"f:labels": {"f:team": {}}}}),
+    )
+    assert found == LiveObjects(
+        {
+            ("apps", "Deployment", "models", "qwen-decode"): LiveObject(QWEN, owners),
+            ("apps", "Deployment", "models", "old"): LiveObject(OLD),
+            ("rbac.authorization.k8s.io", "ClusterRoleBinding", "", BINDING["metadata"]["name"]): LiveObject(BINDING),
+        }
+    )
+
+
+def test_who_set_a_field_last_is_known():
+    found = LiveObject(QWEN, (FieldOwner("a", "", {"f:metadata": {}}), FieldOwner("kubectl", "", REPLICAS)))
+    assert found.writer("spec", "replicas") == "kubectl"
+    assert found.writer("spec") == "kubectl"
+    assert found.writer("spec", "replicas", "below") is None
+    assert found.writer("spec", "selector") is None
+
+
+def test_a_kind_that_is_not_served_has_no_objects_and_one_that_is_refused_is_named(server):
+    assert read(server, [("example.com/v1/Absent", "models")]) == LiveObjects({})
+    found = read(server, [*KINDS, ("apps/v1/Deployment", "chat")], "wrong")
+    assert found == LiveObjects({}, tuple(sorted({kind for kind, _ in KINDS})))
+
+
+@pytest.mark.parametrize("facts", [NoFacts(type="none"), FileFacts(type="file", path="facts.json")])
+def test_a_cluster_that_is_not_to_be_read_is_not(server, facts):
+    assert read(server, KINDS, spec=Cluster(facts=facts)) == LiveObjects({})
+    assert server.seen == []
+
+
+def test_a_cluster_that_breaks_off_is_unknown(server, monkeypatch):
+    monkeypatch.setattr(cluster, "_PAUSE_SECONDS", 0)
+    server.answers = {DEPLOYMENTS: json.loads('{"metadata": {}}')}
+    assert read(server, KINDS[:1]) == Unknown("the cluster could not be read (KeyError)")
+
+
+@pytest.mark.parametrize(
+    ("api", "expected"),
+    [
+        ("networking.k8s.io/v1/NetworkPolicy", "/apis/networking.k8s.io/v1/namespaces/a/networkpolicies"),
+        ("gateway.networking.k8s.io/v1/HTTPRoute", "/apis/gateway.networking.k8s.io/v1/namespaces/a/httproutes"),
+        ("v1/Service", "/api/v1/namespaces/a/services"),
+    ],
+)
+def test_kinds_have_their_places(api, expected):
+    assert path(api, "a") == expected
