@@ -42,8 +42,9 @@ class Problem:
     """Errors stop a run, warnings are printed."""
 
     def __str__(self) -> str:
-        prefix, suffix = f"{self.path}: " if self.path else "", f"; {self.remedy}" if self.remedy else ""
-        line = credentials.hide(f"{prefix}{self.what}{suffix}")
+        # Each part is searched alone: a credential would otherwise reach over the end of its part.
+        path, what, remedy = (credentials.hide(str(part)) for part in (self.path, self.what, self.remedy))
+        line = f"{path}: " * bool(path) + what + f"; {remedy}" * bool(remedy)
         return line if line.isprintable() else "".join(char if char.isprintable() else "?" for char in line)
 
 

@@ -102,7 +102,7 @@ def test_a_mistake_of_ours_is_no_mistake_of_the_configuration(monkeypatch, writt
 
 
 def test_what_preflight_refuses_is_warned_of_first_and_nothing_is_said_of_the_change(warned, monkeypatch):
-    facts = ClusterFacts(Served(frozenset()), *(Unknown("it was refused") for _ in range(3)))
+    facts = ClusterFacts(Served(frozenset()), *(Unknown("it was refused") for _ in range(4)))
     monkeypatch.setattr("facts.cluster.read", lambda *_: facts)
     with pytest.raises(pulumi.RunError) as error:
         run(DOUBTFUL)

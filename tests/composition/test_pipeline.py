@@ -74,7 +74,7 @@ def fitting(stack, *routes):
     """Return facts of a cluster that has what a stack needs, its Gateway accepted."""
     kinds = Served(frozenset(each.api for each in composition(stack).objects))
     gateways = Gateways((LiveGateway(REF, accepted=True, programmed=True),))
-    return ClusterFacts(kinds, gateways, Routes(routes), Bundles({}))
+    return ClusterFacts(kinds, gateways, Routes(routes), bundles=Bundles({}))
 
 
 def claimed_by_another():

@@ -7,7 +7,7 @@ import pytest
 
 from manifests import pods
 from manifests.assembly import objects, render
-from tests.support.program import Recorder, run
+from tests.support.program import Recorder, as_registered, run
 from tests.support.stacks import plan, tree
 
 

@@ -37,7 +37,7 @@ def fitting(stack):
         Served(frozenset(f"{each['apiVersion']}/{each['kind']}" for each in rendered(stack))),
         Gateways(tuple(LiveGateway(each, accepted=True, programmed=True) for each in gateways)),
         Routes(()),
-        Bundles({}),
+        bundles=Bundles({}),
     )
 
 

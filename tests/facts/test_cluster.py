@@ -170,7 +170,7 @@ def test_what_is_unknown_is_unknown_in_the_file_too(tmp_path):
     served = Served(frozenset({"v1/Service"}))
     (tmp_path / "facts.json").write_text(cluster.to_json(ClusterFacts(served)))
     found = cluster.from_file(tmp_path / "facts.json")
-    missing = (Unknown(f"facts.json has no {name}") for name in ("gateways", "routes", "metrics"))
+    missing = (Unknown(f"facts.json has no {name}") for name in ("gateways", "routes", "metrics", "bundles"))
     assert found == ClusterFacts(served, *missing)
 
 

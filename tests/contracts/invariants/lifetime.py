@@ -58,7 +58,8 @@ def a_group_ends_together_and_last_of_all_its_workers(world: World) -> Iterator[
         by_role.setdefault(pods.role.name, []).append(pods)
     for leader, *workers in by_role.values():
         for worker in workers:
-            ends = leader.engine["lifecycle"]["preStop"]["sleep"]["seconds"] + leader.role.drain
+            own = leader.role.drain if leader.role.drains_itself else 0
+            ends = leader.engine["lifecycle"]["preStop"]["sleep"]["seconds"] + own
             if worker.engine["lifecycle"]["preStop"]["sleep"]["seconds"] < ends:
                 yield f"{worker.name} ends before the requests of its leader do"
 

@@ -84,7 +84,7 @@ def items(wish: Wish) -> list[Item]:
         size = adapter.get("size")
         claim = adapter["source"].removeprefix("pvc://").partition("/")[0] if claimed else None
         path = f"/adapters/{key}"
-        found.append(Item(wish, adapter["source"], size, f"adapter-{key}", own, path, where, claim, adapter))
+        found.append(Item(wish, adapter["source"], size, f"adapter-{key}", own, path, where, claim, said=adapter))
     return [one for one in found if one.scheme != "image"]
 
 

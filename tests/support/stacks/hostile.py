@@ -167,7 +167,18 @@ SHAPED = (
         "device.x == 'ü'",
     ),
 )
-REFERRING = ("accelerator", "cache", "flags.*", "olicyRef", "luginRef", "release", "service", "targets.[].model")
+REFERRING = (
+    "accelerator",
+    "cache",
+    "flags.*",
+    "matches.[].model",
+    "olicyRef",
+    "luginRef",
+    "release",
+    "service",
+    "targets.[].model",
+    "timeouts.backendRequest",
+)
 """Ends of leaves that name something in the stack or in a table, so that hostile text is always refused there."""
 
 
@@ -284,7 +295,7 @@ def _ways(leaf: str) -> tuple[str, ...]:
     if leaf.endswith(REFERRING):
         return ()
     if leaf.endswith("engine.args.[]"):
-        return tuple(f"--edited={text}" for text in FREE if any(_matches(node, text) for node in nodes))
+        return tuple(f"--chat-template={text}" for text in FREE if any(_matches(node, text) for node in nodes))
     return tuple(text for text in (*FREE, *SHAPED) if any(_matches(node, text) for node in nodes))
 
 
