@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from planning.ground.names import names
 from tests.support.stacks import rendered, tree
-from tests.support.stacks.otterscale import kind, picker
+from tests.support.stacks.otterscale import kind
 from tests.support.stacks.shapes import label, templates, told
 
 SERVICE_NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True)
@@ -91,7 +91,11 @@ def test_n4_pool_route_and_service_have_one_base_of_which_istio_can_make_a_servi
     }  # fmt: skip
     (base,) = bases
     assert DNS_1035.fullmatch(f"{base}-ip-0123abcd")
-    assert picker(everything, base)["args"][0] == f"--pool-name={base}"
+    (arguments,) = [
+        one["spec"]["template"]["spec"]["containers"][0]["args"] for one in kind(everything, "Deployment")
+        if one["metadata"]["name"] == f"{base}-epp"
+    ]  # fmt: skip
+    assert arguments[0] == f"--pool-name={base}"
 
 
 def test_n5_a_service_named_like_anothers_picker_is_refused_instead_of_taking_its_objects():
