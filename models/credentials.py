@@ -44,7 +44,7 @@ class _Shape:
     """Shape of credentials of one kind."""
 
     contains: tuple[str, ...]
-    """Parts of which every such text has one. Most texts have none, so that no expression is tried."""
+    """Parts of which every such text has one."""
     pattern: re.Pattern[str]
 
 
@@ -53,6 +53,8 @@ class _Table:
     words: Mapping[str, _Word]
     harmless: tuple[str, ...]
     shapes: tuple[_Shape, ...]
+    parts: re.Pattern[str]
+    """The parts of all shapes. Most texts have none, and are searched once."""
 
 
 def is_named(name: str, *, in_object: bool = False) -> bool:
@@ -95,7 +97,8 @@ def variable_name(name: str) -> str:
 
 def _shapes_of(text: str) -> Iterator[_Shape]:
     """Yield the shapes of credentials in a text."""
-    for shape in _table().shapes:
+    table = _table()
+    for shape in table.shapes if table.parts.search(text) is not None else ():
         if any(part in text for part in shape.contains) and shape.pattern.search(text) is not None:
             yield shape
 
@@ -120,8 +123,10 @@ def _ends_with(name: str, words: str) -> bool:
 def _table() -> _Table:
     text = files("models").joinpath("credentials.yaml").read_text(encoding="utf-8")
     tree: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506, it is safe
+    shapes = tuple(_Shape(tuple(shape["contains"]), re.compile(shape["pattern"])) for shape in tree["shapes"])
     return _Table(
         words={words: _Word(**settings) for words, settings in tree["words"].items()},
         harmless=tuple(words for group in tree["harmless"] for words in group),
-        shapes=tuple(_Shape(tuple(shape["contains"]), re.compile(shape["pattern"])) for shape in tree["shapes"]),
+        shapes=shapes,
+        parts=re.compile("|".join(re.escape(part) for shape in shapes for part in shape.contains)),
     )
