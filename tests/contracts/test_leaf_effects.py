@@ -30,7 +30,8 @@ CONSTANTS = {
 
 TEXTS = [
     "edited", "7s", "7m", "9h", "77Gi", "170Gi", "100Mi", "7", "0.5", "/edited", "--enforce-eager",
-    "edited.example.com", "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3", "tests/contracts/facts/complete.json",
+    "edited.example.com", "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3",
+    "tests/contracts/facts/complete.json",
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited",
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
