@@ -70,6 +70,8 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
             copies = path / "parallelism" / "data"
             what = f"reads the cache of the first copy in a pod only ({copies}: {role.parallelism.data})"
             yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
+
+
 def _port(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
     """Reject a port on which the picker listens for something else."""
     other = {HEALTH_PORT: "the picker's health service", METRICS_PORT: "the picker's metrics"}
