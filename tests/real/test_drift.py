@@ -183,6 +183,8 @@ def test_changes_are_seen_and_taken_back_in_one_run(drifting, changes):
     assert f"services.qwen.replicas: {3 if changes is BY_KUBECTL else 1} replica" in text
     assert f" will become {number}: " in text
     assert_left_alone(one)
+    # A run waits for one pod of a workload whose number an autoscaler has, and a preview that looks finds the others.
+    one.plane.kubectl("rollout", "status", f"deployment/{BERT}", f"--namespace={NAME}", "--timeout=2m")
     one.assert_in_step()
 
 

@@ -8,7 +8,7 @@ import planning
 from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
-from tests.support.cluster.plane import serve_moved_kinds
+from tests.support.cluster.plane import serve_googles_kinds, serve_moved_kinds
 from tests.support.cluster.server import refusals
 from tests.support.stacks.hostile import hostile_stacks
 
@@ -33,6 +33,7 @@ def accepted():
 def test_the_server_takes_every_object_of_an_accepted_stack(plane, tools):
     """See defects B1."""
     serve_moved_kinds(plane, tools)
+    serve_googles_kinds(plane)
     found = list(accepted())
     assert len(found) > 500
     moved = [one | {"metadata": one["metadata"] | _namespace(one)} for one in found]

@@ -4,11 +4,10 @@ The rows are those of OtterScale's operator (5.5), which deletes whatever has th
 about scraping are in test_monitoring too, several pickers in test_picker_rollout, the canary in test_canary.
 """
 
-import json
-
 import pytest
 
 from tests.support.cluster.deployments import model, provide, weights
+from tests.support.cluster.plane import serve_googles_kinds
 from tests.support.cluster.theirs import Theirs
 from tests.support.stacks import GATEWAY, tree
 
@@ -77,22 +76,6 @@ def test_roles_numbers_budgets_and_weights_take_away_what_is_their_own(beside_th
     alone.assert_order({"qwen-decode"}, {*READER, *kept})
 
 
-def serve_googles_kinds(plane):
-    """Serve GKE's policies, whatever is in them: no registry has their definitions."""
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    for kind, plural in (("HealthCheckPolicy", "healthcheckpolicies"), ("GCPBackendPolicy", "gcpbackendpolicies")):
-        version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": anything}}
-        names = {"kind": kind, "plural": plural, "singular": kind.lower()}
-        definition = {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{plural}.networking.gke.io"},
-            "spec": {"group": "networking.gke.io", "scope": "Namespaced", "names": names, "versions": [version]},
-        }
-        plane.kubectl("apply", "-f", "-", input=json.dumps(definition))
-        plane.kubectl("wait", "--for=condition=established", f"crd/{plural}.networking.gke.io", "--timeout=60s")
-
-
 def test_another_gateways_policies_go_with_it(beside_theirs, plane):
     """See otterscale 5.5, N6."""
     serve_googles_kinds(plane)
@@ -100,9 +83,12 @@ def test_another_gateways_policies_go_with_it(beside_theirs, plane):
     one, theirs = beside_theirs(stack(name, google, {}, qwen={}))
     policies = {"qwen-epp-health-check-policy", "qwen-epp-backend-policy"}
     done = turned(one, theirs, stack(name, GATEWAY, {}, qwen={})).done
-    assert done == {**dict.fromkeys(policies, "delete"), "qwen-epp-destination-rule": "create"}
+    # Engines keep idle connections as long as their gateway does.
+    beside = {"qwen-epp-destination-rule": "create", "qwen-decode": "update"}
+    assert done == {**dict.fromkeys(policies, "delete"), **beside}
     done = turned(one, theirs, stack(name, google, {}, qwen={})).done
-    assert done == {**dict.fromkeys(policies, "create"), "qwen-epp-destination-rule": "delete"}
+    beside = {"qwen-epp-destination-rule": "delete", "qwen-decode": "update"}
+    assert done == {**dict.fromkeys(policies, "create"), **beside}
     one.assert_in_step()
 
 

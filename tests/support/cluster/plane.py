@@ -6,6 +6,7 @@ A tool that cannot be had is an error of every test that asks for it; nothing sk
 from __future__ import annotations
 
 import io
+import json
 import shutil
 import time
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+GOOGLES = (
+    ("HealthCheckPolicy", "healthcheckpolicies", "networking.gke.io"),
+    ("GCPBackendPolicy", "gcpbackendpolicies", "networking.gke.io"),
+    ("PodMonitoring", "podmonitorings", "monitoring.googleapis.com"),
+)
+"""Kinds of Google's clusters, with their plurals and groups."""
 MOVED = ("inferenceobjectives", "inferencemodelrewrites")
 USED = pytest.StashKey[dict[str, str]]()
 """What was used, a line for each tool by its name; a worker process hands it to the one that reports."""
@@ -103,6 +110,22 @@ def serve_moved_kinds(plane: ControlPlane, tools: dict[str, Tool]) -> None:
         moved = text.replace("inference.networking.x-k8s.io", "llm-d.ai")
         plane.kubectl("apply", "--server-side", "-f", "-", input=moved)
         plane.kubectl("wait", "--for=condition=established", f"crd/{name}.llm-d.ai", "--timeout=60s")
+
+
+def serve_googles_kinds(plane: ControlPlane) -> None:
+    """Serve Google's kinds, whatever is in them: no registry has their definitions."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    for kind, plural, group in GOOGLES:
+        version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": anything}}
+        names = {"kind": kind, "plural": plural, "singular": kind.lower()}
+        definition = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.{group}"},
+            "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [version]},
+        }
+        plane.kubectl("apply", "-f", "-", input=json.dumps(definition))
+        plane.kubectl("wait", "--for=condition=established", f"crd/{plural}.{group}", "--timeout=60s")
 
 
 @pytest.hookimpl(optionalhook=True)
