@@ -6,7 +6,7 @@ from pydantic import Field, PlainValidator, model_validator
 from pydantic_core import PydanticKnownError
 
 from models.base import Spec
-from models.vocabulary import DnsLabel, DnsSubdomain, Quantity, Shape, refuse
+from models.vocabulary import Divisor, DnsLabel, DnsSubdomain, Shape, refuse
 
 EnvName = Annotated[
     str,
@@ -20,8 +20,9 @@ DataKey = Annotated[
     str,
     Shape("is no key of a Secret or ConfigMap", r"[-._A-Za-z0-9]+", "use letters, digits, '-', '_' and '.'"),
 ]
+_KEY = r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _FIELDS = (
-    r"metadata\.(name|namespace|uid|(labels|annotations)\['[^']+'\])"
+    rf"metadata\.(name|namespace|uid|(labels|annotations)\['{_KEY}'\])"
     r"|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?)"
 )
 FieldPath = Annotated[
@@ -63,8 +64,16 @@ class ResourceFieldRef(Spec):
     """The request or limit, such as limits.memory."""
     container_name: DnsLabel | None = Field(default=None, examples=["vllm"])
     """Name of the container; absent: the container that has the variable."""
-    divisor: Quantity | None = Field(default=None, examples=["1Mi"])
-    """Unit of the value; absent: cores or bytes."""
+    divisor: Divisor | None = Field(default=None, examples=["1Mi"])
+    """Unit of the value: 1m or 1 for cpu, else 1 or a multiple such as 1Mi; absent: cores or bytes."""
+
+    @model_validator(mode="after")
+    def _has_unit_of_resource(self) -> "ResourceFieldRef":
+        is_cpu = self.resource.endswith(".cpu")
+        if self.divisor not in {None, "1"} and is_cpu != (self.divisor == "1m"):
+            remedy = "write 1 or 1m" if is_cpu else "write 1 or a multiple such as 1Mi"
+            raise refuse(f"has a divisor that {self.resource} cannot have ({self.divisor})", remedy, echoed=False)
+        return self
 
 
 class EnvSource(Spec):

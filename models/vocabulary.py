@@ -134,6 +134,8 @@ def check_unit(quantity: str) -> str:
         raise refuse(
             f"is {amount(quantity).normalize():f} bytes", "write the number with its unit, such as 16Gi", echoed=False
         )
+    if amount(quantity) > _LARGEST:
+        raise refuse(f"is above {_LARGEST_TEXT}", "write the bytes that are needed, such as 16Gi")
     return quantity
 
 
@@ -179,6 +181,11 @@ Quantity = Annotated[
     str,
     BeforeValidator(_number_as_text),
     Shape("is not a Kubernetes quantity", _QUANTITY, "write a number with an optional unit, such as 500m or 16Gi", 32),
+]
+Divisor = Annotated[
+    str,
+    BeforeValidator(_number_as_text),
+    Shape("is no unit of a resource", "1([mkMGTPE]|[KMGTPE]i)?", "write one such as 1Mi, or 1m for cpu"),
 ]
 Bytes = Annotated[Quantity, AfterValidator(check_unit)]
 """Number of bytes. A small number without a unit is refused, because `16` is seldom meant as 16 bytes."""
@@ -234,6 +241,8 @@ _SECOND = 1000
 """Shortest interval, in milliseconds."""
 _SMALLEST = 2**20
 """Smallest number of bytes that needs no unit."""
+_LARGEST, _LARGEST_TEXT = 2**50, "1Pi"
+"""Largest number of bytes. The seconds for loading ten thousand times as many are more than Kubernetes can count."""
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {
     f"{prefix}{suffix}": Decimal(base) ** power

@@ -150,7 +150,7 @@ class Deployed:
         """Preview and return what it says and would do; raises where it fails."""
         done, operations = self._logged("preview", *more)
         assert done.returncode == 0, told(done)
-        return done.stdout, operations
+        return done.stdout + done.stderr, operations
 
     def _logged(self, *command: str) -> tuple[subprocess.CompletedProcess[str], Operations]:
         self._log.unlink(missing_ok=True)

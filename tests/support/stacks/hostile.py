@@ -168,6 +168,7 @@ SHAPED = (
     ),
 )
 REFERRING = (
+    "divisor",
     "region",
     "accelerator",
     "cache",
