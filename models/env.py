@@ -6,7 +6,7 @@ from pydantic import Field, PlainValidator, model_validator
 from pydantic_core import PydanticKnownError
 
 from models.base import Spec
-from models.vocabulary import Divisor, DnsLabel, DnsSubdomain, Shape, refuse
+from models.vocabulary import QUALIFIED_NAME, Divisor, DnsLabel, DnsSubdomain, Shape, refuse
 
 EnvName = Annotated[
     str,
@@ -20,9 +20,8 @@ DataKey = Annotated[
     str,
     Shape("is no key of a Secret or ConfigMap", r"[-._A-Za-z0-9]+", "use letters, digits, '-', '_' and '.'"),
 ]
-_KEY = r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _FIELDS = (
-    rf"metadata\.(name|namespace|uid|(labels|annotations)\['{_KEY}'\])"
+    rf"metadata\.(name|namespace|uid|(labels|annotations)\['{QUALIFIED_NAME}'\])"
     r"|spec\.(nodeName|serviceAccountName)|status\.(hostIPs?|podIPs?)"
 )
 FieldPath = Annotated[

@@ -148,6 +148,8 @@ _LABEL_RULE = "use lower-case letters, digits and '-', starting and ending with 
 _DURATION = r"([0-9]{1,5}(h|m|s|ms)){1,4}"
 _QUANTITY = r"[0-9]+(\.[0-9]{1,9})?(m|k|Ki|[MGTPE]i?)?"
 _LABEL_VALUE = r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?"
+QUALIFIED_NAME = rf"(?!.{{254}}.*/)({_LABEL}(\.{_LABEL})*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?"
+"""Pattern of a label's key: an optional prefix of at most 253 characters, and a name of at most 63."""
 _LONGEST_ARGUMENT = 2**17 - 1
 """Longest argument that Linux gives to a process, in bytes (execve(2), MAX_ARG_STRLEN)."""
 LARGEST = 2**31 - 1
@@ -200,7 +202,7 @@ ImageRef = Annotated[
 ]
 LabelKey = Annotated[
     str,
-    Shape("is not a label key", rf"({_LABEL}(\.{_LABEL})*/)?{_LABEL_VALUE}", "write name or prefix/name", 317),
+    Shape("is not a label key", QUALIFIED_NAME, "write name or prefix/name", 317),
 ]
 LabelValue = Annotated[
     str, Shape("is not a label value", rf"({_LABEL_VALUE})?", "use letters, digits, '-', '_' and '.'", 63)
