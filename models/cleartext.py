@@ -6,7 +6,7 @@ read the credential as well. A credential therefore belongs into a Secret, to wh
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from models import credentials, flags
 from models.flags import Flag
@@ -33,35 +33,38 @@ _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
 """Mappings whose keys say nothing of credentials: a value is often the name of a Secret."""
 _ARGUMENTS = frozenset({"args", "command"})
 
+_Keys: TypeAlias = "tuple[_Keys, str | int] | None"
+"""The key of a value, after the keys above it; it costs less than a `Path`, which only a problem needs."""
+
 
 def problems(tree: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a problem for each credential in the tree of a stack. No problem has any part of a credential.
 
     Keys are checked as well.
     """
-    yield from _below(tree, Path(), in_object=False)
+    yield from _below(tree, None, in_object=False)
 
 
-def _below(value: object, at: Path, *, in_object: bool) -> Iterator[Problem]:
+def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
     """Yield the problems of a value; `in_object` says whether its keys are those of another system."""
     if isinstance(value, dict):
         mapping = cast("dict[Any, Any]", value)
         yield from _keys(mapping, at)
         if _is_variable_in_clear(mapping):
-            yield Problem(at, _IN_CLEAR, _TO_VARIABLE)
+            yield Problem(_path(at), _IN_CLEAR, _TO_VARIABLE)
             return
         for key, inner in mapping.items():
             if isinstance(inner, str):
-                yield from _text(inner, at / key, in_object=in_object)
+                yield from _text(inner, (at, key), in_object=in_object)
             else:
-                yield from _below(inner, at / key, in_object=in_object or key in _OBJECTS)
+                yield from _below(inner, (at, key), in_object=in_object or key in _OBJECTS)
     elif isinstance(value, list):
         yield from _list(cast("list[Any]", value), at, in_object=in_object)
 
 
-def _keys(mapping: Mapping[Any, Any], at: Path) -> Iterator[Problem]:
+def _keys(mapping: Mapping[Any, Any], at: _Keys) -> Iterator[Problem]:
     if any(isinstance(key, str) and credentials.has_shape(key) for key in mapping):
-        yield Problem(at, "has a credential as a key", _TO_SECRET)
+        yield Problem(_path(at), "has a credential as a key", _TO_SECRET)
 
 
 def _is_variable_in_clear(mapping: Mapping[Any, Any]) -> bool:
@@ -70,40 +73,41 @@ def _is_variable_in_clear(mapping: Mapping[Any, Any]) -> bool:
     return isinstance(name, str) and isinstance(value, str) and credentials.is_credential(name, value)
 
 
-def _list(items: Sequence[Any], at: Path, *, in_object: bool) -> Iterator[Problem]:
-    if at[-1:] and at[-1] in _ARGUMENTS and all(isinstance(item, str) for item in items):
+def _list(items: Sequence[Any], at: _Keys, *, in_object: bool) -> Iterator[Problem]:
+    if at is not None and at[1] in _ARGUMENTS and all(isinstance(item, str) for item in items):
         yield from _arguments(items, at)
         return
     for index, item in enumerate(items):
         if isinstance(item, str):
-            yield from _text(item, at / index, in_object=in_object)
+            yield from _text(item, (at, index), in_object=in_object)
         else:
-            yield from _below(item, at / index, in_object=in_object)
+            yield from _below(item, (at, index), in_object=in_object)
 
 
-def _text(text: str, at: Path, *, in_object: bool) -> Iterator[Problem]:
+def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterator[Problem]:
     """Check a text by its shape and, if its key is the name of a value, by that name."""
-    parent, name = at[-2] if len(at) > 1 else "", str(at[-1])
+    above, name = at[0], str(at[1])
+    parent = "" if above is None else above[1]
     is_named = parent in _REMEDIES or (in_object and parent not in _LABELS)
     if not credentials.is_credential(name if is_named else "", text, in_object=parent not in _REMEDIES):
         return
     remedy = _REMEDIES.get(str(parent), _TO_SECRET)
-    yield Problem(at, _IN_CLEAR, _TO_TRIGGER if "autoscaling" in at else remedy)
+    yield Problem(_path(at), _IN_CLEAR, _TO_TRIGGER if "autoscaling" in _path(at) else remedy)
 
 
-def _arguments(tokens: Sequence[str], at: Path) -> Iterator[Problem]:
+def _arguments(tokens: Sequence[str], at: _Keys) -> Iterator[Problem]:
     """Check the arguments of a container: flags by their names, JSON values by their keys, texts by their shape."""
     for flag in flags.parse(tokens):
         name, value = flag.name, flag.value
         if value is not None and name and credentials.is_credential(name, value):
-            yield Problem(at / flag.value_index, f"{_IN_CLEAR} ({name})", _flag_remedy(flag))
+            yield Problem(_path((at, flag.value_index)), f"{_IN_CLEAR} ({name})", _flag_remedy(flag))
         elif any(credentials.has_shape(token) for token in flag.tokens) or _is_json_with_credential(flag):
-            yield Problem(at / flag.value_index, _IN_CLEAR, _argument_remedy("TOKEN", "$(TOKEN)"))
+            yield Problem(_path((at, flag.value_index)), _IN_CLEAR, _argument_remedy("TOKEN", "$(TOKEN)"))
 
 
 def _is_json_with_credential(flag: Flag) -> bool:
     value = flags.json_object(flag)
-    return value is not None and any(True for _ in _below(value, Path(), in_object=True))
+    return value is not None and any(True for _ in _below(value, None, in_object=True))
 
 
 def _flag_remedy(flag: Flag) -> str:
@@ -114,3 +118,12 @@ def _flag_remedy(flag: Flag) -> str:
 def _argument_remedy(variable: str, argument: str) -> str:
     reference = json.dumps(argument) if " " in argument else argument
     return f"put it into an existing Secret, add {variable}: {_SECRET_KEY_REF} to env, and write {reference}"
+
+
+def _path(at: _Keys) -> Path:
+    """Return the path of a value."""
+    keys = list[str | int]()
+    while at is not None:
+        at, key = at
+        keys.append(key)
+    return Path(*reversed(keys))

@@ -15,7 +15,7 @@ from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
 from planning import outputs, preflight
-from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
+from tests.support.stacks.leaves import Place, Reach, all_leaves, inherited, opened, places, tried
 from tests.support.stacks.varied import VARIED
 
 CONSTANTS = {
@@ -75,6 +75,7 @@ class Group(dict[str, Any]):
 
 DEFAULTED = [inherited(base) for base in BASES]
 TRIED = [tried(base) for base in BASES]
+REACHES = {id(stack): Reach(stack) for stack in (*BASES, *DEFAULTED, *TRIED)}
 
 
 def effect(text: str) -> str:
@@ -157,7 +158,7 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
 def _moved(at: Place) -> list[dict[str, Any]]:
     """Return the stacks with what they say where the leaf is, and first those that say most about it."""
     moved = DEFAULTED if at[0] == "defaults" else TRIED if at[2:3] == ("canary",) else BASES
-    return sorted(moved, key=lambda stack: reach(stack, at), reverse=True)
+    return sorted(moved, key=lambda stack: REACHES[id(stack)](at), reverse=True)
 
 
 def test_the_walk_reaches_every_part_of_the_schema():

@@ -27,6 +27,8 @@ ID = r"(?:[A-Z]\d+|\d+(?:\.\d+)*|[a-z]+-\d+)"
 SEE = re.compile(rf"\bSee ({'|'.join(HOMES)})\s+({ID}(?:,\s+{ID})*)\.(?=[\s\"]|$)")
 ITEM = re.compile(rf"{ID}(?:, {ID})*")
 ROW = re.compile(r'\| <a id="(?P<anchor>[^"]+)"></a>(?P<id>\S+) \| (?P<sentence>.+) \| (?P<held>.+) \|')
+FUNCTION = re.compile(r"^def (\w+)", re.MULTILINE)
+MAY_CITE = re.compile(rf"\bSee (?:{'|'.join(HOMES)})\b|\bdeviation\(|\btest_(?:{'|'.join(IN_FRONT)})_")
 LINK = re.compile(r"\[([^]]+)\]\(([^)]+)\)")
 
 Cited = tuple[str, str]
@@ -65,12 +67,20 @@ class Row:
 def functions() -> Cites:
     """Return what each function of the tests cites, by `path::function`."""
     return {
-        f"{path}::{node.name}": set(_of(node, path, _section(tree)))
+        f"{path}::{name}": ids
         for path in sorted(Path("tests").rglob("*.py"))
-        for tree in [ast.parse(path.read_text(encoding="utf-8"))]
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
+        for name, ids in _in_module(path, path.read_text(encoding="utf-8"))
     }
+
+
+def _in_module(path: Path, text: str) -> Iterator[tuple[str, set[Cited]]]:
+    """Yield the functions of a module with what they cite. Only a module that may cite is parsed, which takes long."""
+    if not (path.is_relative_to("tests/heritage") or MAY_CITE.search(text)):
+        yield from ((name, set()) for name in FUNCTION.findall(text))
+        return
+    tree = ast.parse(text)
+    section = _section(tree)
+    yield from ((node.name, set(_of(node, path, section))) for node in tree.body if isinstance(node, ast.FunctionDef))
 
 
 def _section(module: ast.Module) -> str | None:

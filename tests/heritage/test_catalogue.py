@@ -1,6 +1,7 @@
 """The catalogue has every id that a test cites and names the tests that cite it; the deviations lead to its rows."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,19 @@ from tests.heritage import citations
 from tests.heritage.citations import CATALOGUE, DEVIATIONS, HOMES
 
 TEXT, DEVIATED = (path.read_text(encoding="utf-8") for path in (CATALOGUE, DEVIATIONS))
-CITES = citations.functions()
 ROWS = list(citations.rows(TEXT))
 LISTED = list(citations.deviation_rows(DEVIATED))
 SYSTEMS = list(dict.fromkeys(row.system for row in LISTED))
 
 
+@cache
+def all_cites():
+    """Return what all tests cite. They are read when a test runs, as not every process runs one."""
+    return citations.functions()
+
+
 def problems(text=TEXT, cites=None):
-    return list(citations.problems(text, cites or CITES, DEVIATED))
+    return list(citations.problems(text, cites or all_cites(), DEVIATED))
 
 
 def of(system):
@@ -24,7 +30,7 @@ def of(system):
 
 
 def test_the_catalogue_has_every_id_once_with_the_tests_that_cite_it(golden):
-    golden(CATALOGUE, citations.completed(CATALOGUE.read_text(encoding="utf-8"), CITES))
+    golden(CATALOGUE, citations.completed(CATALOGUE.read_text(encoding="utf-8"), all_cites()))
     assert problems(CATALOGUE.read_text(encoding="utf-8")) == []
 
 
@@ -36,7 +42,7 @@ def test_every_system_has_its_table():
 @pytest.mark.parametrize("folder", [folder for folder in HOMES.values() if Path(folder).exists()])
 def test_every_test_of_a_system_cites_it(folder):
     (system,) = [name for name, home in HOMES.items() if home == folder]
-    found = {name: cited for name, cited in CITES.items() if name.startswith(f"{folder}/") and "::test_" in name}
+    found = {name: cited for name, cited in all_cites().items() if name.startswith(f"{folder}/") and "::test_" in name}
     assert found
     assert [name for name, cited in found.items() if system not in {one for one, _ in cited}] == []
 
@@ -54,7 +60,7 @@ def test_rows_that_are_gone_or_stand_twice_are_noticed(system):
 @pytest.mark.parametrize("system", HOMES)
 def test_tests_that_are_renamed_are_noticed(system):
     held = {name for row in of(system) for name in row.held}
-    found = {*problems(cites={f"{name}_again" if name in held else name: cited for name, cited in CITES.items()})}
+    found = {*problems(cites={f"{name}_again" if name in held else name: cited for name, cited in all_cites().items()})}
     for row in of(system):
         assert {f"{row.where}: names a test that is not there ({name})" for name in row.held} <= found
         assert {f"{row.where}: does not name {name}_again, which cites it" for name in row.held} <= found
@@ -62,7 +68,7 @@ def test_tests_that_are_renamed_are_noticed(system):
 
 @pytest.mark.parametrize("system", HOMES)
 def test_citations_that_are_gone_are_noticed(system):
-    found = problems(cites={name: {each for each in ids if each[0] != system} for name, ids in CITES.items()})
+    found = problems(cites={name: {each for each in ids if each[0] != system} for name, ids in all_cites().items()})
     told = {one.partition(": ")[0] for one in found if "is cited by no test" in one}
     assert told == {row.where for row in of(system)}
 
@@ -96,7 +102,7 @@ def test_no_citation_is_misspelt():
         text = path.read_text(encoding="utf-8")
         started = re.findall(rf"\bSee (?:{'|'.join(HOMES)})\s+\w", text)
         assert len(started) == len(citations.SEE.findall(text)), path
-    for name, cited in CITES.items():
+    for name, cited in all_cites().items():
         begun = re.match(r"test_((?:[a-z]\d+_)+)", name.rpartition("::")[2])
         ids = begun[1].strip("_").upper().split("_") if begun else []
         assert {*ids} <= {one for _, one in cited}, name
@@ -119,7 +125,7 @@ def test_deviations_lead_to_a_test_or_a_decision(system):
         for text, address in row.held:
             path = (DEVIATIONS.parent / address).resolve().relative_to(Path.cwd())
             assert path.exists(), row.item
-            assert path.is_relative_to("docs/adr") or f"{path}::{text.strip('`')}" in CITES, row.item
+            assert path.is_relative_to("docs/adr") or f"{path}::{text.strip('`')}" in all_cites(), row.item
 
 
 def test_no_row_of_the_deviations_is_passed_over():
