@@ -17,7 +17,7 @@ _ASSUMED_NODE_DEVICES = 8
 """Number of devices of a node for classes that do not state it. The boards of every vendor have 8."""
 _MAX_LISTED = 8
 """Maximum number of divisors that a message lists. If there are more, it lists only the nearest ones."""
-_MAX_DOUBLINGS = 12
+_MAX_DOUBLINGS = 16
 """Number of pipeline sizes that the search for a remedy tries. Each is twice the one before."""
 _SERVICE_PATH_LENGTH = 2
 """Number of parts in the path of a service, such as `services.qwen`."""

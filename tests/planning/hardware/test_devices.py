@@ -284,5 +284,5 @@ def test_a_verdict_is_void_where_what_it_read_is_itself_mistaken():
 
 
 def test_memory_that_no_number_of_stages_holds_is_refused_in_one_sentence():
-    (message,) = refused(SHIPPED["nvidia-l40s"], "nvidia-l40s", memory="1Pi", data=4)
-    assert message.endswith("use a class with more memory, or accelerators.nvidia-l40s.devicesPerNode")
+    (message,) = refused(a_class(memory="1Gi"), memory="1Pi", data=4)
+    assert message.endswith("use a class with more memory, or accelerators.own.devicesPerNode")
