@@ -15,7 +15,7 @@ from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
 from planning import outputs, preflight
-from tests.support.stacks.leaves import Place, Reach, all_leaves, inherited, opened, places, tried
+from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
 from tests.support.stacks.varied import VARIED
 
 CONSTANTS = {
@@ -78,7 +78,6 @@ TRIED = [tried(base) for base in BASES]
 NUMBERS_OF_BASES = {id(stack): number for moved in (BASES, DEFAULTED, TRIED) for number, stack in enumerate(moved)}
 LIKELY: dict[Place, tuple[int, Any]] = {}
 """Number of the base and the value with which the latest leaf of that name had an effect; they are tried first next."""
-REACHES = {id(stack): Reach(stack) for stack in (*BASES, *DEFAULTED, *TRIED)}
 
 
 @cache
@@ -166,7 +165,7 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
 def _moved(at: Place) -> list[dict[str, Any]]:
     """Return the stacks with what they say where the leaf is, and first those that say most about it."""
     moved = DEFAULTED if at[0] == "defaults" else TRIED if at[2:3] == ("canary",) else BASES
-    return sorted(moved, key=lambda stack: REACHES[id(stack)](at), reverse=True)
+    return sorted(moved, key=lambda stack: reach(stack, at), reverse=True)
 
 
 def test_the_walk_reaches_every_part_of_the_schema():
