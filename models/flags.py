@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, cast
 
 from models.paths import Path
@@ -65,6 +66,12 @@ class MergedToken:
 
 def parse(tokens: Sequence[str]) -> tuple[Flag, ...]:
     """Split a list of tokens into flags, in order. Every token belongs to one of the flags."""
+    return _parse(tuple(tokens))
+
+
+@lru_cache(1024)
+def _parse(tokens: tuple[str, ...]) -> tuple[Flag, ...]:
+    """Split tokens into flags. Many checks read the same arguments of a role."""
     flags = list[Flag]()
     for index, token in enumerate(tokens):
         name = _flag_name(token)

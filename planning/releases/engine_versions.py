@@ -111,6 +111,7 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
     return EngineVersion(closest, is_known=closest == number)
 
 
+@cache
 def versions_with(name: str) -> str | None:
     """Return for messages which versions know a flag, JSON value or variable; None if none does."""
     for known, names in (*table().flags.items(), *table().values.items(), *table().variables.items()):

@@ -15,7 +15,7 @@ from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
 from planning import outputs, preflight
-from tests.support.stacks.leaves import Place, Reach, all_leaves, inherited, opened, places, tried
+from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
 from tests.support.stacks.varied import VARIED
 
 CONSTANTS = {
@@ -75,9 +75,12 @@ class Group(dict[str, Any]):
 
 DEFAULTED = [inherited(base) for base in BASES]
 TRIED = [tried(base) for base in BASES]
-REACHES = {id(stack): Reach(stack) for stack in (*BASES, *DEFAULTED, *TRIED)}
+NUMBERS_OF_BASES = {id(stack): number for moved in (BASES, DEFAULTED, TRIED) for number, stack in enumerate(moved)}
+LIKELY: dict[Place, tuple[int, Any]] = {}
+"""Number of the base and the value with which the latest leaf of that name had an effect; they are tried first next."""
 
 
+@cache
 def effect(text: str) -> str:
     """Return everything that a stack decides. Raises `ConfigError` where it is none."""
     loaded = load(json.loads(text))
@@ -123,8 +126,8 @@ def candidates(at: Place, node: dict[str, Any]) -> Iterator[Any]:
             yield OBJECTS[str(at[-1] if at[-1] != "[]" else at[-2])]
 
 
-def edits(stack: dict[str, Any], at: Place, values: list[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield the stack, with the empty groups that the leaf stands in, and the stack with the leaf edited."""
+def edits(stack: dict[str, Any], at: Place, values: list[Any]) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any]]]:
+    """Yield a value, the stack with the empty groups that the leaf stands in, and the stack with the leaf edited."""
     for place in places(stack, at):
         reference, _ = opened(stack, place)
         for value in values:
@@ -132,7 +135,7 @@ def edits(stack: dict[str, Any], at: Place, values: list[Any]) -> Iterator[tuple
             if isinstance(value, Group) and parent.get(place[-1], value)["type"] == value["type"]:
                 continue
             parent[place[-1]] = value
-            yield reference, changed
+            yield value, reference, changed
 
 
 def constant(name: str) -> bool:
@@ -147,18 +150,22 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
         at, values = at[:-1], [Group(one) for one in GROUPS[str(at[-2])]]
     if at[-1] == "[]":
         at, values = at[:-1], [[value] for value in values]
-    for stack in _moved(at):
-        for reference, changed in edits(stack, at, values):
+    likely_number, likely = LIKELY.get(at[-2:], (None, None))
+    values.sort(key=lambda value: value != likely)
+    for stack in sorted(_moved(at), key=lambda stack: NUMBERS_OF_BASES[id(stack)] != likely_number):
+        for value, reference, changed in edits(stack, at, values):
             before = outcome(reference)
             after = None if before is None else outcome(changed)
             if before is not None and after is not None:
+                if before != after:
+                    LIKELY[at[-2:]] = NUMBERS_OF_BASES[id(stack)], value
                 yield before, after
 
 
 def _moved(at: Place) -> list[dict[str, Any]]:
     """Return the stacks with what they say where the leaf is, and first those that say most about it."""
     moved = DEFAULTED if at[0] == "defaults" else TRIED if at[2:3] == ("canary",) else BASES
-    return sorted(moved, key=lambda stack: REACHES[id(stack)](at), reverse=True)
+    return sorted(moved, key=lambda stack: reach(stack, at), reverse=True)
 
 
 def test_the_walk_reaches_every_part_of_the_schema():

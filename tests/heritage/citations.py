@@ -28,6 +28,7 @@ SEE = re.compile(rf"\bSee ({'|'.join(HOMES)})\s+({ID}(?:,\s+{ID})*)\.(?=[\s\"]|$
 ITEM = re.compile(rf"{ID}(?:, {ID})*")
 ROW = re.compile(r'\| <a id="(?P<anchor>[^"]+)"></a>(?P<id>\S+) \| (?P<sentence>.+) \| (?P<held>.+) \|')
 FUNCTION = re.compile(r"^def (\w+)", re.MULTILINE)
+TEXTS = re.compile(r'""".*?"""', re.DOTALL)
 MAY_CITE = re.compile(rf"\bSee (?:{'|'.join(HOMES)})\b|\bdeviation\(|\btest_(?:{'|'.join(IN_FRONT)})_")
 LINK = re.compile(r"\[([^]]+)\]\(([^)]+)\)")
 
@@ -76,7 +77,7 @@ def functions() -> Cites:
 def _in_module(path: Path, text: str) -> Iterator[tuple[str, set[Cited]]]:
     """Yield the functions of a module with what they cite. Only a module that may cite is parsed, which takes long."""
     if not (path.is_relative_to("tests/heritage") or MAY_CITE.search(text)):
-        yield from ((name, set()) for name in FUNCTION.findall(text))
+        yield from ((name, set()) for name in FUNCTION.findall(TEXTS.sub("", text)))
         return
     tree = ast.parse(text)
     section = _section(tree)

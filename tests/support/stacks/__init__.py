@@ -4,6 +4,7 @@ import copy
 import pathlib
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import planning
@@ -48,6 +49,12 @@ def rendered(stack: Mapping[str, Any]) -> list[Manifest]:
 
 def shipped(path: pathlib.Path) -> dict[str, Any]:
     """Return the tree of a shipped stack file."""
+    return copy.deepcopy(_read(path.resolve()))
+
+
+@cache
+def _read(path: pathlib.Path) -> dict[str, Any]:
+    """Return the tree of a stack file that stays as it is while tests run."""
     found = stackfile.read(path)
     assert isinstance(found, dict)
     return found

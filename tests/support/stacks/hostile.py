@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tests.support.stacks.leaves import Place, Reach, all_leaves, inherited, opened, places, tried
+from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
 from tests.support.stacks.varied import VARIED
 
 BASES = {
@@ -217,11 +217,10 @@ def hostile_stacks() -> tuple[Hostile, ...]:
 def _grouped(rng: random.Random, names: Sequence[str], count: int) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield `count` pairs of a base and some leaves that it has room for; each leaf stands with its best base."""
     by_base = dict[str, list[str]]()
-    reaches = {base: Reach(stack) for base, stack in BASES.items()}
     for name in names:
         at = text_leaves()[name][0]
-        base = max(BASES, key=lambda base: reaches[base](at))
-        if _ways(name) and reaches[base](at) >= len(at) - 1:
+        base = max(BASES, key=lambda key: reach(BASES[key], at))
+        if _ways(name) and reach(BASES[base], at) >= len(at) - 1:
             by_base.setdefault(base, []).append(name)
     size = next(n for n in range(1, len(names)) if sum(-(-len(leaves) // n) for leaves in by_base.values()) <= count)
     parts = [(base, leaves[at : at + size]) for base, leaves in by_base.items() for at in range(0, len(leaves), size)]
@@ -315,7 +314,7 @@ def _taken(rng: random.Random, name: str, base: str, leaves: Sequence[str]) -> H
     stack = BASES[base]
     for leaf in leaves:
         at, nodes = text_leaves()[leaf]
-        place = max(places(stack, at), key=Reach(stack))
+        place = max(places(stack, at), key=lambda place: reach(stack, place))
         stack, parent = opened(stack, place)
         text = rng.choice(_ways(leaf))
         parent[place[-1]] = text if nodes[0].get("type") == "string" else {"metadata": {"annotations": {"note": text}}}

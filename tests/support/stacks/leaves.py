@@ -76,31 +76,16 @@ def opened(stack: dict[str, Any], place: Place) -> tuple[dict[str, Any], Any]:
     return opening, at
 
 
-class Reach:
-    """How many parts of paths are in a stack, which must not change."""
-
-    def __init__(self, stack: Any) -> None:
-        self._found: dict[Place, list[Any]] = {(): [stack]}
-
-    def __call__(self, at: Place) -> int:
-        """Return how many parts of a path are in the stack."""
-        return next(length for length in range(len(at), -1, -1) if self._at(at[:length]))
-
-    def _at(self, place: Place) -> list[Any]:
-        """Return the values to which a path leads."""
-        if place not in self._found:
-            *_, part = place
-            self._found[place] = [inner for value in self._at(place[:-1]) for inner in _inside(value, part)]
-        return self._found[place]
-
-
-def _inside(value: Any, part: str | int) -> list[Any]:
-    """Return what a part of a path leads to in a value."""
-    if not isinstance(value, dict | list):
-        return []
+def reach(stack: Any, at: Place) -> int:
+    """Return how many parts of a path are in a stack."""
+    if not at or not isinstance(stack, dict | list):
+        return 0
+    part, rest = at[0], at[1:]
     if part in {"*", "[]"}:
-        return [*value.values()] if isinstance(value, dict) else value
-    return [value[part]] if part in value else []
+        inside = [*stack.values()] if isinstance(stack, dict) else stack
+    else:
+        inside = [stack[part]] if part in stack else []
+    return max((1 + reach(one, rest) for one in inside), default=0)
 
 
 def inherited(stack: dict[str, Any]) -> dict[str, Any]:
