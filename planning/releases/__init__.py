@@ -304,6 +304,10 @@ DEFAULT_PRESET = "approximate-prefix-cache"
 """Name of the preset that every channel has."""
 
 
+class ActiveActive(Sourced):
+    """Support of several pickers that are all at work."""
+
+
 class PickerFacts(Sourced):
     """Flags, configuration, plugins and permissions of a release's endpoint picker."""
 
@@ -321,6 +325,8 @@ class PickerFacts(Sourced):
     """Presets that the release supports, by their names in the configuration."""
     tls_metrics: TlsMetricsFacts | None = None
     """None if the picker reads metrics of all pods in one way."""
+    active_active: ActiveActive | None = None
+    """None if only one of several pickers may be at work."""
     latency_predictor: PredictorFacts | None = None
     rbac: RbacFacts
     headers: Headers

@@ -212,6 +212,41 @@ def _elected() -> dict[str, Any]:
     return tree(qwen={"endpointPicker": picker, "prefill": {}}) | {"defaults": inherited}
 
 
+def _accompanied() -> dict[str, Any]:
+    """Return a picker for much traffic, with variables, a container beside it and changes of the user's own."""
+    render = {
+        "image": "registry.example/render:v1",
+        "command": ["vllm", "launch", "render"],
+        "args": ["org/m", "--port=8000"],
+        "env": {**ENV, "RESOURCE": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1"}}},
+        "ports": [8000],
+        "resources": {"requests": {"cpu": "4"}, "limits": {"memory": "8Gi"}},
+        "runAsUser": 7,
+    }
+    pod = {"containers": [{"name": "epp", "tty": True}, {"name": "patched", "image": "registry.example/patched:v1"}]}
+    picker = {
+        "env": {**ENV, "RESOURCE": {"resourceFieldRef": {"resource": "limits.cpu"}}},
+        "containers": {"render": render, "warm": {"image": "registry.example/warm:v1"}},
+        "patch": {"spec": {"minReadySeconds": 5, "template": {"spec": pod}}},
+        "traffic": {"requestsPerSecond": 20, "inputTokens": 100_000, "outputTokens": 5000},
+        "flowControl": {"priorityBands": [{"priority": 1}]},
+    }
+    return tree(qwen={"endpointPicker": picker, "replicas": 3})
+
+
+def _replicated() -> dict[str, Any]:
+    """Return pickers that are all at work, sized by the traffic of a pool that grows."""
+    picker = {
+        "preset": "precise-prefix-cache",
+        "replicas": 2,
+        "replication": "active-active",
+        "traffic": {"requestsPerSecond": 0.5},
+        "flowControl": {"maxBytes": "10Gi"},
+    }
+    scaling = {"type": "hpa", "maxReplicas": 40, "metrics": METRICS}
+    return tree(qwen={"endpointPicker": picker, "autoscaling": scaling})
+
+
 def _typed() -> dict[str, Any]:
     """Return an engine of the user's own that is asked over gRPC."""
     profile = {"name": "default", "plugins": [{"pluginRef": "random-picker"}]}
@@ -466,6 +501,8 @@ VARIED = {
     "sleeping": _sleeping(),
     "picked": _picked(),
     "elected": _elected(),
+    "accompanied": _accompanied(),
+    "replicated": _replicated(),
     "typed": _typed(),
     "predicted": _predicted(),
     "configured": _configured(),
