@@ -293,11 +293,24 @@ class Headers(Sourced):
         return frozenset(name.lower() for name in headers)
 
 
-class PickerMetrics(Sourced):
-    """Names of the series at the picker's /metrics."""
+class PickerSeries(Spec):
+    """A load metric of the picker."""
 
-    flow_control_queue_size: str
-    """Requests that wait in the picker, which scale a role up from zero replicas."""
+    series: str
+    """Name of the gauge at the picker's /metrics."""
+    aggregation: Literal["sum", "min"]
+    """Function that combines the gauge's values, of all labels and of several pickers."""
+    stage_label: str | None = None
+    """Label with the role whose pods the value is about, or `effective` for all; None if there is no such label."""
+    flow_control: bool = False
+    """Whether the picker reports the gauge only with flow control."""
+
+
+class PickerMetrics(Sourced):
+    """Series at the picker's /metrics."""
+
+    series: dict[Literal["picker-queue-size", "picker-running-requests", "pool-saturation"], PickerSeries]
+    """Metrics for autoscaling, by their names in the configuration. The first one scales a role up from zero."""
 
 
 DEFAULT_PRESET = "approximate-prefix-cache"

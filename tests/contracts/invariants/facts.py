@@ -42,6 +42,18 @@ QUEUES = {
     "gie-1.3": "inference_extension_flow_control_queue_size",
 }
 """The picker's gauge of requests that wait."""
+PICKED = {
+    "llm-d-0.10": {
+        "picker-queue-size": (QUEUES["llm-d-0.10"], "sum", False),
+        "picker-running-requests": ("llm_d_epp_request_running", "sum", False),
+        "pool-saturation": ("llm_d_epp_flow_control_pool_saturation", "min", True),
+    },
+    "gie-1.3": {
+        "picker-queue-size": (QUEUES["gie-1.3"], "sum", False),
+        "picker-running-requests": ("inference_objective_running_requests", "sum", False),
+    },
+}
+"""The picker's gauges that autoscalers follow: series, function over several pickers, and whether it says a stage."""
 DRAINING = {"llm-d-0.10"}
 """Channels whose vLLM lets requests run on after it was told to end (0.18 and newer)."""
 CONNECTORS = {"nixlv2": "NixlConnector", "mooncake": "MooncakeConnector"}

@@ -165,6 +165,40 @@ def _driven() -> dict[str, Any]:
     return tree(qwen={"autoscaling": scaling, "prefill": {"autoscaling": {**scaling, "minReplicas": 2}}}) | PROMETHEUS
 
 
+PICKED = [
+    {"type": "picker-queue-size", "target": 5},
+    {"type": "picker-running-requests", "target": 16},
+    {"type": "pool-saturation", "target": 0.7},
+]
+
+
+def _followed() -> dict[str, Any]:
+    """Return two roles whose numbers follow what an adapter tells of their picker, and one role beside them."""
+    scaling = {"type": "hpa", "maxReplicas": 4, "metrics": PICKED}
+    picker = {"flowControl": {"defaultRequestTTL": "2m"}}
+    apart = {"autoscaling": scaling, "prefill": {"autoscaling": scaling}, "endpointPicker": picker}
+    return tree(qwen=apart, bert={"autoscaling": scaling, "endpointPicker": picker})
+
+
+def _weighed() -> dict[str, Any]:
+    """Return two roles that KEDA scales by formulas over what a guarded Prometheus tells of engines and picker."""
+    formula = "max([queue_size, picker_queue_size]) + picker_running_requests"
+    modifiers = {"formula": formula, "target": 5, "activationTarget": 1}
+    awake = {"type": "keda", "maxReplicas": 4, "metrics": [*METRICS, *PICKED], "scalingModifiers": modifiers}
+    fallback = {"replicas": 2, "failureThreshold": 5, "behavior": "currentReplicasIfHigher"}
+    weighed = {"formula": "queue_size + waiting", "target": 0.5, "metricType": "Value"}
+    asleep = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": METRICS, "scalingModifiers": weighed}
+    queued = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": PICKED[:2]}
+    picker = {"endpointPicker": {"flowControl": {"defaultRequestTTL": "1h"}}}
+    stack = tree(
+        qwen={"autoscaling": awake | {"fallback": fallback}, "prefill": {"autoscaling": asleep}} | picker,
+        bert={"autoscaling": queued} | picker,
+    )
+    credentials = {"name": "prometheus", "kind": "ClusterTriggerAuthentication", "modes": ["basic", "tls"]}
+    prometheus = PROMETHEUS["observability"]["prometheus"] | {"authentication": credentials}
+    return stack | {"observability": {"prometheus": prometheus}}
+
+
 def _sleeping() -> dict[str, Any]:
     """Return two roles that sleep while the picker, which is asked in plain text, holds no request."""
     scaling = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": METRICS[1:]}
@@ -498,6 +532,8 @@ VARIED = {
     "existing": _existing(),
     "scaled": _scaled(),
     "driven": _driven(),
+    "followed": _followed(),
+    "weighed": _weighed(),
     "sleeping": _sleeping(),
     "picked": _picked(),
     "elected": _elected(),
