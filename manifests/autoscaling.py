@@ -111,14 +111,14 @@ def _scaled_object(
             "cooldownPeriod": keda.cooldown_seconds,
             "minReplicaCount": autoscaler.min_replicas,
             "maxReplicaCount": autoscaler.max_replicas,
-            "advanced": _advanced(autoscaler, keda),
+            "advanced": _advanced_settings(autoscaler, keda),
             "fallback": _fallback(keda),
             "triggers": triggers,
         }
     )
 
 
-def _advanced(autoscaler: Autoscaler, keda: Keda) -> dict[str, Any]:
+def _advanced_settings(autoscaler: Autoscaler, keda: Keda) -> dict[str, Any]:
     modifiers = keda.modifiers
     formula = {} if modifiers is None else modifiers.model_dump(by_alias=True, exclude_none=True)
     for field in ("target", "activationTarget"):

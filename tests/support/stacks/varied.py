@@ -191,7 +191,11 @@ def _weighed() -> dict[str, Any]:
     queued = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": PICKED[:2]}
     picker = {"endpointPicker": {"flowControl": {"defaultRequestTTL": "1h"}}}
     stack = tree(
-        qwen={"autoscaling": awake | {"fallback": fallback}, "prefill": {"autoscaling": asleep}} | picker,
+        qwen={
+            "autoscaling": awake | {"fallback": fallback},
+            "prefill": {"autoscaling": asleep | {"fallback": fallback}},
+        }
+        | picker,
         bert={"autoscaling": queued} | picker,
     )
     credentials = {"name": "prometheus", "kind": "ClusterTriggerAuthentication", "modes": ["basic", "tls"]}
