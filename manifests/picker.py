@@ -173,7 +173,15 @@ def _pod(variant: VariantPlan) -> dict[str, Any]:
             **scheduling(picker.placement),
             "securityContext": security(),
             "containers": [_container(variant), *map(_companion, picker.companions)],
-            "volumes": [{"name": "config", "configMap": {"name": variant.names.picker}}, *certificate],
+            "volumes": [
+                {"name": "config", "configMap": {"name": variant.names.picker}},
+                *certificate,
+                *(
+                    {"name": companion.name, "emptyDir": {"sizeLimit": companion.folder.size}}
+                    for companion in picker.companions
+                    if companion.folder is not None
+                ),
+            ],
         }
     )
 
@@ -204,7 +212,8 @@ def _container(variant: VariantPlan) -> Manifest:
 
 
 def _companion(companion: Companion) -> Manifest:
-    """Render a further container of the pods. It may write to its root, because it has no volumes."""
+    """Render a further container of the pods. It may write to its root, because few images do without."""
+    folder, live_path = companion.folder, companion.live_path
     return compact(
         {
             "name": companion.name,
@@ -213,10 +222,17 @@ def _companion(companion: Companion) -> Manifest:
             "args": list(companion.arguments),
             "env": environment(companion.env),
             "ports": [{"containerPort": port, "protocol": "TCP"} for port in companion.ports],
+            "livenessProbe": {} if live_path is None else _live(live_path, companion.ports[0]),
             "resources": compact({"requests": companion.requests, "limits": companion.limits}),
             "securityContext": compact({**CONTAINER_SECURITY, "runAsUser": companion.user}),
+            "volumeMounts": [] if folder is None else [{"name": companion.name, "mountPath": folder.path}],
         }
     )
+
+
+def _live(path: str, port: int) -> dict[str, Any]:
+    """Render the liveness probe of a further container, with the times of upstream's chart."""
+    return {"httpGet": {"path": path, "port": port}, "initialDelaySeconds": 30, "periodSeconds": 20}
 
 
 def _probe(probe: HealthProbe) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from models.vocabulary import (
     DnsLabel,
     DnsSubdomain,
     Duration,
-    Entries,
     ImageRef,
     Items,
     KubernetesObject,
@@ -95,17 +94,38 @@ class FlowControl(Spec):
     """End running requests of a negative priority while requests of a higher priority wait."""
 
 
-class LatencyPredictor(Spec):
-    """Addresses of the latency predictor for the pool of this service. The predictor is not part of the stack."""
+class PredictorDeployment(Spec):
+    """A latency predictor in the pods of the picker: a server that learns, and one that predicts."""
 
-    training_server: Annotated[Url, Field(examples=["http://predictor-training:8000"])]
+    training_image: ImageRef | None = Field(default=None, examples=["registry.example/predictor-training:0.9.0"])
+    """Image of the server that learns; absent: the release channel's."""
+    training_resources: Resources = Resources(
+        requests={"cpu": "2", "memory": "4Gi"}, limits={"cpu": "4", "memory": "8Gi"}
+    )
+    """Requests and limits of the server that learns. If you set them, none of the default ones remain."""
+    prediction_image: ImageRef | None = Field(default=None, examples=["registry.example/predictor-prediction:0.9.0"])
+    """Image of the server that predicts; absent: the release channel's."""
+    prediction_resources: Resources = Resources(requests={"cpu": "8", "memory": "4Gi"}, limits={"memory": "8Gi"})
+    """Requests and limits of the server that predicts. If you set them, none of the default ones remain."""
+    prediction_workers: Count = 8
+    """Number of processes of the server that predicts."""
+
+
+class LatencyPredictor(Spec):
+    """The latency predictor for the pool of this service: one beside the picker, or the addresses of another one."""
+
+    deploy: PredictorDeployment | None = Field(default=None, examples=[{"predictionWorkers": 4}])
+    """A predictor in the pods of the picker; {} for the default images and sizes. Absent: the predictor is not part of
+    the stack, and its addresses are required."""
+    training_server: Url | None = Field(default=None, examples=["http://predictor-training:8000"])
     """URL of the server that learns: the picker reports the latency of finished requests to it."""
-    prediction_servers: Annotated[
-        Items[Url],
-        Entries(1, None, "write at least one"),
-        Field(examples=[["http://predictor-prediction:8001"]]),
-    ]
+    prediction_servers: Items[Url] = Field(default=(), examples=[["http://predictor-prediction:8001"]])
     """URLs of the servers that predict; the picker distributes its queries over them."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Return the URLs of all servers outside of the picker's pods."""
+        return (*(() if self.training_server is None else (self.training_server,)), *self.prediction_servers)
 
 
 class Traffic(Spec):
@@ -209,8 +229,8 @@ class EndpointPicker(Spec):
             }
         ],
     )
-    """Addresses of the latency predictor. Required if the preset is predicted-latency or config predicts latency,
-    refused otherwise."""
+    """The latency predictor. Required if the preset is predicted-latency or config predicts latency, refused
+    otherwise."""
     flags: dict[FlagName, str] = Field(default={}, examples=[{"drain-timeout": "60s"}])
     """Further flags of the picker, by their names without leading dashes. Flags that other keys set are refused."""
     image: ImageRef | None = Field(default=None, examples=["registry.example/endpoint-picker:v0.10.0"])

@@ -278,4 +278,4 @@ def _picker_egress(peers: _Peers) -> Iterator[Edge]:
     if tracing is not None:
         yield from url_edges(peers.picker, [tracing.endpoint], stack)
     if predictor is not None:
-        yield from url_edges(peers.picker, [predictor.training_server, *predictor.prediction_servers], stack)
+        yield from url_edges(peers.picker, predictor.addresses, stack)

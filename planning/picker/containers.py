@@ -1,17 +1,34 @@
-"""Containers beside the picker in its pods: those of the user."""
+"""Containers beside the picker in its pods: those of the user, and the servers of a latency predictor."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from models.paths import Path
-from models.picker import EndpointPicker, PickerContainer
+from models.picker import EndpointPicker, PickerContainer, PredictorDeployment
 from models.problems import Problem
+from models.role import Resources
 from planning.ground import environment
 from planning.ground.environment import Variable
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
+from planning.releases import PredictorServer, PredictorServers
 
 PICKER_CONTAINER = "epp"
 """Name of the picker's own container; it never changes, because patches refer to it."""
+
+
+TRAINING, PREDICTION = "training-server", "prediction-server"
+"""Names of the containers of a latency predictor."""
+_PREDICTOR_USER = 1000
+"""User id of a latency predictor. Its images name none, and write to no folder but the mounted one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that a container writes to; it is empty when the pod starts."""
+
+    path: str
+    size: str
+    """Maximum size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +45,58 @@ class Companion:
     limits: dict[str, str]
     user: int | None
     """User id of its processes. None for the image's own."""
+    folder: Folder | None = None
+    """Folder that it writes to. None if it has none."""
+    live_path: str | None = None
+    """Path of its liveness probe, on its first port. None for no probe."""
 
 
-def plan(picker: EndpointPicker) -> tuple[Companion, ...]:
-    """Return the further containers of the picker's pods, by name."""
-    return tuple(_companion(name, picker.containers[name]) for name in sorted(picker.containers))
+def plan(picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Companion, ...]:
+    """Return the further containers of the picker's pods: those of the user by name, then a predictor's `servers`.
+
+    `servers` is None if no predictor is deployed.
+    """
+    deployment = None if picker.latency_predictor is None else picker.latency_predictor.deploy
+    predictor = () if servers is None or deployment is None else _predictor(deployment, servers)
+    return (*(_companion(name, picker.containers[name]) for name in sorted(picker.containers)), *predictor)
+
+
+def address(server: PredictorServer) -> str:
+    """Return the URL of a server of the predictor for the other containers of its pod."""
+    return f"http://localhost:{server.port}"
+
+
+def _predictor(deployment: PredictorDeployment, servers: PredictorServers) -> tuple[Companion, Companion]:
+    """Return the servers of a latency predictor.
+
+    They have no readiness probe: a predictor that has not learnt yet must not keep the picker from its requests.
+    """
+    training, prediction = servers.training, servers.prediction
+    learning = _server(TRAINING, training, deployment.training_image, deployment.training_resources, {})
+    connected = {
+        servers.address_variable: address(training),
+        servers.workers_variable: str(deployment.prediction_workers),
+    }
+    image, resources = deployment.prediction_image, deployment.prediction_resources
+    return learning, _server(PREDICTION, prediction, image, resources, connected)
+
+
+def _server(
+    name: str, server: PredictorServer, image: str | None, resources: Resources, env: Mapping[str, str]
+) -> Companion:
+    return Companion(
+        name=name,
+        image=image or server.ref,
+        command=(),
+        arguments=(),
+        env=environment.container_variables({**server.env, **env}, {}),
+        ports=(server.port,),
+        requests=resources.requests,
+        limits=resources.limits,
+        user=_PREDICTOR_USER,
+        folder=Folder(server.folder, server.folder_size),
+        live_path=server.health_path,
+    )
 
 
 def _companion(name: str, container: PickerContainer) -> Companion:
@@ -49,13 +113,17 @@ def _companion(name: str, container: PickerContainer) -> Companion:
     )
 
 
-def problems(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
-    """Reject containers with the picker's name or with ports that are taken, and references to missing variables."""
+def problems(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> Iterator[Problem]:
+    """Reject containers with a name or with ports that are taken, and references to missing variables."""
     holders = {picker.port: "the picker", HEALTH_PORT: "the picker's health service", METRICS_PORT: "its metrics"}
+    names = {PICKER_CONTAINER: "the picker's own container"}
+    if servers is not None:
+        names |= dict.fromkeys((TRAINING, PREDICTION), "a container of the latency predictor")
+        holders |= dict.fromkeys((servers.training.port, servers.prediction.port), "the latency predictor")
     for name in sorted(picker.containers):
         container, path = picker.containers[name], at / name
-        if name == PICKER_CONTAINER:
-            yield Problem(path, f"is the name of the picker's own container ({name})", "choose another")
+        if name in names:
+            yield Problem(path, f"is the name of {names[name]} ({name})", "choose another")
         for index, port in enumerate(container.ports):
             if port in holders:
                 what = f"is the port of {holders[port]} as well ({port})"

@@ -135,7 +135,7 @@ def plan(variant: VariantContext) -> Picker:
         origination=_origination(variant),
         requests=resources.requests,
         limits=resources.limits,
-        companions=containers.plan(picker),
+        companions=containers.plan(picker, config.predictor_servers(variant.spec, facts)),
         placement=placement.plan(picker.pod, None, labels.picker_selector(variant.names)),
         image_pull_secrets=tuple(secret.name for secret in picker.pod.image_pull_secrets),
         pod_labels=picker.pod.labels,
@@ -233,7 +233,12 @@ def _predictor(spec: Variant, facts: PickerFacts) -> dict[str, EnvValue]:
     predictor, variables = config.predictor(spec, facts), facts.latency_predictor
     if predictor is None or variables is None:
         return {}
-    return {variables.training: predictor.training_server, variables.prediction: ",".join(predictor.prediction_servers)}
+    servers = config.predictor_servers(spec, facts)
+    if servers is None:
+        training, prediction = predictor.training_server or "", predictor.prediction_servers
+    else:
+        training, prediction = containers.address(servers.training), (containers.address(servers.prediction),)
+    return {variables.training: training, variables.prediction: ",".join(prediction)}
 
 
 def _arguments(variant: VariantContext, *, experimental: bool) -> Iterator[str]:

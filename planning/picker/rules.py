@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from models.paths import Path
-from models.picker import Certificate, EndpointPicker
+from models.picker import Certificate, EndpointPicker, LatencyPredictor
 from models.problems import Problem
 from models.service import Variant
 from planning.ground import environment, patch
@@ -50,7 +50,7 @@ def problems(variant: VariantContext) -> list[Problem]:
     found = [*_images(path, spec, release), *_flags(at / "flags", picker.flags, release)]
     found += [*_preset(at, spec, variant_facts), *_failure_mode(at, picker), *_authority(at, variant)]
     found += [*_port(at, picker), *placement.problems(at / "pod", picker.pod), *_traffic(at, picker)]
-    found += [*_environment(at, variant), *containers.problems(at / "containers", picker), *_patch(at, variant)]
+    found += [*_environment(at, variant), *_containers(at, variant), *_patch(at, variant)]
     found += replication.problems(at, variant)
     if picker.preset == "custom" and picker.config is not None:
         section = picker.flow_control
@@ -87,6 +87,12 @@ def _environment(at: Path, variant: VariantContext) -> Iterator[Problem]:
     yield from environment.problems(at / "env", generated, explicit, reserved)
     for name, value in picker.flags.items():
         yield from environment.dangling(at / "flags" / name, value, generated.keys() | explicit.keys())
+
+
+def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
+    """Check the further containers of the pods."""
+    picker, servers = variant.spec.endpoint_picker, config.predictor_servers(variant.spec, variant.release.picker)
+    yield from containers.problems(at / "containers", picker, servers)
 
 
 def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
@@ -246,13 +252,34 @@ def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Itera
 def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
     """Require addresses of the latency predictor if the picker uses one, and reject them otherwise.
 
-    A stack does not deploy the predictor. Without addresses, the picker would look for it in its own pod.
+    Without addresses, the picker would look for the predictor in its own pod.
     """
     picker, is_predicted = spec.endpoint_picker, config.asks_predictor(spec, variant_facts.picker)
     if is_predicted and picker.latency_predictor is None:
-        what = "is missing, and latency is predicted by servers that are not deployed here"
-        remedy = "add trainingServer and predictionServers, or use another preset"
+        what = "is missing, and latency is predicted by servers beside the picker or elsewhere"
+        remedy = "add deploy: {}, or trainingServer and predictionServers, or use another preset"
         yield Problem(at / "latencyPredictor", what, remedy)
+    if is_predicted and picker.latency_predictor is not None:
+        yield from _predictor(at / "latencyPredictor", picker.latency_predictor, variant_facts)
     if not is_predicted and picker.latency_predictor is not None:
         what = "has no effect where nothing predicts latency"
         yield Problem(at / "latencyPredictor", what, "remove it", explicit_only=True)
+
+
+def _predictor(at: Path, predictor: LatencyPredictor, variant_facts: VariantFacts) -> Iterator[Problem]:
+    """Require either the addresses of both kinds of servers or a predictor that the release can deploy."""
+    if predictor.deploy is None:
+        for key, address in (
+            ("trainingServer", predictor.training_server),
+            ("predictionServers", predictor.prediction_servers),
+        ):
+            if not address:
+                yield Problem(at / key, "is missing (no deploy)", "add it, or write deploy: {} for a predictor here")
+        return
+    facts = variant_facts.picker.latency_predictor
+    if predictor.addresses:
+        remedy = "remove it, or trainingServer and predictionServers"
+        yield Problem(at / "deploy", "stands beside addresses of another predictor", remedy)
+    if facts is None or facts.servers is None:
+        what = f"is not possible in {variant_facts.release.name}, which has no images for it"
+        yield Problem(at / "deploy", what, "write trainingServer and predictionServers, or choose a newer release")

@@ -241,13 +241,40 @@ class TlsMetricsFacts(Sourced):
     """Entries of `dataLayer.sources`."""
 
 
+class PredictorServer(Image):
+    """A server of the latency predictor, which its image's own command starts."""
+
+    port: int
+    """Port that the command listens on."""
+    folder: str
+    """Folder to which the server writes its models."""
+    folder_size: str
+    """Maximum size of that folder."""
+    health_path: str
+    env: dict[str, str]
+    """Environment variables."""
+
+
+class PredictorServers(Spec):
+    """The servers of the latency predictor."""
+
+    training: PredictorServer
+    prediction: PredictorServer
+    address_variable: str
+    """Variable of the prediction server with the address of the training server."""
+    workers_variable: str
+    """Variable of the prediction server with the number of its processes."""
+
+
 class PredictorFacts(Sourced):
-    """Names of the picker's environment variables with the addresses of the latency predictor."""
+    """Names of the picker's environment variables with the addresses of the latency predictor, and its servers."""
 
     training: str
     """Variable for the training server."""
     prediction: str
     """Variable for the prediction servers, separated by commas."""
+    servers: PredictorServers | None = None
+    """Servers that can be deployed beside the picker. None if the release has none."""
 
 
 class Rule(Spec):

@@ -8,7 +8,16 @@ from typing import Any
 
 import yaml
 
-from tests.contracts.invariants.facts import CONFIG_GROUPS, DROPPED, LEASES, PICKER_IMAGES, POOL_GROUP, READ, amount
+from tests.contracts.invariants.facts import (
+    CONFIG_GROUPS,
+    DROPPED,
+    LEASES,
+    PICKER_IMAGES,
+    POOL_GROUP,
+    PREDICTORS,
+    READ,
+    amount,
+)
 from tests.contracts.invariants.placement import lacking
 from tests.contracts.invariants.trees import look
 from tests.contracts.invariants.world import World, field, named, reference, same, subject, traces, variables
@@ -67,8 +76,11 @@ def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
     expected = {"NAMESPACE": field("metadata.namespace"), "POD_NAME": field("metadata.name")}
     predictor = wish.say("endpointPicker", "latencyPredictor")
     if predictor is not None:
-        expected["TRAINING_SERVER_URL"] = {"value": predictor["trainingServer"]}
-        expected["PREDICTION_SERVER_URL"] = {"value": ",".join(predictor["predictionServers"])}
+        here = "deploy" in predictor
+        training = "http://localhost:8000" if here else predictor["trainingServer"]
+        prediction = ["http://localhost:8001"] if here else predictor["predictionServers"]
+        expected["TRAINING_SERVER_URL"] = {"value": training}
+        expected["PREDICTION_SERVER_URL"] = {"value": ",".join(prediction)}
     own = variables(wish.say("endpointPicker", "env", default={}))
     yield from named("picker environment", world.picker["env"], expected | traces(world, f"{wish.base}-epp") | own)
 
@@ -123,8 +135,43 @@ def the_pickers_companions_are_as_written(world: World) -> Iterator[str]:
     patched = look(world.wish.say("endpointPicker", "patch", default={}), ("spec", "template", "spec"), {})
     own = world.wish.say("endpointPicker", "containers", default={})
     ours = {"epp", *(one["name"] for one in patched.get("containers", []))}
-    expected = {name: _companion(container) for name, container in own.items()}
+    expected = {name: _companion(container) for name, container in own.items()} | _predictors(world)
     yield from named("picker companions", [one for one in pod["containers"] if one["name"] not in ours], expected)
+
+
+def _predictors(world: World) -> dict[str, Any]:
+    """Return the servers of a predictor beside the picker; one that has learnt nothing yet does not hold it up."""
+    deployed = look(world.wish.say("endpointPicker", "latencyPredictor", default={}), ("deploy",), None)
+    if deployed is None:
+        return {}
+    own = {
+        "training-server": {"requests": {"cpu": "2", "memory": "4Gi"}, "limits": {"cpu": "4", "memory": "8Gi"}},
+        "prediction-server": {"requests": {"cpu": "8", "memory": "4Gi"}, "limits": {"memory": "8Gi"}},
+    }
+    connected = {
+        "training-server": {},
+        "prediction-server": {
+            "TRAINING_SERVER_URL": "http://localhost:8000",
+            "UVICORN_WORKERS": str(deployed.get("predictionWorkers", 8)),
+        },
+    }
+    found = {}
+    for name, (image, port, folder, _, env) in PREDICTORS.items():
+        kind = name.removesuffix("-server")
+        found[name] = {
+            "image": deployed.get(f"{kind}Image", image),
+            "env": [{"name": key, "value": value} for key, value in (env | connected[name]).items()],
+            "ports": [{"containerPort": port, "protocol": "TCP"}],
+            "livenessProbe": {
+                "httpGet": {"path": "/healthz", "port": port},
+                "initialDelaySeconds": 30,
+                "periodSeconds": 20,
+            },
+            "resources": deployed.get(f"{kind}Resources", own[name]),
+            "securityContext": DROPPED | {"runAsUser": 1000},
+            "volumeMounts": [{"name": name, "mountPath": folder}],
+        }
+    return found
 
 
 def _companion(container: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,7 +198,9 @@ def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iter
     checksum = {"checksum/config": hashlib.sha256(data["config.yaml"].encode()).hexdigest()}
     own = world.wish.say("endpointPicker", "pod", "annotations", default={})
     yield from same("picker annotations", spec["template"]["metadata"]["annotations"], own | checksum)
-    volumes = {"config": {"configMap": {"name": name}}}
+    folders = {server: PREDICTORS[server][3] for server in _predictors(world)}
+    volumes: dict[str, Any] = {server: {"emptyDir": {"sizeLimit": size}} for server, size in folders.items()}
+    volumes["config"] = {"configMap": {"name": name}}
     mounts = {"config": {"mountPath": "/config", "readOnly": True}}
     if world.wish.picker_tls["type"] == "certificate":
         volumes["certificate"] = {"secret": {"secretName": world.wish.picker_tls["secret"]}}

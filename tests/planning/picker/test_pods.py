@@ -168,3 +168,20 @@ def plan_of_replication(picker):
     """Return what is said of several pickers with a configuration, whatever else is wrong with it."""
     contexts = resolve(load(tree(qwen={"endpointPicker": picker})).stack).contexts
     return [*replication.warnings(Path("endpointPicker"), contexts.primary("qwen"))]
+
+
+@pytest.mark.parametrize(("release", "tag"), [("llm-d-0.10", "0.9.0"), ("llm-d-0.9", "v0.8.0")])
+def test_a_predictor_beside_the_picker_has_the_images_of_its_release(release, tag):
+    picker = {"preset": "predicted-latency", "latencyPredictor": {"deploy": {}}}
+    pod = find(rendered(stack(release, **picker)), "Deployment", "qwen-epp")["spec"]["template"]["spec"]
+    found = {one["name"]: one for one in pod["containers"]}
+    assert [found[name]["image"].rpartition(":")[2] for name in ("training-server", "prediction-server")] == [tag, tag]
+    variables = {one["name"]: one.get("value") for one in found["epp"]["env"]}
+    assert variables["TRAINING_SERVER_URL"] == "http://localhost:8000"
+    assert variables["PREDICTION_SERVER_URL"] == "http://localhost:8001"
+
+
+def test_a_predictor_that_has_learnt_nothing_does_not_keep_the_picker_from_its_requests():
+    found = containers(preset="predicted-latency", latencyPredictor={"deploy": {}})
+    assert "readinessProbe" not in found["training-server"]
+    assert "readinessProbe" not in found["prediction-server"]

@@ -302,6 +302,23 @@ def _predicted() -> dict[str, Any]:
     return tree(qwen={"prefill": {}, "endpointPicker": {"preset": "predicted-latency", "latencyPredictor": predictor}})
 
 
+def _predicting() -> dict[str, Any]:
+    """Return pickers with a latency predictor beside each: of the release, and of the user's own images and sizes."""
+    small = {"requests": {"cpu": "1"}, "limits": {"memory": "2Gi"}}
+    own = {
+        "trainingImage": "registry.example/training:v1",
+        "trainingResources": small,
+        "predictionImage": "registry.example/prediction:v1",
+        "predictionResources": small,
+        "predictionWorkers": 2,
+    }
+    deployed = {
+        key: {"endpointPicker": {"preset": "predicted-latency", "latencyPredictor": {"deploy": deploy}}}
+        for key, deploy in {"qwen": own, "bert": {}}.items()
+    }
+    return tree(**deployed) | {"networkPolicies": {}}
+
+
 def _configured() -> dict[str, Any]:
     """Return a picker with a configuration of the user's own, beside a precise one."""
     profile = {"name": "default", "plugins": [{"pluginRef": "random-picker"}]}
@@ -545,6 +562,7 @@ VARIED = {
     "replicated": _replicated(),
     "typed": _typed(),
     "predicted": _predicted(),
+    "predicting": _predicting(),
     "configured": _configured(),
     "tried": _tried(),
     "tried-apart": _tried_apart(),
