@@ -1,6 +1,6 @@
 """Autoscaler of a role: a HorizontalPodAutoscaler, or a ScaledObject from which KEDA makes one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -8,13 +8,16 @@ from manifests import about
 from manifests.objects import Manifest, compact
 from models.paths import Path
 from planning.plans import VariantPlan
-from planning.serving.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Passed
+from planning.serving import formulas
+from planning.serving.autoscaling import Autoscaler, Cpu, EngineLoad, Keda, Passed, PickerLoad
 from planning.serving.workload import Workload
 
 REPLICAS = ("spec.replicas",)
 """Fields of a workload that its autoscaler writes. The manifest omits them, and a run does not change them."""
 _PODS = {"Deployment": "-[0-9a-z]{1,10}-[0-9a-z]{5}", "LeaderWorkerSet": "-[0-9]+"}
 """Regular expression for the end of a serving pod's name, by kind of workload."""
+_TARGETS = {"AverageValue": "averageValue", "Value": "value"}
+"""Field of a target that holds its number, by the target's type."""
 _SUFFIXES = ((10**12, "G"), (10**9, "M"), (10**6, "k"), (10**3, ""))
 
 
@@ -62,14 +65,31 @@ def _hpa(target: Mapping[str, str], autoscaler: Autoscaler) -> dict[str, Any]:
     )
 
 
-def _metric(metric: EngineLoad | Cpu | Passed) -> Mapping[str, Any]:
+def _metric(metric: EngineLoad | PickerLoad | Cpu | Passed) -> Mapping[str, Any]:
     if isinstance(metric, Passed):
         return metric.spec
+    if isinstance(metric, PickerLoad):
+        return {"type": "Object", "object": _object(metric)}
     if isinstance(metric, Cpu):
         target = {"type": "Utilization", "averageUtilization": metric.percent}
         return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
     target = {"type": "AverageValue", "averageValue": _quantity(metric.target)}
     return {"type": "Pods", "pods": {"metric": {"name": metric.metric.pod_metric}, "target": target}}
+
+
+def _object(metric: PickerLoad) -> dict[str, Any]:
+    """Render a metric of the picker's Service, as an adapter offers it."""
+    selector = {"selector": {"matchLabels": dict(metric.labels)}} if metric.labels else {}
+    target = {"type": _metric_type(metric), _TARGETS[_metric_type(metric)]: _quantity(metric.target)}
+    return {
+        "metric": {"name": metric.metric.series, **selector},
+        "describedObject": {"apiVersion": "v1", "kind": "Service", "name": metric.picker},
+        "target": target,
+    }
+
+
+def _metric_type(metric: PickerLoad) -> str:
+    return "AverageValue" if metric.is_per_replica else "Value"
 
 
 def _quantity(number: Decimal) -> str:
@@ -81,7 +101,9 @@ def _quantity(number: Decimal) -> str:
 def _scaled_object(
     target: Mapping[str, str], autoscaler: Autoscaler, keda: Keda, pods: str, namespace: str
 ) -> dict[str, Any]:
-    advanced = {"horizontalPodAutoscalerConfig": {"behavior": autoscaler.behavior}} if autoscaler.behavior else None
+    triggers = [_trigger(metric, keda, pods, namespace) for metric in autoscaler.metrics]
+    if keda.queue is not None:
+        triggers.append(_waking_trigger(keda.queue, keda, namespace))
     return compact(
         {
             "scaleTargetRef": target,
@@ -89,53 +111,83 @@ def _scaled_object(
             "cooldownPeriod": keda.cooldown_seconds,
             "minReplicaCount": autoscaler.min_replicas,
             "maxReplicaCount": autoscaler.max_replicas,
-            "advanced": advanced,
-            "triggers": [
-                *(_trigger(metric, keda, pods) for metric in autoscaler.metrics),
-                *_wake_trigger(keda, namespace),
-            ],
+            "advanced": _advanced_settings(autoscaler, keda),
+            "fallback": _fallback(keda),
+            "triggers": triggers,
         }
     )
 
 
-def _trigger(metric: EngineLoad | Cpu | Passed, keda: Keda, pods: str) -> Mapping[str, Any]:
+def _advanced_settings(autoscaler: Autoscaler, keda: Keda) -> dict[str, Any]:
+    modifiers = keda.modifiers
+    formula = {} if modifiers is None else modifiers.model_dump(by_alias=True, exclude_none=True)
+    for field in ("target", "activationTarget"):
+        if field in formula:
+            formula[field] = _decimal(formula[field])
+    behavior = {"behavior": autoscaler.behavior} if autoscaler.behavior else {}
+    return compact({"horizontalPodAutoscalerConfig": behavior, "scalingModifiers": formula})
+
+
+def _fallback(keda: Keda) -> dict[str, Any]:
+    return {} if keda.fallback is None else keda.fallback.model_dump(by_alias=True)
+
+
+def _trigger(
+    metric: EngineLoad | PickerLoad | Cpu | Passed, keda: Keda, pods: str, namespace: str
+) -> Mapping[str, Any]:
     if isinstance(metric, Passed):
         return metric.spec
     if isinstance(metric, Cpu):
         return {"type": "cpu", "metricType": "Utilization", "metadata": {"value": str(metric.percent)}}
+    if isinstance(metric, PickerLoad):
+        return _picker_trigger(metric, keda, namespace)
     series = f"{metric.metric.series}{{{pods}}}"
     per_pod = series if metric.metric.aggregation == "sum" else f"{metric.metric.aggregation} by (pod) ({series})"
-    return {
-        "type": "prometheus",
-        "metricType": "AverageValue",
-        "metadata": compact(
-            {
-                "serverAddress": keda.server,
-                "query": f"sum({per_pod})",
-                "threshold": f"{metric.target.normalize():f}",
-                # Without this, KEDA would take missing series as zero load.
-                "ignoreNullValues": "false",
-            }
-        ),
-    }
+    # Without ignoreNullValues, KEDA would take missing series as zero load.
+    settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "false"}
+    return _query(f"sum({per_pod})", keda, settings, name=metric.type)
 
 
-def _wake_trigger(keda: Keda, namespace: str) -> Iterator[dict[str, Any]]:
-    """Yield the trigger that wakes a role. Missing series count as 0: a picker has none before its first request."""
-    queue = keda.queue
-    if queue is None:
-        return
-    pods = f'namespace="{namespace}",pod=~"{queue.picker}{_PODS["Deployment"]}"'
-    yield {
-        "type": "prometheus",
-        "metricType": "AverageValue",
-        "metadata": compact(
-            {
-                "serverAddress": keda.server,
-                "query": f"sum({queue.series}{{{pods}}})",
-                "threshold": f"{queue.target.normalize():f}",
-                "activationThreshold": "0",
-                "ignoreNullValues": "true",
-            }
-        ),
-    }
+def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
+    """Render a trigger on a metric of the picker. A number of requests has no series before the first request."""
+    settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "true" if metric.is_per_replica else "false"}
+    query = _picker_query(metric, namespace)
+    return _query(query, keda, settings, name=metric.type, metric_type=_metric_type(metric))
+
+
+def _waking_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
+    """Render the trigger that wakes a role. Missing series count as 0: a picker has none before its first request."""
+    settings = {"threshold": _decimal(metric.target), "activationThreshold": "0", "ignoreNullValues": "true"}
+    return _query(_picker_query(metric, namespace), keda, settings, name=formulas.WAKING)
+
+
+def _picker_query(metric: PickerLoad, namespace: str) -> str:
+    pods = f'namespace="{namespace}",pod=~"{metric.picker}{_PODS["Deployment"]}"'
+    labels = "".join(f',{name}="{value}"' for name, value in sorted(metric.labels.items()))
+    return f"{metric.metric.aggregation}({metric.metric.series}{{{pods}{labels}}})"
+
+
+def _query(
+    query: str, keda: Keda, settings: Mapping[str, str], *, name: str, metric_type: str = "AverageValue"
+) -> dict[str, Any]:
+    """Render a trigger on a query to Prometheus. Beside a formula it has the name that it has there."""
+    credentials = keda.authentication
+    modes = "" if credentials is None else ",".join(credentials.modes)
+    return compact(
+        {
+            "type": "prometheus",
+            "name": None if keda.modifiers is None else name.replace("-", "_"),
+            "metricType": metric_type,
+            "metadata": {
+                **({} if keda.server is None else {"serverAddress": keda.server}),
+                "query": query,
+                **settings,
+                **({"authModes": modes} if modes else {}),
+            },
+            "authenticationRef": {} if credentials is None else {"name": credentials.name, "kind": credentials.kind},
+        }
+    )
+
+
+def _decimal(number: Decimal | float) -> str:
+    return f"{Decimal(str(number)).normalize():f}"

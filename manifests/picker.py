@@ -7,12 +7,13 @@ from manifests import about, awaiting, rbac
 from manifests.objects import Manifest, Rendered, compact, sort_keys
 from manifests.pods import CONTAINER_SECURITY, PASSED, environment, scheduling, security, strategy
 from models.paths import Path
-from planning.ground import labels, parts
+from planning.ground import labels, parts, patch
 from planning.ground.api_groups import DEPLOYMENT_API, POOL_GROUP
 from planning.ground.awaiting import SERVICE
 from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.network.monitoring import PICKER_PORT
+from planning.picker.containers import PICKER_CONTAINER, Companion
 from planning.picker.deployment import CONFIG_KEY, HealthProbe, Origination
 from planning.plans import VariantPlan
 
@@ -146,10 +147,17 @@ def _deployment(variant: VariantPlan) -> Rendered:
         "metadata": _metadata(variant),
         "spec": compact(spec),
     }
-    pod, config_path = Path("spec", "template", "spec"), variant.path / "endpointPicker" / "pod"
-    origins = {pod / field: config_path / field for field in PASSED}
-    rendered = about.part_object(variant, parts.PICKER, manifest)
-    return awaiting.with_wait(rendered._replace(origins=origins), picker.wait)
+    patched = patch.apply(awaiting.annotate(manifest, picker.wait), picker.patch)
+    rendered = about.part_object(variant, parts.PICKER, patched)
+    return rendered._replace(wait=picker.wait, origins=_origins(variant, patched))
+
+
+def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
+    """Return the parts of the Deployment that a user wrote: path in the manifest to path in the configuration."""
+    at, pod = variant.path / "endpointPicker", Path("spec", "template", "spec")
+    change = variant.picker.patch
+    patch_origins = patch.origins(at / "patch", change, manifest) if change else {}
+    return {**patch_origins, **{pod / field: at / "pod" / field for field in PASSED}}
 
 
 def _pod(variant: VariantPlan) -> dict[str, Any]:
@@ -164,8 +172,16 @@ def _pod(variant: VariantPlan) -> dict[str, Any]:
             "terminationGracePeriodSeconds": picker.grace,
             **scheduling(picker.placement),
             "securityContext": security(),
-            "containers": [_container(variant)],
-            "volumes": [{"name": "config", "configMap": {"name": variant.names.picker}}, *certificate],
+            "containers": [_container(variant), *map(_companion, picker.companions)],
+            "volumes": [
+                {"name": "config", "configMap": {"name": variant.names.picker}},
+                *certificate,
+                *(
+                    {"name": companion.name, "emptyDir": {"sizeLimit": companion.folder.size}}
+                    for companion in picker.companions
+                    if companion.folder is not None
+                ),
+            ],
         }
     )
 
@@ -175,7 +191,7 @@ def _container(variant: VariantPlan) -> Manifest:
     certificate = {"name": "certificate", "mountPath": CERTIFICATES}
 
     return {
-        "name": "epp",
+        "name": PICKER_CONTAINER,
         "image": picker.image,
         "args": list(picker.arguments),
         "env": environment(picker.env),
@@ -193,6 +209,30 @@ def _container(variant: VariantPlan) -> Manifest:
             *([{**certificate, "readOnly": True}] if picker.certificate is not None else []),
         ],
     }
+
+
+def _companion(companion: Companion) -> Manifest:
+    """Render a further container of the pods. It may write to its root, because few images do without."""
+    folder, live_path = companion.folder, companion.live_path
+    return compact(
+        {
+            "name": companion.name,
+            "image": companion.image,
+            "command": list(companion.command),
+            "args": list(companion.arguments),
+            "env": environment(companion.env),
+            "ports": [{"containerPort": port, "protocol": "TCP"} for port in companion.ports],
+            "livenessProbe": {} if live_path is None else _live(live_path, companion.ports[0]),
+            "resources": compact({"requests": companion.requests, "limits": companion.limits}),
+            "securityContext": compact({**CONTAINER_SECURITY, "runAsUser": companion.user}),
+            "volumeMounts": [] if folder is None else [{"name": companion.name, "mountPath": folder.path}],
+        }
+    )
+
+
+def _live(path: str, port: int) -> dict[str, Any]:
+    """Render the liveness probe of a further container, with the times of upstream's chart."""
+    return {"httpGet": {"path": path, "port": port}, "initialDelaySeconds": 30, "periodSeconds": 20}
 
 
 def _probe(probe: HealthProbe) -> dict[str, Any]:

@@ -8,10 +8,9 @@ from typing import Any
 from manifests import about, autoscaling, awaiting, pods, rbac
 from manifests.objects import Manifest, Rendered, compact, sort_keys
 from models.paths import Path
-from planning.ground import labels, parts
+from planning.ground import labels, parts, patch
 from planning.ground.api_groups import CLAIM_TEMPLATE_API
 from planning.plans import VariantPlan
-from planning.serving import patch
 from planning.serving.sidecar import SidecarPlan
 from planning.serving.workload import Workload
 

@@ -15,6 +15,7 @@ from models.vocabulary import (
     Items,
     KubernetesObject,
     Share,
+    Text,
 )
 
 
@@ -34,6 +35,25 @@ class CacheMetric(Spec):
     """Share of the KV cache that is in use."""
     target: Annotated[Share, Field(examples=[0.8])]
     """Share in use above which replicas are added."""
+
+
+class PickerMetric(Spec):
+    """Number of requests that the endpoint picker reports, divided by the number of replicas."""
+
+    type: Literal["picker-queue-size", "picker-running-requests"]
+    """picker-queue-size: requests that flow control lets wait in the picker; picker-running-requests: requests that the
+    picker has sent to pods and that are not answered yet."""
+    target: Annotated[float, Between(0, 100_000, "write a number above 0, such as 5"), Field(examples=[5])]
+    """Number of requests per replica above which replicas are added."""
+
+
+class SaturationMetric(Spec):
+    """Saturation of the pool, as flow control of the endpoint picker reports it. With 1, further requests wait."""
+
+    type: Literal["pool-saturation"]
+    """Saturation of the pool; with prefill, that of the role's pods."""
+    target: Annotated[float, Between(0, 10, "write a number above 0, such as 0.7"), Field(examples=[0.7])]
+    """Saturation above which replicas are added."""
 
 
 class CpuMetric(Spec):
@@ -64,7 +84,10 @@ class CustomMetric(Spec):
     """With type hpa, a MetricSpec of autoscaling/v2. With type keda, a trigger of a ScaledObject."""
 
 
-Metric = Annotated[RequestMetric | CacheMetric | CpuMetric | CustomMetric, Field(discriminator="type")]
+Metric = Annotated[
+    RequestMetric | CacheMetric | PickerMetric | SaturationMetric | CpuMetric | CustomMetric,
+    Field(discriminator="type"),
+]
 
 
 class _Bounds(Spec):
@@ -88,10 +111,37 @@ class _Bounds(Spec):
     """Metrics of the role. Each metric gives a number of replicas, and the highest number is used."""
 
 
+class Fallback(Spec):
+    """Number of replicas while metrics cannot be read."""
+
+    failure_threshold: Count = 3
+    """Number of failed queries in a row after which the fallback applies."""
+    replicas: Annotated[CountOrNone, Field(examples=[2])]
+    """Number of replicas."""
+    behavior: Literal["static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower"] = "static"
+    """static: this number; currentReplicas: the number of running replicas; currentReplicasIfHigher and
+    currentReplicasIfLower: the number of running replicas if it is higher or lower, else this number."""
+
+
+class ScalingModifiers(Spec):
+    """A formula over all metrics, whose result is the only metric that counts beside cpu."""
+
+    formula: Text = Field(examples=["max([queue_size, picker_queue_size])"])
+    """Formula of KEDA (expr-lang). The name of a metric is its type with underscores, such as queue_size; that of a
+    custom metric is the `name` in its spec."""
+    target: Annotated[float, Between(0, 1_000_000, "write a number above 0, such as 5"), Field(examples=[5])]
+    """Result per replica above which replicas are added."""
+    activation_target: float | None = Field(default=None, examples=[1])
+    """With minReplicas 0: result above which the first replica is added; absent: 0."""
+    metric_type: Literal["AverageValue", "Value"] = "AverageValue"
+    """AverageValue: the result is divided by the number of replicas; Value: it is compared as it is."""
+
+
 class HpaAutoscaling(_Bounds):
     """A HorizontalPodAutoscaler. A metrics adapter must expose the engine's metrics as metrics of pods.
 
-    The adapter must replace the colon in their names by an underscore, as in vllm_num_requests_waiting.
+    The adapter must replace the colon in their names by an underscore, as in vllm_num_requests_waiting. Metrics of the
+    endpoint picker must be metrics of its Service.
     """
 
     type: Literal["hpa"]
@@ -107,6 +157,12 @@ class KedaAutoscaling(_Bounds):
     """Time between two queries, at least 1s."""
     cooldown_period: Duration = "5m"
     """With minReplicas 0: time without load after which the last replica is removed."""
+    fallback: Fallback | None = Field(default=None, examples=[{"replicas": 2}])
+    """Number of replicas while metrics cannot be read; absent: the number stays as it is."""
+    scaling_modifiers: ScalingModifiers | None = Field(
+        default=None, examples=[{"formula": "max([queue_size, picker_queue_size])", "target": 5}]
+    )
+    """A formula over all metrics; absent: each metric gives a number of replicas, and the highest number is used."""
 
 
 Autoscaling = Annotated[HpaAutoscaling | KedaAutoscaling, Field(discriminator="type")]

@@ -45,7 +45,9 @@ _REPLACED_WHOLE_BELOW = frozenset({("endpointPicker", "tls"), ("env", "*")})
 chose."""
 _TYPED = frozenset({"storage", "rollout", "autoscaling"})
 """Keys whose value a higher layer replaces whole if it has another `type`."""
-_NAMES_BELOW = frozenset({"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env"})
+_NAMES_BELOW = frozenset(
+    {"services", "caches", "accelerators", "profiles", "adapters", "objectives", "env", "containers"}
+)
 """Mappings whose keys are names that the user chose. In the paths of a merge, `*` stands for such a name, so that a
 service may be called `gateway`."""
 

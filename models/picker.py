@@ -5,13 +5,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from models.base import Spec
+from models.env import EnvName, EnvValue
 from models.role import Placed, Resources
 from models.vocabulary import (
+    Argument,
     Between,
     Count,
+    DnsLabel,
     DnsSubdomain,
     Duration,
-    Entries,
     ImageRef,
     Items,
     KubernetesObject,
@@ -92,17 +94,78 @@ class FlowControl(Spec):
     """End running requests of a negative priority while requests of a higher priority wait."""
 
 
-class LatencyPredictor(Spec):
-    """Addresses of the latency predictor for the pool of this service. The predictor is not part of the stack."""
+class PredictorDeployment(Spec):
+    """A latency predictor in the pods of the picker: a server that learns, and one that predicts."""
 
-    training_server: Annotated[Url, Field(examples=["http://predictor-training:8000"])]
+    training_image: ImageRef | None = Field(default=None, examples=["registry.example/predictor-training:0.9.0"])
+    """Image of the server that learns; absent: the release channel's."""
+    training_resources: Resources = Resources(
+        requests={"cpu": "2", "memory": "4Gi"}, limits={"cpu": "4", "memory": "8Gi"}
+    )
+    """Requests and limits of the server that learns. If you set them, none of the default ones remain."""
+    prediction_image: ImageRef | None = Field(default=None, examples=["registry.example/predictor-prediction:0.9.0"])
+    """Image of the server that predicts; absent: the release channel's."""
+    prediction_resources: Resources = Resources(requests={"cpu": "8", "memory": "4Gi"}, limits={"memory": "8Gi"})
+    """Requests and limits of the server that predicts. If you set them, none of the default ones remain."""
+    prediction_workers: Count = 8
+    """Number of processes of the server that predicts."""
+
+
+class LatencyPredictor(Spec):
+    """The latency predictor for the pool of this service: one beside the picker, or the addresses of another one."""
+
+    deploy: PredictorDeployment | None = Field(default=None, examples=[{"predictionWorkers": 4}])
+    """A predictor in the pods of the picker; {} for the default images and sizes. Absent: the predictor is not part of
+    the stack, and its addresses are required."""
+    training_server: Url | None = Field(default=None, examples=["http://predictor-training:8000"])
     """URL of the server that learns: the picker reports the latency of finished requests to it."""
-    prediction_servers: Annotated[
-        Items[Url],
-        Entries(1, None, "write at least one"),
-        Field(examples=[["http://predictor-prediction:8001"]]),
-    ]
+    prediction_servers: Items[Url] = Field(default=(), examples=[["http://predictor-prediction:8001"]])
     """URLs of the servers that predict; the picker distributes its queries over them."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Return the URLs of all servers outside of the picker's pods."""
+        return (*(() if self.training_server is None else (self.training_server,)), *self.prediction_servers)
+
+
+class Traffic(Spec):
+    """Expected traffic of the pool at its busiest."""
+
+    requests_per_second: Annotated[
+        float, Between(0, 100_000, "write the number of requests in a busy second, such as 20"), Field(examples=[20])
+    ]
+    """Number of requests in a busy second."""
+    input_tokens: Count = 8000
+    """Tokens in the prompt of a request."""
+    output_tokens: Count = 1000
+    """Tokens in the answer to a request."""
+
+
+class PickerContainer(Spec):
+    """A further container of the picker's pods, such as one that tokenizes prompts.
+
+    It may not gain privileges, and has no volumes; endpointPicker.patch can add them.
+    """
+
+    image: ImageRef = Field(examples=["registry.example/vllm-openai-cpu:v0.21.0"])
+    """Image of the container."""
+    command: Items[Argument] = Field(default=(), examples=[["vllm", "launch", "render"]])
+    """Program of the container with its first arguments; absent: that of the image."""
+    args: Items[Argument] = Field(default=(), examples=[["org/model", "--port=8000"]])
+    """Arguments of the program; absent: those of the image, unless command is set."""
+    env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HF_HOME": "/tmp"}])  # noqa: S108, an example
+    """Environment variables of the container. A value is a text, or a reference to a Secret, a ConfigMap or a field of
+    the pod."""
+    ports: Items[Port] = Field(default=(), examples=[[8000]])
+    """Ports that the container listens on. The containers of a pod share its address, so that no two listen on one
+    port; the picker asks the container at localhost."""
+    resources: Resources = Resources.default()
+    """Requests and limits of the container."""
+    run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] | None = Field(
+        default=None, examples=[1000]
+    )
+    """User id of the container's processes; absent: the image's own, with which the container does not start if it is
+    root or a name."""
 
 
 class SelfSigned(Spec):
@@ -166,8 +229,8 @@ class EndpointPicker(Spec):
             }
         ],
     )
-    """Addresses of the latency predictor. Required if the preset is predicted-latency or config predicts latency,
-    refused otherwise."""
+    """The latency predictor. Required if the preset is predicted-latency or config predicts latency, refused
+    otherwise."""
     flags: dict[FlagName, str] = Field(default={}, examples=[{"drain-timeout": "60s"}])
     """Further flags of the picker, by their names without leading dashes. Flags that other keys set are refused."""
     image: ImageRef | None = Field(default=None, examples=["registry.example/endpoint-picker:v0.10.0"])
@@ -178,11 +241,25 @@ class EndpointPicker(Spec):
     """Verbosity of the logs (`--v`): 1 for normal operation, 4 for debugging."""
     metrics_auth: bool = True
     """Whether readers of the picker's metrics must authenticate and have the right to get /metrics."""
+    env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"LATENCY_MAX_SAMPLE_SIZE": "10000"}])
+    """Environment variables of the picker container. A value is a text, or a reference to a Secret, a ConfigMap or a
+    field of the pod."""
+    containers: dict[DnsLabel, PickerContainer] = Field(
+        default={}, examples=[{"render": {"image": "registry.example/vllm-openai-cpu:v0.21.0", "ports": [8000]}}]
+    )
+    """Further containers of the picker pods, by name."""
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
     """Requests and limits of the picker container. If you set them, none of the default requests and limits remain."""
+    traffic: Traffic | None = Field(default=None, examples=[{"requestsPerSecond": 20}])
+    """Traffic from which requests and limits of the picker container follow; absent: those of resources. Refused
+    together with resources."""
     replicas: Count = 1
-    """Number of picker pods. Several pods elect a leader. Only the leader is ready and answers; if it fails, another
-    one becomes the leader."""
+    """Number of picker pods."""
+    replication: Literal["active-passive", "active-active"] = "active-passive"
+    """Work of several picker pods. active-passive: they elect a leader, which alone is ready and answers; if it fails,
+    another one becomes the leader. A change of the picker's pods ends all of them at once. active-active: all answer,
+    each with a queue and with knowledge of its own requests only, and a change replaces them one after another.
+    Refused with preset approximate-prefix-cache, and in releases whose pickers do not support it."""
     failure_mode: Literal["FailClose", "FailOpen"] = "FailClose"
     """Behaviour of the gateway while no picker answers. FailClose: it refuses requests; FailOpen: it sends them to any
     pod of the pool, which requires failOpenReason."""
@@ -192,3 +269,6 @@ class EndpointPicker(Spec):
     """TLS between the gateway and the picker."""
     pod: Placed = Placed.default()
     """Placement and metadata of the picker pods."""
+    patch: KubernetesObject = Field(default={}, examples=[{"spec": {"minReadySeconds": 5}}])
+    """Changes of the rendered Deployment of the picker, merged into it at the end. Maps merge by key, and null removes
+    a key. Lists of named items merge by name; other lists are replaced."""

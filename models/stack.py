@@ -16,6 +16,7 @@ from models.vocabulary import (
     DnsLabel,
     DnsSubdomain,
     ImageRef,
+    Items,
     LabelKey,
     LabelValue,
     Shape,
@@ -110,11 +111,27 @@ class Tracing(Spec):
     """Share of traces to keep, from "0" to "1" (OTEL_TRACES_SAMPLER_ARG)."""
 
 
+class PrometheusAuthentication(Spec):
+    """An existing object with the credentials for the Prometheus."""
+
+    name: Annotated[DnsSubdomain, Field(examples=["prometheus"])]
+    """Name of the object. A TriggerAuthentication is in the namespace of the service."""
+    kind: Literal["TriggerAuthentication", "ClusterTriggerAuthentication"] = "TriggerAuthentication"
+    """Kind of the object."""
+    modes: Items[Literal["basic", "bearer", "custom", "tls"]] = Field(default=(), examples=[["bearer"]])
+    """Ways to authenticate (`authModes` of KEDA's prometheus scaler); absent: those of a cloud's identity, which the
+    object itself names."""
+
+
 class Prometheus(Spec):
     """A Prometheus that scrapes the engines."""
 
     server_address: Annotated[Url, Field(examples=["http://prometheus.monitoring:9090"])]
     """URL at which autoscaling of type keda queries the Prometheus."""
+    authentication: PrometheusAuthentication | None = Field(
+        default=None, examples=[{"name": "prometheus", "modes": ["bearer"]}]
+    )
+    """Credentials of KEDA for the Prometheus; absent: it asks for none."""
 
 
 class Observability(Spec):

@@ -17,7 +17,7 @@ from planning.ground.bundles import Bundle, all_bundles
 from planning.ground.cluster_facts import ClusterFacts, Metrics, Unknown
 from planning.plans import StackPlan
 from planning.releases import channel
-from planning.serving.autoscaling import Autoscaler, Cpu, EngineLoad
+from planning.serving.autoscaling import Autoscaler, EngineLoad, Passed, PickerLoad
 
 _CILIUM = "cilium.io/"
 """First part of Cilium's API versions. Its network does not match nodes by address (Cilium, Network Policy, CIDR
@@ -96,30 +96,38 @@ def metrics(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
     if mode == "skip" or isinstance(facts.apis, Unknown):
         return []
     autoscalers = [workload.autoscaler for service in plan.services for workload in service.workloads]
-    needed = [item for autoscaler in autoscalers if autoscaler is not None for item in _pod_metrics(autoscaler)]
+    needed = [item for autoscaler in autoscalers if autoscaler is not None for item in _object_metrics(autoscaler)]
     if isinstance(offered, Unknown):
         what = "went unchecked"
         return [
-            warning(at, f"whether the cluster offers {name} of pods {what}: {offered.reason}") for at, name in needed
+            warning(at, f"whether the cluster offers {name} of {kind} {what}: {offered.reason}")
+            for at, kind, name in needed
         ]
-    return [_missing_metric(at, name, offered) for at, name in needed if f"pods/{name}" not in offered.metrics]
+    return [
+        _missing_metric(at, kind, name, offered) for at, kind, name in needed if f"{kind}/{name}" not in offered.metrics
+    ]
 
 
-def _pod_metrics(autoscaler: Autoscaler) -> Iterator[tuple[Path, str]]:
-    """Yield path and name of each metric of pods that a HorizontalPodAutoscaler asks for. KEDA asks Prometheus."""
-    for metric in autoscaler.metrics if autoscaler.keda is None else ():
-        at = autoscaler.path / "metrics" / metric.at
+def _object_metrics(autoscaler: Autoscaler) -> Iterator[tuple[Path, str, str]]:
+    """Yield path, kind of object and name of each metric that a HorizontalPodAutoscaler asks for.
+
+    KEDA asks Prometheus.
+    """
+    for index, metric in enumerate(autoscaler.metrics if autoscaler.keda is None else ()):
+        at = autoscaler.path / "metrics" / index
         if isinstance(metric, EngineLoad):
-            yield at, metric.metric.pod_metric
-        elif not isinstance(metric, Cpu) and metric.spec.get("type") == "Pods":
-            yield at / "spec", metric.spec["pods"]["metric"]["name"]
+            yield at, "pods", metric.metric.pod_metric
+        elif isinstance(metric, PickerLoad):
+            yield at, "services", metric.metric.series
+        elif isinstance(metric, Passed) and metric.spec.get("type") == "Pods":
+            yield at / "spec", "pods", metric.spec["pods"]["metric"]["name"]
 
 
-def _missing_metric(at: Path, name: str, offered: Metrics) -> Problem:
-    """Return the warning about a metric of pods that the cluster does not offer."""
+def _missing_metric(at: Path, kind: str, name: str, offered: Metrics) -> Problem:
+    """Return the warning about a metric of a kind of object that the cluster does not offer."""
     others = [metric.partition("/")[0] for metric in offered.metrics if metric.partition("/")[2] == name]
     place = f"of {', '.join(others)} alone" if others else "of no kind of object"
-    what = f"the cluster offers {name} {place} ({METRICS_GROUP}), and the autoscaler asks for that of pods"
+    what = f"the cluster offers {name} {place} ({METRICS_GROUP}), and the autoscaler asks for that of {kind}"
     remedy = "give the metrics adapter the rule in docs/operations.md; it offers what running pods have reported"
     return warning(at, what, remedy)
 

@@ -68,6 +68,14 @@ def _other_container_problems(configured: ConfiguredVariant, devices: frozenset[
     yield from _container_problems(
         path / "endpointPicker" / "resources", spec.endpoint_picker.resources, devices, device_remedy="remove it"
     )
+    predictor = spec.endpoint_picker.latency_predictor
+    if predictor is not None and predictor.deploy is not None:
+        at, deploy = path / "endpointPicker" / "latencyPredictor" / "deploy", predictor.deploy
+        for key, resources in (("training", deploy.training_resources), ("prediction", deploy.prediction_resources)):
+            yield from _container_problems(at / f"{key}Resources", resources, devices, device_remedy="remove it")
+    for name, container in spec.endpoint_picker.containers.items():
+        at = path / "endpointPicker" / "containers" / name / "resources"
+        yield from _container_problems(at, container.resources, devices, device_remedy="remove it")
     if spec.sidecar is not None:
         yield from _container_problems(
             path / "sidecar" / "resources", spec.sidecar.resources, devices, device_remedy="remove it"
@@ -157,7 +165,14 @@ def _images(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tup
     yield Path("images", "downloader"), stack.images.downloader
     for configured in variants:
         path, spec = configured.path, configured.spec
-        yield path / "endpointPicker" / "image", spec.endpoint_picker.image
+        picker_path, picker_spec = path / "endpointPicker", spec.endpoint_picker
+        yield picker_path / "image", picker_spec.image
+        for name, container in picker_spec.containers.items():
+            yield picker_path / "containers" / name / "image", container.image
+        predictor = picker_spec.latency_predictor
+        if predictor is not None and predictor.deploy is not None:
+            yield picker_path / "latencyPredictor" / "deploy" / "trainingImage", predictor.deploy.training_image
+            yield picker_path / "latencyPredictor" / "deploy" / "predictionImage", predictor.deploy.prediction_image
         yield path / "model" / "source", spec.model.source if scheme(spec.model.source) == "image" else None
         if spec.sidecar is not None:
             yield path / "sidecar" / "image", spec.sidecar.image

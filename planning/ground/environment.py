@@ -77,7 +77,7 @@ def problems(
         if name in reserved:
             found.append(Problem(at, "is already decided", f"remove it: {reserved[name]}"))
         else:
-            found += _dangling(at, value, merged)
+            found += dangling(at, value, merged)
     return found
 
 
@@ -85,8 +85,21 @@ def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) ->
     """Reject references in a container's arguments to variables that it does not have."""
     found = list[Problem]()
     for index, argument in enumerate(arguments):
-        found += _dangling(path / index, argument, names)
+        found += dangling(path / index, argument, names)
     return found
+
+
+def dangling(at: Path, value: EnvValue, names: Collection[str]) -> Iterator[Problem]:
+    """Yield a problem for each reference in a text to a variable that its container does not have."""
+    for name in dict.fromkeys(_references(value)):
+        if name in names or name.startswith(_API_SERVER):
+            continue
+        if _NAME.fullmatch(name) is None:
+            yield Problem(at, "refers to no variable", "write $$(...) for text that Kubernetes shall not replace")
+            continue
+        close = difflib.get_close_matches(name, names, n=1)
+        remedy = f"did you mean $({close[0]})?" if close else f"set {name}, or write $$({name}) for the text itself"
+        yield Problem(at, f"refers to no variable of this container ($({name}))", remedy)
 
 
 def _variable(name: str, value: EnvValue) -> Variable:
@@ -98,18 +111,6 @@ def _references(value: EnvValue) -> Iterator[str]:
     for match in REFERENCE.finditer(value if isinstance(value, str) else ""):
         if match[1] is not None:
             yield match[1]
-
-
-def _dangling(at: Path, value: EnvValue, names: Collection[str]) -> Iterator[Problem]:
-    for name in dict.fromkeys(_references(value)):
-        if name in names or name.startswith(_API_SERVER):
-            continue
-        if _NAME.fullmatch(name) is None:
-            yield Problem(at, "refers to no variable", "write $$(...) for text that Kubernetes shall not replace")
-            continue
-        close = difflib.get_close_matches(name, names, n=1)
-        remedy = f"did you mean $({close[0]})?" if close else f"set {name}, or write $$({name}) for the text itself"
-        yield Problem(at, f"refers to no variable of this container ($({name}))", remedy)
 
 
 def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> Iterator[Problem]:

@@ -31,7 +31,7 @@ from planning.ground.names import PRIMARY
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.network.monitoring import GMP_COLLECTORS, Monitoring
 from planning.picker.deployment import Picker
-from planning.serving.autoscaling import EngineLoad
+from planning.serving.autoscaling import EngineLoad, PickerLoad
 from planning.serving.workload import Workload
 from planning.variant.context import VariantContext, gateway
 
@@ -212,8 +212,9 @@ def _scrape_edges(peers: _Peers) -> Iterator[Edge]:
         for role in peers.roles:
             autoscaler = role.workload.autoscaler
             follows = autoscaler is not None and any(isinstance(metric, EngineLoad) for metric in autoscaler.metrics)
-            scrapes_queue |= (
-                autoscaler is not None and autoscaler.keda is not None and autoscaler.keda.queue is not None
+            scrapes_queue |= autoscaler is not None and (
+                any(isinstance(metric, PickerLoad) for metric in autoscaler.metrics)
+                or (autoscaler.keda is not None and autoscaler.keda.queue is not None)
             )
             if follows or (monitoring is not None and role.workload.role in monitoring.roles):
                 yield Edge(source, role.serving, tcp(role.workload.engine.port))
@@ -277,4 +278,4 @@ def _picker_egress(peers: _Peers) -> Iterator[Edge]:
     if tracing is not None:
         yield from url_edges(peers.picker, [tracing.endpoint], stack)
     if predictor is not None:
-        yield from url_edges(peers.picker, [predictor.training_server, *predictor.prediction_servers], stack)
+        yield from url_edges(peers.picker, predictor.addresses, stack)

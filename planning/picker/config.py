@@ -18,7 +18,7 @@ from planning.picker import shapes
 from planning.picker.graph import FLOW_CONTROL, feature_gates, predicts_latency
 from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reference
-from planning.releases import PickerFacts, Release, TlsMetricsFacts
+from planning.releases import PickerFacts, PredictorServers, Release, TlsMetricsFacts
 from planning.variant import images
 from planning.variant.kv_cache import KvCache
 
@@ -49,6 +49,12 @@ def asks_predictor(spec: Variant, facts: PickerFacts) -> bool:
 def predictor(spec: Variant, facts: PickerFacts) -> LatencyPredictor | None:
     """Return the latency predictor that the picker of a variant asks. None if it asks none, whatever is inherited."""
     return spec.endpoint_picker.latency_predictor if asks_predictor(spec, facts) else None
+
+
+def predictor_servers(spec: Variant, facts: PickerFacts) -> PredictorServers | None:
+    """Return the servers of the latency predictor that is deployed beside the picker. None if none is."""
+    asked, known = predictor(spec, facts), facts.latency_predictor
+    return None if asked is None or asked.deploy is None or known is None else known.servers
 
 
 def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict[str, Any]:

@@ -5,20 +5,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.picker import Certificate, LatencyPredictor
+from models.picker import Certificate, EndpointPicker, LatencyPredictor
 from models.problems import Problem, warning
 from models.role import RollingUpdate
 from models.service import Variant
 from models.vocabulary import seconds
-from planning.ground import labels, lifecycle
+from planning.ground import environment, labels, lifecycle
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.awaiting import CURRENT, Wait
-from planning.ground.environment import EnvValue, Variable, container_variables
+from planning.ground.environment import EnvValue, Variable
+from planning.ground.lifecycle import Drain
 from planning.ground.mounts import CERTIFICATES, CONFIG_MOUNT
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import placement
 from planning.hardware.placement import Placement
-from planning.picker import config, graph, lint
+from planning.picker import config, containers, graph, lint, replication, sizing
+from planning.picker.containers import Companion
 from planning.releases import PickerFacts, tracing
 from planning.variant.context import VariantContext
 
@@ -84,6 +86,8 @@ class Picker:
     """TLS from the gateway. None if the gateway is not Istio, or if the picker serves in plain text."""
     requests: dict[str, str]
     limits: dict[str, str]
+    companions: tuple[Companion, ...]
+    """Further containers of the pods."""
     placement: Placement
     image_pull_secrets: tuple[str, ...]
     pod_labels: Mapping[str, str]
@@ -93,6 +97,7 @@ class Picker:
     start: int
     """Seconds within which a pod becomes ready."""
     wait: Wait
+    patch: Mapping[str, Any]
     warnings: tuple[Problem, ...]
 
     def checksum(self) -> str:
@@ -107,10 +112,11 @@ def plan(variant: VariantContext) -> Picker:
     """Return the plan of a variant's picker. The variant has passed the rules."""
     facts, picker = variant.release.picker, variant.spec.endpoint_picker
     configuration = config.build(variant.spec, variant.names, variant.release, variant.kv_cache)
+    resources = sizing.resources(variant)
     return Picker(
         image=picker.image or variant.release.images.picker.ref,
         arguments=tuple(_arguments(variant, experimental=graph.is_experimental(configuration, facts))),
-        env=container_variables(_environment(variant), {}),
+        env=environment.container_variables(generated_environment(variant), environment.values(picker.env)),
         config=config.text(configuration, facts),
         asks_service=config.asks_service(configuration, variant.names),
         predictor=config.predictor(variant.spec, facts),
@@ -121,24 +127,23 @@ def plan(variant: VariantContext) -> Picker:
         fail_open_reason=picker.fail_open_reason if picker.failure_mode == "FailOpen" else None,
         rules=tuple(_rules(variant)),
         replicas=picker.replicas,
-        rollout=_rollout(picker.replicas) if picker.replicas > 1 else None,
+        rollout=replication.rollout(picker) if picker.replicas > 1 else None,
         readiness=HealthProbe(facts.probes.readiness, interval=2),
         liveness=HealthProbe(facts.probes.liveness, interval=10, initial_delay=5),
         metrics_auth=picker.metrics_auth,
         certificate=picker.tls.secret if isinstance(picker.tls, Certificate) else None,
         origination=_origination(variant),
-        requests=picker.resources.requests,
-        limits=picker.resources.limits,
+        requests=resources.requests,
+        limits=resources.limits,
+        companions=containers.plan(picker, config.predictor_servers(variant.spec, facts)),
         placement=placement.plan(picker.pod, None, labels.picker_selector(variant.names)),
         image_pull_secrets=tuple(secret.name for secret in picker.pod.image_pull_secrets),
         pod_labels=picker.pod.labels,
         pod_annotations=picker.pod.annotations,
-        grace=_grace(variant.spec),
+        grace=drain(variant.spec).grace,
         start=lifecycle.PICKER_START,
-        wait=Wait(
-            lifecycle.PICKER_START + lifecycle.WAIT_MARGIN,
-            _leader_conditions(picker.replicas) if picker.replicas > 1 else (),
-        ),
+        wait=_wait(picker),
+        patch=picker.patch,
         warnings=tuple(_warnings(variant)),
     )
 
@@ -149,10 +154,7 @@ def _warnings(variant: VariantContext) -> Iterator[Problem]:
     if picker.preset == "custom":
         yield from lint.warnings(at / "config", picker.config or {}, variant.release.picker)
     yield from _tls_metrics_warnings(variant)
-    if picker.replicas > 1:
-        # A refresh in pulumi-kubernetes requires all pods to be ready, whatever conditions an update waits for.
-        what = "a refresh reports an update of the pickers, because those that wait for the lease are never ready"
-        yield warning(at / "replicas", f"{what} ({picker.replicas}); it restarts nothing")
+    yield from replication.warnings(at, variant)
 
 
 def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
@@ -170,14 +172,23 @@ def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
         yield warning(at, f"{loss}: that of {variant.release.name} asks every pod by HTTP", "choose a newer release")
 
 
-def _grace(spec: Variant) -> int:
-    """Return the termination grace period, in which the picker finishes the streams of running requests.
+def drain(spec: Variant) -> Drain:
+    """Return the times of the end of a picker's pod. Its grace period lets the streams of running requests finish.
 
     A stream lasts as long as its request. Its end is awaited until the kill (llm-d-router v0.10.0, rungroup.go and
     internal/runnable/grpc.go), so the picker gets the time that serving pods get.
     """
     explicit = seconds(spec.endpoint_picker.flags.get(_DRAIN_FLAG, "0s")) + _DRAIN_MARGIN_SECONDS
-    return max(_MIN_GRACE_SECONDS, explicit, lifecycle.drain(spec.drain_timeout, engine_drains=True).grace)
+    of_serving_pods = lifecycle.drain(spec.drain_timeout, engine_drains=True).grace
+    return Drain(0, None, 0, max(_MIN_GRACE_SECONDS, explicit, of_serving_pods))
+
+
+def _wait(picker: EndpointPicker) -> Wait:
+    """Return the wait for the pickers: all start at once if they elect a leader, else one after another."""
+    elects = replication.elects_leader(picker)
+    steps = 1 if elects else picker.replicas
+    conditions = _leader_conditions(picker.replicas) if elects else ()
+    return Wait(lifecycle.PICKER_START * steps + lifecycle.WAIT_MARGIN, conditions)
 
 
 def _leader_conditions(replicas: int) -> tuple[str, ...]:
@@ -186,11 +197,6 @@ def _leader_conditions(replicas: int) -> tuple[str, ...]:
     # The numbers of a status belong to an older spec until the controller has observed this generation.
     current = f"jsonpath={{$[?({CURRENT})].observedGeneration}}"
     return current, *(f"jsonpath={{.status.{field}}}={number}" for field, number in numbers.items())
-
-
-def _rollout(replicas: int) -> RollingUpdate:
-    """Return the rollout of several pickers: all at once, because pods that wait for the lease are never ready."""
-    return RollingUpdate.model_validate({"type": "RollingUpdate", "maxSurge": 0, "maxUnavailable": replicas})
 
 
 def _origination(variant: VariantContext) -> Origination | None:
@@ -204,13 +210,15 @@ def _rules(variant: VariantContext) -> Iterator[dict[str, Any]]:
     """Yield the rules of the picker's Role. The release facts restrict some of them to its pool or its lease."""
     rbac, names = variant.release.picker.rbac, variant.names
     lease = rbac.lease.format(namespace=names.namespace, pool=names.pool)
-    for rule in (*rbac.rules, *(rbac.leader_election if variant.spec.endpoint_picker.replicas > 1 else ())):
+    elects = replication.elects_leader(variant.spec.endpoint_picker)
+    for rule in (*rbac.rules, *(rbac.leader_election if elects else ())):
         resource_name = names.pool if rule.pool_only else lease if rule.lease_only else None
         resource_names = {} if resource_name is None else {"resourceNames": [resource_name]}
         yield {"apiGroups": rule.api_groups, "resources": rule.resources, **resource_names, "verbs": rule.verbs}
 
 
-def _environment(variant: VariantContext) -> dict[str, EnvValue]:
+def generated_environment(variant: VariantContext) -> dict[str, EnvValue]:
+    """Return the generated environment variables of the picker."""
     identity: dict[str, EnvValue] = {
         "NAMESPACE": {"fieldRef": {"fieldPath": "metadata.namespace"}},
         "POD_NAME": {"fieldRef": {"fieldPath": "metadata.name"}},
@@ -225,7 +233,12 @@ def _predictor(spec: Variant, facts: PickerFacts) -> dict[str, EnvValue]:
     predictor, variables = config.predictor(spec, facts), facts.latency_predictor
     if predictor is None or variables is None:
         return {}
-    return {variables.training: predictor.training_server, variables.prediction: ",".join(predictor.prediction_servers)}
+    servers = config.predictor_servers(spec, facts)
+    if servers is None:
+        training, prediction = predictor.training_server or "", predictor.prediction_servers
+    else:
+        training, prediction = containers.address(servers.training), (containers.address(servers.prediction),)
+    return {variables.training: training, variables.prediction: ",".join(prediction)}
 
 
 def _arguments(variant: VariantContext, *, experimental: bool) -> Iterator[str]:
@@ -244,7 +257,7 @@ def _arguments(variant: VariantContext, *, experimental: bool) -> Iterator[str]:
     yield from flags.always
     if experimental and flags.experimental is not None:
         yield f"{flags.experimental}=true"
-    if picker.replicas > 1:
+    if replication.elects_leader(picker):
         yield "--ha-enable-leader-election=true"
     if isinstance(picker.tls, Certificate):
         yield f"--cert-path={CERTIFICATES}"

@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 
 from models.paths import Path
-from models.picker import Certificate, EndpointPicker
+from models.picker import Certificate, EndpointPicker, LatencyPredictor
 from models.problems import Problem
 from models.service import Variant
+from planning.ground import environment, patch
+from planning.ground.patch import Limits
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
-from planning.hardware import placement
-from planning.picker import config, lint, shapes
+from planning.hardware import accelerators, placement
+from planning.picker import config, containers, deployment, lint, replication, shapes
+from planning.picker.containers import PICKER_CONTAINER
 from planning.picker.graph import FLOW_CONTROL
 from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reading
@@ -46,7 +49,9 @@ def problems(variant: VariantContext) -> list[Problem]:
     variant_facts = config.variant_facts(spec, release, variant.kv_cache)
     found = [*_images(path, spec, release), *_flags(at / "flags", picker.flags, release)]
     found += [*_preset(at, spec, variant_facts), *_failure_mode(at, picker), *_authority(at, variant)]
-    found += [*_port(at, picker), *placement.problems(at / "pod", picker.pod)]
+    found += [*_port(at, picker), *placement.problems(at / "pod", picker.pod), *_traffic(at, picker)]
+    found += [*_environment(at, variant), *_containers(at, variant), *_patch(at, variant)]
+    found += replication.problems(at, variant)
     if picker.preset == "custom" and picker.config is not None:
         section = picker.flow_control
         references = [] if section is None else list(_flow_references(at, spec, variant_facts.picker))
@@ -70,6 +75,45 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
             copies = path / "parallelism" / "data"
             what = f"reads the cache of the first copy in a pod only ({copies}: {role.parallelism.data})"
             yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
+
+
+def _environment(at: Path, variant: VariantContext) -> Iterator[Problem]:
+    """Reject variables that follow from other keys, and references to variables that the picker does not have."""
+    picker, facts = variant.spec.endpoint_picker, variant.release.picker.latency_predictor
+    generated, explicit = deployment.generated_environment(variant), environment.values(picker.env)
+    reserved = {"NAMESPACE": "it is the pod's own namespace", "POD_NAME": "it is the pod's own name"}
+    if facts is not None:
+        reserved |= dict.fromkeys((facts.training, facts.prediction), "endpointPicker.latencyPredictor sets it")
+    yield from environment.problems(at / "env", generated, explicit, reserved)
+    for name, value in picker.flags.items():
+        yield from environment.dangling(at / "flags" / name, value, generated.keys() | explicit.keys())
+
+
+def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
+    """Check the further containers of the pods."""
+    picker, servers = variant.spec.endpoint_picker, config.predictor_servers(variant.spec, variant.release.picker)
+    yield from containers.problems(at / "containers", picker, servers)
+
+
+def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
+    """Reject requests and limits beside the traffic from which they follow."""
+    if picker.traffic is not None and "resources" in picker.model_fields_set:
+        remedy = "keep one of them, or write resources: null here to drop inherited ones"
+        yield Problem(at / "traffic", "stands beside resources, which it decides", remedy, (at / "resources",))
+
+
+def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
+    """Reject changes of the picker's Deployment that another key decides, and patches that cannot be applied."""
+    change, devices = variant.spec.endpoint_picker.patch, accelerators.resource_names(variant.classes)
+    limits = Limits(deployment.drain(variant.spec), variant.spec.drain_timeout, devices)
+    yield from patch.problems(at / "patch", change, limits, patch.PICKER)
+    pod_path = Path("spec", "template", "spec", "containers")
+    for index, container in enumerate(patch.items(change, pod_path)):
+        if container.get("name") == PICKER_CONTAINER:
+            for key in ("args", "command"):
+                if key in container:
+                    remedy = "remove it and set endpointPicker.flags"
+                    yield Problem(Path(*at, "patch", *pod_path, index, key), "replaces generated arguments", remedy)
 
 
 def _port(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
@@ -208,13 +252,34 @@ def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Itera
 def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
     """Require addresses of the latency predictor if the picker uses one, and reject them otherwise.
 
-    A stack does not deploy the predictor. Without addresses, the picker would look for it in its own pod.
+    Without addresses, the picker would look for the predictor in its own pod.
     """
     picker, is_predicted = spec.endpoint_picker, config.asks_predictor(spec, variant_facts.picker)
     if is_predicted and picker.latency_predictor is None:
-        what = "is missing, and latency is predicted by servers that are not deployed here"
-        remedy = "add trainingServer and predictionServers, or use another preset"
+        what = "is missing, and latency is predicted by servers beside the picker or elsewhere"
+        remedy = "add deploy: {}, or trainingServer and predictionServers, or use another preset"
         yield Problem(at / "latencyPredictor", what, remedy)
+    if is_predicted and picker.latency_predictor is not None:
+        yield from _predictor(at / "latencyPredictor", picker.latency_predictor, variant_facts)
     if not is_predicted and picker.latency_predictor is not None:
         what = "has no effect where nothing predicts latency"
         yield Problem(at / "latencyPredictor", what, "remove it", explicit_only=True)
+
+
+def _predictor(at: Path, predictor: LatencyPredictor, variant_facts: VariantFacts) -> Iterator[Problem]:
+    """Require either the addresses of both kinds of servers or a predictor that the release can deploy."""
+    if predictor.deploy is None:
+        for key, address in (
+            ("trainingServer", predictor.training_server),
+            ("predictionServers", predictor.prediction_servers),
+        ):
+            if not address:
+                yield Problem(at / key, "is missing (no deploy)", "add it, or write deploy: {} for a predictor here")
+        return
+    facts = variant_facts.picker.latency_predictor
+    if predictor.addresses:
+        remedy = "remove it, or trainingServer and predictionServers"
+        yield Problem(at / "deploy", "stands beside addresses of another predictor", remedy)
+    if facts is None or facts.servers is None:
+        what = f"is not possible in {variant_facts.release.name}, which has no images for it"
+        yield Problem(at / "deploy", what, "write trainingServer and predictionServers, or choose a newer release")

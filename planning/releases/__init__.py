@@ -241,13 +241,40 @@ class TlsMetricsFacts(Sourced):
     """Entries of `dataLayer.sources`."""
 
 
+class PredictorServer(Image):
+    """A server of the latency predictor, which its image's own command starts."""
+
+    port: int
+    """Port that the command listens on."""
+    folder: str
+    """Folder to which the server writes its models."""
+    folder_size: str
+    """Maximum size of that folder."""
+    health_path: str
+    env: dict[str, str]
+    """Environment variables."""
+
+
+class PredictorServers(Spec):
+    """The servers of the latency predictor."""
+
+    training: PredictorServer
+    prediction: PredictorServer
+    address_variable: str
+    """Variable of the prediction server with the address of the training server."""
+    workers_variable: str
+    """Variable of the prediction server with the number of its processes."""
+
+
 class PredictorFacts(Sourced):
-    """Names of the picker's environment variables with the addresses of the latency predictor."""
+    """Names of the picker's environment variables with the addresses of the latency predictor, and its servers."""
 
     training: str
     """Variable for the training server."""
     prediction: str
     """Variable for the prediction servers, separated by commas."""
+    servers: PredictorServers | None = None
+    """Servers that can be deployed beside the picker. None if the release has none."""
 
 
 class Rule(Spec):
@@ -293,15 +320,32 @@ class Headers(Sourced):
         return frozenset(name.lower() for name in headers)
 
 
-class PickerMetrics(Sourced):
-    """Names of the series at the picker's /metrics."""
+class PickerSeries(Spec):
+    """A load metric of the picker."""
 
-    flow_control_queue_size: str
-    """Requests that wait in the picker, which scale a role up from zero replicas."""
+    series: str
+    """Name of the gauge at the picker's /metrics."""
+    aggregation: Literal["sum", "min"]
+    """Function that combines the gauge's values, of all labels and of several pickers."""
+    stage_label: str | None = None
+    """Label with the role whose pods the value is about, or `effective` for all; None if there is no such label."""
+    flow_control: bool = False
+    """Whether the picker reports the gauge only with flow control."""
+
+
+class PickerMetrics(Sourced):
+    """Series at the picker's /metrics."""
+
+    series: dict[Literal["picker-queue-size", "picker-running-requests", "pool-saturation"], PickerSeries]
+    """Metrics for autoscaling, by their names in the configuration. The first one scales a role up from zero."""
 
 
 DEFAULT_PRESET = "approximate-prefix-cache"
 """Name of the preset that every channel has."""
+
+
+class ActiveActive(Sourced):
+    """Support of several pickers that are all at work."""
 
 
 class PickerFacts(Sourced):
@@ -321,6 +365,8 @@ class PickerFacts(Sourced):
     """Presets that the release supports, by their names in the configuration."""
     tls_metrics: TlsMetricsFacts | None = None
     """None if the picker reads metrics of all pods in one way."""
+    active_active: ActiveActive | None = None
+    """None if only one of several pickers may be at work."""
     latency_predictor: PredictorFacts | None = None
     rbac: RbacFacts
     headers: Headers

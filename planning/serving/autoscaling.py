@@ -5,15 +5,33 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Literal
 
-from models.autoscaling import CacheMetric, CpuMetric, KedaAutoscaling, Metric, RequestMetric
+from models.autoscaling import (
+    Autoscaling,
+    CacheMetric,
+    CpuMetric,
+    CustomMetric,
+    Fallback,
+    KedaAutoscaling,
+    Metric,
+    PickerMetric,
+    RequestMetric,
+    SaturationMetric,
+    ScalingModifiers,
+)
 from models.paths import Path
 from models.problems import Problem, warning
 from models.role import Role
+from models.stack import PrometheusAuthentication
 from models.vocabulary import seconds
 from planning.ground import lifecycle
 from planning.picker import config as picker_config
-from planning.releases import EngineMetric, Release
-from planning.variant.context import VariantContext
+from planning.releases import EngineMetric, PickerSeries
+from planning.serving import formulas
+from planning.variant.context import RoleContext, VariantContext
+
+_QUEUE, _SATURATION = "picker-queue-size", "pool-saturation"
+_WHOLE_POOL = "effective"
+"""Stage of a pool's saturation that counts if its pods have one role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +40,31 @@ class EngineLoad:
 
     at: int
     """Index of the metric in the spec's list."""
+    type: str
+    """Name of the metric in the configuration."""
     metric: EngineMetric
     target: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class PickerLoad:
+    """A metric of the picker."""
+
+    at: int | None
+    """Index of the metric in the spec's list; None for the metric that only scales a role up from zero."""
+    type: str
+    """Name of the metric in the configuration."""
+    metric: PickerSeries
+    labels: Mapping[str, str]
+    """Labels that the values of the series must have."""
+    picker: str
+    """Name of the picker's Deployment and of its Service."""
+    target: Decimal
+
+    @property
+    def is_per_replica(self) -> bool:
+        """Tell whether the target is a value per replica, and not one of the whole pool."""
+        return self.type != _SATURATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +86,6 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
-    """The number of requests that wait in the picker: the metric that scales a role up from zero replicas."""
-
-    series: str
-    picker: str
-    """Name of the picker's Deployment."""
-    target: Decimal
-    """Number of waiting requests per replica."""
-
-
-@dataclass(frozen=True, slots=True)
 class Keda:
     """The settings of KEDA that a HorizontalPodAutoscaler does not have."""
 
@@ -63,8 +93,14 @@ class Keda:
     cooldown_seconds: int
     server: str | None
     """Address of the Prometheus to query; None if the stack has none."""
-    queue: Queue | None
-    """Metric that scales the role up from zero; None if the role always has replicas."""
+    queue: PickerLoad | None
+    """Requests that wait in the picker, which scale the role up from zero; None if the role always has replicas."""
+    authentication: PrometheusAuthentication | None
+    """Credentials for the Prometheus; None if it asks for none."""
+    fallback: Fallback | None
+    """Number of replicas while metrics cannot be read; None to keep the number."""
+    modifiers: ScalingModifiers | None
+    """Formula over all metrics; None if each of them counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +112,7 @@ class Autoscaler:
     min_replicas: int
     max_replicas: int
     behavior: Mapping[str, Any]
-    metrics: tuple[EngineLoad | Cpu | Passed, ...]
+    metrics: tuple[EngineLoad | PickerLoad | Cpu | Passed, ...]
     keda: Keda | None
     """Settings of KEDA; None for a HorizontalPodAutoscaler."""
 
@@ -86,50 +122,66 @@ class Autoscaler:
         return "hpa" if self.keda is None else "keda"
 
 
-def plan(path: Path, role: Role, variant: VariantContext) -> Autoscaler | None:
-    """Return the autoscaler of the role at a path, or None if its number of replicas is fixed.
+def plan(context: RoleContext) -> Autoscaler | None:
+    """Return the autoscaler of a role, or None if its number of replicas is fixed.
 
     `problems` has found nothing in the spec.
     """
-    spec = role.autoscaling
+    spec = context.role.autoscaling
     if spec is None:
         return None
     return Autoscaler(
-        path=path / "autoscaling",
+        path=context.path / "autoscaling",
         min_replicas=spec.min_replicas,
         max_replicas=spec.max_replicas,
         behavior=spec.behavior,
-        metrics=tuple(_autoscaler_metric(index, metric, variant.release) for index, metric in enumerate(spec.metrics)),
-        keda=_keda(spec, variant) if isinstance(spec, KedaAutoscaling) else None,
+        metrics=tuple(_autoscaler_metric(index, metric, context) for index, metric in enumerate(spec.metrics)),
+        keda=_keda(spec, context) if isinstance(spec, KedaAutoscaling) else None,
     )
 
 
-def _keda(spec: KedaAutoscaling, variant: VariantContext) -> Keda:
-    prometheus = variant.stack.observability.prometheus
+def _keda(spec: KedaAutoscaling, context: RoleContext) -> Keda:
+    prometheus = context.variant.stack.observability.prometheus
     return Keda(
         polling_seconds=seconds(spec.polling_interval),
         cooldown_seconds=seconds(spec.cooldown_period),
         server=None if prometheus is None else prometheus.server_address,
-        queue=_queue(spec, variant) if spec.min_replicas == 0 else None,
+        queue=_queue(spec, context) if spec.min_replicas == 0 else None,
+        authentication=None if prometheus is None else prometheus.authentication,
+        fallback=spec.fallback,
+        modifiers=spec.scaling_modifiers,
     )
 
 
-def _queue(spec: KedaAutoscaling, variant: VariantContext) -> Queue:
-    """Return the metric that scales a role up from zero: the picker's queue.
+def _queue(spec: KedaAutoscaling, context: RoleContext) -> PickerLoad | None:
+    """Return the metric that scales a role up from zero: the picker's queue. None if the spec follows it anyway.
 
     Metrics of engines cannot do this, because no engine runs then.
     """
+    if any(metric.type == _QUEUE for metric in spec.metrics):
+        return None
     targets = [
         metric.target for metric in spec.metrics if isinstance(metric, RequestMetric) and metric.type == "queue-size"
     ]
-    series = variant.release.picker.metrics.flow_control_queue_size
-    return Queue(series, variant.names.picker, _milli(targets[0]) if targets else Decimal(1))
+    return _picker_load(None, PickerMetric(type=_QUEUE, target=targets[0] if targets else 1), context)
 
 
-def _autoscaler_metric(index: int, metric: Metric, release: Release) -> EngineLoad | Cpu | Passed:
+def _autoscaler_metric(index: int, metric: Metric, context: RoleContext) -> EngineLoad | PickerLoad | Cpu | Passed:
     if isinstance(metric, RequestMetric | CacheMetric):
-        return EngineLoad(index, release.engine.metrics[metric.type], _milli(metric.target))
+        known = context.variant.release.engine.metrics[metric.type]
+        return EngineLoad(index, metric.type, known, _milli(metric.target))
+    if isinstance(metric, PickerMetric | SaturationMetric):
+        return _picker_load(index, metric, context)
     return Cpu(index, metric.target_percent) if isinstance(metric, CpuMetric) else Passed(index, metric.spec)
+
+
+def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, context: RoleContext) -> PickerLoad:
+    """Return a metric of the picker; if it is about pods of a role, of those of this role."""
+    variant = context.variant
+    series = variant.release.picker.metrics.series[metric.type]
+    stage = _WHOLE_POOL if variant.spec.prefill is None else context.name
+    labels = {} if series.stage_label is None else {series.stage_label: stage}
+    return PickerLoad(at, metric.type, series, labels, variant.names.picker, _milli(metric.target))
 
 
 def _milli(target: float) -> Decimal:
@@ -153,10 +205,39 @@ def problems(path: Path, role: Role, variant: VariantContext) -> Iterator[Proble
         yield Problem(at / "minReplicas", what, remedy, (at / "maxReplicas",))
     if spec.min_replicas == 0:
         yield from _check_wakeable(at / "minReplicas", spec.type, variant)
-    if spec.type == "keda" and variant.stack.observability.prometheus is None:
-        for index, metric in enumerate(spec.metrics):
-            if isinstance(metric, RequestMetric | CacheMetric):
-                yield _missing_prometheus(at / "metrics" / index / "type", metric.type)
+    yield from _picker_problems(at, spec, variant)
+    if isinstance(spec, KedaAutoscaling):
+        yield from _keda_problems(at, spec, variant)
+
+
+def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> Iterator[Problem]:
+    """Require a Prometheus for metrics, a metric for which there is a fallback, and known names in a formula."""
+    for index, metric in enumerate(spec.metrics if variant.stack.observability.prometheus is None else ()):
+        if not isinstance(metric, CpuMetric | CustomMetric):
+            yield _missing_prometheus(at / "metrics" / index / "type", metric.type)
+    if spec.fallback is not None and all(isinstance(metric, CpuMetric) for metric in spec.metrics):
+        what = "has no effect with cpu alone, which Kubernetes reads itself"
+        yield Problem(at / "fallback", what, "remove it, or add another metric", explicit_only=True)
+    if spec.scaling_modifiers is not None:
+        yield from formulas.problems(at, spec, spec.scaling_modifiers)
+
+
+def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> Iterator[Problem]:
+    """Reject metrics that the picker of the release, or this picker, does not report."""
+    for index, metric in enumerate(spec.metrics):
+        if not isinstance(metric, PickerMetric | SaturationMetric):
+            continue
+        path, series = at / "metrics" / index / "type", variant.release.picker.metrics.series
+        if metric.type not in series:
+            what = f"is not reported by the picker of {variant.release.name} ({metric.type})"
+            yield Problem(path, what, f"use {' or '.join(sorted(series))}")
+        elif series[metric.type].flow_control and not picker_config.holds_requests(variant.spec):
+            what = f"is reported with flow control only ({metric.type})"
+            depends_on = (variant.path / "endpointPicker",)
+            yield Problem(path, what, "set endpointPicker.flowControl, or use picker-running-requests", depends_on)
+        elif metric.type == _SATURATION and spec.min_replicas == 0:
+            what = "counts a pool without pods as full, so that the role never sleeps (minReplicas 0)"
+            yield Problem(path, what, "use picker-queue-size, or minReplicas: 1", (at / "minReplicas",))
 
 
 def _check_wakeable(at: Path, kind: str, variant: VariantContext) -> Iterator[Problem]:
@@ -177,6 +258,17 @@ def _missing_prometheus(at: Path, what: str) -> Problem:
 
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:
+    """Yield warnings about scaling by metrics of the picker that nobody scrapes, and about scaling up from zero."""
+    yield from _sleep_warnings(variant)
+    reason = _unscraped_queue(variant)
+    for _, path, role in variant.roles if reason is not None else ():
+        for index, metric in enumerate(() if role.autoscaling is None else role.autoscaling.metrics):
+            if isinstance(metric, PickerMetric | SaturationMetric):
+                at = path / "autoscaling" / "metrics" / index
+                yield warning(at, f"follows the picker's {metric.type}, which nobody scrapes ({reason})")
+
+
+def _sleep_warnings(variant: VariantContext) -> Iterator[Problem]:
     """Yield warnings about scaling up from zero, if requests do not wait long enough or the queue is not scraped."""
     flow_control, at = variant.spec.endpoint_picker.flow_control, variant.path / "autoscaling"
     ttl = None if flow_control is None else flow_control.default_request_ttl

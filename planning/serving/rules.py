@@ -11,11 +11,12 @@ from models.service import Sidecar
 from models.source import scheme
 from models.vocabulary import amount
 from planning import hardware
-from planning.ground import labels, resources
+from planning.ground import labels, patch, resources
 from planning.ground.names import PRIMARY
+from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
-from planning.serving import autoscaling, engine, listeners, patch, version_rules
+from planning.serving import autoscaling, engine, listeners, version_rules
 from planning.serving.workload import Workload
 from planning.variant import images, kv_cache
 from planning.variant.context import Contexts, RoleContext, VariantContext
@@ -61,7 +62,7 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
     yield from placement.problems(context.path / "pod", role.pod)
     yield from _check_memory(context)
     devices = accelerators.resource_names({role.accelerator: context.accelerator})
-    yield from patch.problems(context.path / "patch", role.patch, context.drain, drain_timeout, devices)
+    yield from patch.problems(context.path / "patch", role.patch, Limits(context.drain, drain_timeout, devices))
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)
 

@@ -110,7 +110,7 @@ def plan(context: RoleContext) -> Workload:
     variant, role = context.variant, context.role
     model_size = variant.spec.model.size
     deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
-    autoscaler = autoscaling.plan(context.path, role, variant)
+    autoscaler = autoscaling.plan(context)
     budget, sidecar_plan = role.disruption_budget, sidecar.plan(variant) if context.is_proxied else None
     return Workload(
         role=context.name,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.contracts.invariants.facts import CONNECTORS, ENGINE_IMAGES, GI, IDLE, IDLE_OF_SIDECAR, WAITING, amount
 from tests.contracts.invariants.wishes import Role
-from tests.contracts.invariants.world import Pods, World, field, named, same, texts, traces
+from tests.contracts.invariants.world import Pods, World, field, named, same, texts, traces, variables
 
 OF_A_GROUP = {"LWS_WORKER_INDEX", "LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE"}
 """Variables that the LeaderWorkerSet controller puts in front of all others."""
@@ -146,8 +146,7 @@ def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
         if not role.custom:
             expected |= texts(VLLM_HTTP_TIMEOUT_KEEP_ALIVE=str(_idle(world) + 30))
             expected |= texts(VLLM_CPU_KVCACHE_SPACE=_cache_on_cpu(role)) if role.vendor == "cpu" else {}
-        for name, value in role.say("engine", "env", default={}).items():
-            expected[name] = {"value": value} if isinstance(value, str) else _source(value)
+        expected |= variables(role.say("engine", "env", default={}))
         yield from named(f"{pods.name} environment", pods.engine["env"], expected)
 
 
@@ -167,12 +166,6 @@ def _cache_on_cpu(role: Role) -> str:
     weights = amount(role.wish.model.get("size", "0")) * role.local
     left = limit - offload - weights - amount(role.say("pod", "sharedMemory", default="1Gi"))
     return str(max(1, left // (2 * role.tensor * role.stages * role.local * GI)))
-
-
-def _source(value: dict[str, Any]) -> dict[str, Any]:
-    ((kind, where),) = value.items()
-    filled = {"fieldRef": {"apiVersion": "v1"}, "resourceFieldRef": {"divisor": "0"}}.get(kind, {})
-    return {"valueFrom": {kind: {**filled, **where}}}
 
 
 def references_are_to_variables_that_are_there_before(world: World) -> Iterator[str]:

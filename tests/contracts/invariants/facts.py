@@ -42,6 +42,39 @@ QUEUES = {
     "gie-1.3": "inference_extension_flow_control_queue_size",
 }
 """The picker's gauge of requests that wait."""
+PICKED = {
+    "llm-d-0.10": {
+        "picker-queue-size": (QUEUES["llm-d-0.10"], "sum", False),
+        "picker-running-requests": ("llm_d_epp_request_running", "sum", False),
+        "pool-saturation": ("llm_d_epp_flow_control_pool_saturation", "min", True),
+    },
+    "gie-1.3": {
+        "picker-queue-size": (QUEUES["gie-1.3"], "sum", False),
+        "picker-running-requests": ("inference_objective_running_requests", "sum", False),
+    },
+}
+"""The picker's gauges that autoscalers follow: series, function over several pickers, and whether it says a stage."""
+PREDICTORS = {
+    "training-server": (
+        "ghcr.io/llm-d/llm-d-latency-predictor-training-server:0.9.0",
+        8000,
+        "/tmp/models",
+        "20Gi",
+        {
+            "LATENCY_RETRAINING_INTERVAL_SEC": "10",
+            "LATENCY_MIN_SAMPLES_FOR_RETRAIN": "100",
+            "LATENCY_OBJECTIVE_TYPE": "mean",
+        },
+    ),
+    "prediction-server": (
+        "ghcr.io/llm-d/llm-d-latency-predictor-prediction-server:0.9.0",
+        8001,
+        "/local_models",
+        "10Gi",
+        {"MODEL_SYNC_INTERVAL_SEC": "30", "LATENCY_OBJECTIVE_TYPE": "mean", "OMP_NUM_THREADS": "1"},
+    ),
+}
+"""Servers of the latency predictor of llm-d-0.10: image, port, folder with its size, and variables."""
 DRAINING = {"llm-d-0.10"}
 """Channels whose vLLM lets requests run on after it was told to end (0.18 and newer)."""
 CONNECTORS = {"nixlv2": "NixlConnector", "mooncake": "MooncakeConnector"}

@@ -86,8 +86,12 @@ def the_picker_outlives_its_streams(world: World) -> Iterator[str]:
 
 
 def pickers_that_wait_for_the_lease_are_not_waited_for(world: World) -> Iterator[str]:
-    """All pickers but the leader are never ready, so that a rollout has to end them all at once."""
+    """All pickers but the leader are never ready, so that a rollout has to end them all at once.
+
+    Of pickers that are all at work, a new one answers before an old one ends.
+    """
     spec, count = world.get("Deployment", world.wish.picker)["spec"], world.wish.pickers
     yield from same("pickers", spec["replicas"], count)
-    steps = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": count}}
+    numbers = {"maxSurge": 0, "maxUnavailable": count} if world.wish.elects else {"maxSurge": 1, "maxUnavailable": 0}
+    steps = {"type": "RollingUpdate", "rollingUpdate": numbers}
     yield from same("picker steps", spec.get("strategy"), steps if count > 1 else None)

@@ -210,7 +210,7 @@ def _picker_leaving(wish: Wish) -> Iterator[str]:
     yield from _dns(wish.stack, wish.namespace)
     yield _api_server(wish.stack)
     predictor = wish.say("endpointPicker", "latencyPredictor", default={})
-    urls = [predictor["trainingServer"], *predictor["predictionServers"]] if predictor else []
+    urls = [predictor["trainingServer"], *predictor["predictionServers"]] if "trainingServer" in predictor else []
     for url in [*urls, *([wish.tracing["endpoint"]] if wish.tracing is not None else [])]:
         yield from _asked(wish.stack, wish.namespace, url)
 

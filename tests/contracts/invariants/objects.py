@@ -35,7 +35,7 @@ def _waits(wish: Wish, place: Place) -> list[str]:
     if place[0] == "LeaderWorkerSet":
         available = f"jsonpath={{.status.conditions[?(@.type=='Available' && {ours})].status}}=True"
         return [available, f"jsonpath={{$[?({ours} && !(@.replicas>$.spec.replicas))].observedGeneration}}"]
-    if place[:2] != ("Deployment", wish.picker) or wish.pickers == 1:
+    if place[:2] != ("Deployment", wish.picker) or not wish.elects:
         return []
     counts = {"updatedReplicas": wish.pickers, "replicas": wish.pickers, "readyReplicas": 1}
     counted = [f"jsonpath={{.status.{name}}}={count}" for name, count in counts.items()]

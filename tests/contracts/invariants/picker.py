@@ -1,14 +1,26 @@
 """The endpoint picker: what it is told, what it reads, and what it may do."""
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import yaml
 
-from tests.contracts.invariants.facts import CONFIG_GROUPS, LEASES, PICKER_IMAGES, POOL_GROUP, READ
-from tests.contracts.invariants.world import World, field, named, reference, same, subject, traces
+from tests.contracts.invariants.facts import (
+    CONFIG_GROUPS,
+    DROPPED,
+    LEASES,
+    PICKER_IMAGES,
+    POOL_GROUP,
+    PREDICTORS,
+    READ,
+    amount,
+)
+from tests.contracts.invariants.placement import lacking
+from tests.contracts.invariants.trees import look
+from tests.contracts.invariants.world import World, field, named, reference, same, subject, traces, variables
 
 TOGETHER = {"queue-scorer": 2, "kv-cache-utilization-scorer": 2, "prefix-cache-scorer": 3, "max-score-picker": None}
 SCORED = {"prefix-cache-scorer": 2, "queue-scorer": 1, "max-score-picker": None}
@@ -56,7 +68,7 @@ def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
         "--zap-encoder": "json",
         "--tracing": str(wish.tracing is not None).lower(),
         "--enable-pprof": "false",
-        **({"--ha-enable-leader-election": "true"} if wish.pickers > 1 else {}),
+        **({"--ha-enable-leader-election": "true"} if wish.elects else {}),
         **TLS_FLAGS.get(wish.picker_tls["type"], {}),
     } | {f"--{name}": value for name, value in wish.say("endpointPicker", "flags", default={}).items()}
     arguments = [argument.partition("=")[::2] for argument in world.picker["args"]]
@@ -64,9 +76,13 @@ def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
     expected = {"NAMESPACE": field("metadata.namespace"), "POD_NAME": field("metadata.name")}
     predictor = wish.say("endpointPicker", "latencyPredictor")
     if predictor is not None:
-        expected["TRAINING_SERVER_URL"] = {"value": predictor["trainingServer"]}
-        expected["PREDICTION_SERVER_URL"] = {"value": ",".join(predictor["predictionServers"])}
-    yield from named("picker environment", world.picker["env"], expected | traces(world, f"{wish.base}-epp"))
+        here = "deploy" in predictor
+        training = "http://localhost:8000" if here else predictor["trainingServer"]
+        prediction = ["http://localhost:8001"] if here else predictor["predictionServers"]
+        expected["TRAINING_SERVER_URL"] = {"value": training}
+        expected["PREDICTION_SERVER_URL"] = {"value": ",".join(prediction)}
+    own = variables(wish.say("endpointPicker", "env", default={}))
+    yield from named("picker environment", world.picker["env"], expected | traces(world, f"{wish.base}-epp") | own)
 
 
 def _port(world: World) -> int:
@@ -86,8 +102,92 @@ def the_pickers_container_is_its_channels(world: World) -> Iterator[str]:
     probe = {"grpc": {"port": 9003, "service": "liveness"}, "periodSeconds": 10, "initialDelaySeconds": 5}
     yield from same("picker liveness", container["livenessProbe"], probe)
     resources = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "4Gi"}}
-    own = wish.say("endpointPicker", "resources", default=resources)
+    own = wish.say("endpointPicker", "resources", default=_by_traffic(world) or resources)
     yield from same("picker resources", container["resources"], own)
+
+
+def _by_traffic(world: World) -> dict[str, Any] | None:
+    """Return a core, one for each 100,000 tokens of a second's prompts, and one for each 13 endpoints; and memory.
+
+    2Gi, 72Ki for each token of a second's answers, and what may wait in the picker.
+    """
+    traffic = world.wish.say("endpointPicker", "traffic")
+    if traffic is None:
+        return None
+    rate, endpoints = traffic["requestsPerSecond"], sum(role.most for role in world.wish.roles)
+    cores = 1 + rate * traffic.get("inputTokens", 8000) / 100_000 + endpoints * 0.075
+    waiting = world.wish.say("endpointPicker", "flowControl")
+    held = 0 if waiting is None else amount(waiting["maxBytes"]) if "maxBytes" in waiting else 10**9 * _bands(waiting)
+    memory = math.ceil(2 + (rate * traffic.get("outputTokens", 1000) * 72 * 2**10 + held) / 2**30)
+    return {
+        "requests": {"cpu": str(math.ceil(round(cores, 6))), "memory": f"{memory}Gi"},
+        "limits": {"memory": f"{2 * memory}Gi"},
+    }
+
+
+def _bands(waiting: Mapping[str, Any]) -> int:
+    """Return the bands that are listed, and the one of requests without a priority."""
+    return 1 + len(waiting.get("priorityBands", []))
+
+
+def the_pickers_companions_are_as_written(world: World) -> Iterator[str]:
+    pod = world.get("Deployment", world.wish.picker)["spec"]["template"]["spec"]
+    patched = look(world.wish.say("endpointPicker", "patch", default={}), ("spec", "template", "spec"), {})
+    own = world.wish.say("endpointPicker", "containers", default={})
+    ours = {"epp", *(one["name"] for one in patched.get("containers", []))}
+    expected = {name: _companion(container) for name, container in own.items()} | _predictors(world)
+    yield from named("picker companions", [one for one in pod["containers"] if one["name"] not in ours], expected)
+
+
+def _predictors(world: World) -> dict[str, Any]:
+    """Return the servers of a predictor beside the picker; one that has learnt nothing yet does not hold it up."""
+    deployed = look(world.wish.say("endpointPicker", "latencyPredictor", default={}), ("deploy",), None)
+    if deployed is None:
+        return {}
+    own = {
+        "training-server": {"requests": {"cpu": "2", "memory": "4Gi"}, "limits": {"cpu": "4", "memory": "8Gi"}},
+        "prediction-server": {"requests": {"cpu": "8", "memory": "4Gi"}, "limits": {"memory": "8Gi"}},
+    }
+    connected = {
+        "training-server": {},
+        "prediction-server": {
+            "TRAINING_SERVER_URL": "http://localhost:8000",
+            "UVICORN_WORKERS": str(deployed.get("predictionWorkers", 8)),
+        },
+    }
+    found = {}
+    for name, (image, port, folder, _, env) in PREDICTORS.items():
+        kind = name.removesuffix("-server")
+        found[name] = {
+            "image": deployed.get(f"{kind}Image", image),
+            "env": [{"name": key, "value": value} for key, value in (env | connected[name]).items()],
+            "ports": [{"containerPort": port, "protocol": "TCP"}],
+            "livenessProbe": {
+                "httpGet": {"path": "/healthz", "port": port},
+                "initialDelaySeconds": 30,
+                "periodSeconds": 20,
+            },
+            "resources": deployed.get(f"{kind}Resources", own[name]),
+            "securityContext": DROPPED | {"runAsUser": 1000},
+            "volumeMounts": [{"name": name, "mountPath": folder}],
+        }
+    return found
+
+
+def _companion(container: Mapping[str, Any]) -> dict[str, Any]:
+    user = {"runAsUser": container["runAsUser"]} if "runAsUser" in container else {}
+    env = [{"name": name, **value} for name, value in variables(container.get("env", {})).items()]
+    expected = {
+        **{key: container[key] for key in ("image", "command", "args", "resources") if key in container},
+        "env": env,
+        "ports": [{"containerPort": port, "protocol": "TCP"} for port in container.get("ports", [])],
+    }
+    return {key: value for key, value in expected.items() if value} | {"securityContext": DROPPED | user}
+
+
+def the_pickers_patch_is_the_last_word(world: World) -> Iterator[str]:
+    spec, change = world.get("Deployment", world.wish.picker), world.wish.say("endpointPicker", "patch", default={})
+    yield from (f"the picker lacks the patch's {at}" for at in lacking(spec, change))
 
 
 def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iterator[str]:
@@ -98,7 +198,9 @@ def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iter
     checksum = {"checksum/config": hashlib.sha256(data["config.yaml"].encode()).hexdigest()}
     own = world.wish.say("endpointPicker", "pod", "annotations", default={})
     yield from same("picker annotations", spec["template"]["metadata"]["annotations"], own | checksum)
-    volumes = {"config": {"configMap": {"name": name}}}
+    folders = {server: PREDICTORS[server][3] for server in _predictors(world)}
+    volumes: dict[str, Any] = {server: {"emptyDir": {"sizeLimit": size}} for server, size in folders.items()}
+    volumes["config"] = {"configMap": {"name": name}}
     mounts = {"config": {"mountPath": "/config", "readOnly": True}}
     if world.wish.picker_tls["type"] == "certificate":
         volumes["certificate"] = {"secret": {"secretName": world.wish.picker_tls["secret"]}}
@@ -198,7 +300,7 @@ def the_picker_may_read_its_pool_and_what_it_selects_from(world: World) -> Itera
         pools | {"resourceNames": [world.wish.pool]},
         *({"apiGroups": [group], "resources": objectives, "verbs": READ} for group in groups),
     ]
-    if world.wish.pickers > 1:
+    if world.wish.elects:
         lease = LEASES[world.wish.release].format(world.wish.namespace, world.wish.pool)
         leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
         rules += [

@@ -146,19 +146,19 @@ def steps_are_the_users(world: World) -> Iterator[str]:
 def a_patch_is_the_last_word(world: World) -> Iterator[str]:
     for role in world.wish.roles:
         spec = {"spec": world.workload(role)}
-        yield from (f"{role.workload} lacks the patch's {at}" for at in _lacking(spec, role.say("patch", default={})))
+        yield from (f"{role.workload} lacks the patch's {at}" for at in lacking(spec, role.say("patch", default={})))
 
 
-def _lacking(inside: Any, patch: Any, at: str = "") -> Iterator[str]:
+def lacking(inside: Any, patch: Any, at: str = "") -> Iterator[str]:
     if isinstance(patch, dict):
         for key, value in patch.items():
             if value is None:
                 yield from [f"{at}.{key}"] if key in inside else []
             else:
-                yield from _lacking(inside.get(key, {}), value, f"{at}.{key}")
+                yield from lacking(inside.get(key, {}), value, f"{at}.{key}")
     elif isinstance(patch, list) and all("name" in item for item in patch):
         items = {item["name"]: item for item in inside}
         for item in patch:
-            yield from _lacking(items.get(item["name"], {}), item, f"{at}.{item['name']}")
+            yield from lacking(items.get(item["name"], {}), item, f"{at}.{item['name']}")
     elif inside != patch:
         yield at

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.contracts.invariants.facts import API_OF_KIND, METRICS, QUEUES, seconds
+from tests.contracts.invariants.facts import API_OF_KIND, METRICS, PICKED, QUEUES, seconds
 from tests.contracts.invariants.wishes import Role
 from tests.contracts.invariants.world import World, same
 
@@ -27,7 +27,7 @@ def the_autoscaler_is_told_whom_and_what_to_follow(world: World) -> Iterator[str
         target = {"kind": role.kind, "apiVersion": API_OF_KIND[role.kind], "name": role.workload}
         least, most, behaves = wish.get("minReplicas", 1), wish["maxReplicas"], wish.get("behavior", CALM)
         if wish["type"] == "hpa":
-            metrics = [_hpa(metric) for metric in wish["metrics"]]
+            metrics = [_hpa(world, role, metric) for metric in wish["metrics"]]
             expected = {"scaleTargetRef": target, "minReplicas": least, "maxReplicas": most, "metrics": metrics}
             spec = world.get("HorizontalPodAutoscaler", role.workload)["spec"]
             yield from same(f"{role.workload} autoscaler", spec, expected | {"behavior": behaves})
@@ -38,13 +38,44 @@ def the_autoscaler_is_told_whom_and_what_to_follow(world: World) -> Iterator[str
             "cooldownPeriod": seconds(wish.get("cooldownPeriod", "5m")),
             "minReplicaCount": least,
             "maxReplicaCount": most,
-            "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behaves}},
-            "triggers": [*(_trigger(world, role, metric) for metric in wish["metrics"]), *_waking(world, wish)],
+            "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behaves}, **_modified(wish)},
+            "triggers": [*(_trigger(world, role, metric) for metric in wish["metrics"]), *_waking(world, role)],
+            **({"fallback": FALLBACK | wish["fallback"]} if "fallback" in wish else {}),
         }
         yield from same(f"{role.workload} autoscaler", world.get("ScaledObject", role.workload)["spec"], expected)
 
 
-def _hpa(metric: dict[str, Any]) -> dict[str, Any]:
+FALLBACK = {"failureThreshold": 3, "behavior": "static"}
+
+
+def _modified(wish: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the formula over all metrics, whose numbers are texts."""
+    own = wish.get("scalingModifiers")
+    if own is None:
+        return {}
+    numbers = {key: f"{own[key]}" for key in ("target", "activationTarget") if key in own}
+    return {"scalingModifiers": {"metricType": "AverageValue"} | own | numbers}
+
+
+def _picked(world: World, role: Role, kind: str) -> tuple[str, str, dict[str, str]]:
+    """Return series, function and labels of what the picker reports; of a stage, that of the role's pods."""
+    series, function, staged = PICKED[world.wish.release][kind]
+    return series, function, {"stage": role.name if world.wish.apart else "effective"} if staged else {}
+
+
+def _of_the_picker(world: World, role: Role, metric: dict[str, Any]) -> dict[str, Any]:
+    series, _, labels = _picked(world, role, metric["type"])
+    number = f"{metric['target']}".replace("0.7", "700m")
+    whole = metric["type"] == "pool-saturation"
+    target = {"type": "Value", "value": number} if whole else {"type": "AverageValue", "averageValue": number}
+    named = {"name": series} | ({"selector": {"matchLabels": labels}} if labels else {})
+    at = {"apiVersion": "v1", "kind": "Service", "name": world.get("Service", world.wish.picker)["metadata"]["name"]}
+    return {"type": "Object", "object": {"metric": named, "describedObject": at, "target": target}}
+
+
+def _hpa(world: World, role: Role, metric: dict[str, Any]) -> dict[str, Any]:
+    if metric["type"] in PICKED[world.wish.release]:
+        return _of_the_picker(world, role, metric)
     if metric["type"] == "custom":
         return metric["spec"]
     if metric["type"] == "cpu":
@@ -60,23 +91,47 @@ def _trigger(world: World, role: Role, metric: dict[str, Any]) -> dict[str, Any]
         return metric["spec"]
     if metric["type"] == "cpu":
         return {"type": "cpu", "metricType": "Utilization", "metadata": {"value": f"{metric['targetPercent']}"}}
+    if metric["type"] in PICKED[world.wish.release]:
+        return _asked_of_the_picker(world, role, metric)
     tail = "-[0-9]+" if role.pods > 1 else DEPLOYED
     series = f'{METRICS[metric["type"]]}{{namespace="{world.wish.namespace}",pod=~"{role.workload}{tail}"}}'
     of_pods = f"avg by (pod) ({series})" if "usage" in series else series
-    return _asked(world, f"sum({of_pods})", metric["target"], {"ignoreNullValues": "false"})
+    more = {"ignoreNullValues": "false"}
+    return _asked(world, f"sum({of_pods})", metric["target"], more) | _named(role, metric["type"])
+
+
+def _asked_of_the_picker(world: World, role: Role, metric: dict[str, Any]) -> dict[str, Any]:
+    series, function, labels = _picked(world, role, metric["type"])
+    more = "".join(f',{name}="{value}"' for name, value in labels.items())
+    pods = f'namespace="{world.wish.namespace}",pod=~"{world.wish.picker}{DEPLOYED}"{more}'
+    whole = metric["type"] == "pool-saturation"
+    settings = {"ignoreNullValues": "false" if whole else "true"}
+    asked = _asked(world, f"{function}({series}{{{pods}}})", metric["target"], settings)
+    return asked | _named(role, metric["type"]) | {"metricType": "Value" if whole else "AverageValue"}
+
+
+def _named(role: Role, name: str) -> dict[str, str]:
+    return {"name": name.replace("-", "_")} if role.scaling and "scalingModifiers" in role.scaling else {}
 
 
 def _asked(world: World, query: str, threshold: float, more: dict[str, str]) -> dict[str, Any]:
-    server = world.wish.stack["observability"]["prometheus"]["serverAddress"]
-    metadata = {"serverAddress": server, "query": query, "threshold": f"{threshold}", **more}
-    return {"type": "prometheus", "metricType": "AverageValue", "metadata": metadata}
+    own = world.wish.stack["observability"]["prometheus"]
+    credentials = own.get("authentication")
+    modes = {"authModes": ",".join(credentials["modes"])} if credentials and credentials.get("modes") else {}
+    metadata = {"serverAddress": own["serverAddress"], "query": query, "threshold": f"{threshold}", **more, **modes}
+    asked = {"type": "prometheus", "metricType": "AverageValue", "metadata": metadata}
+    if credentials is None:
+        return asked
+    kind = credentials.get("kind", "TriggerAuthentication")
+    return asked | {"authenticationRef": {"name": credentials["name"], "kind": kind}}
 
 
-def _waking(world: World, wish: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _waking(world: World, role: Role) -> Iterator[dict[str, Any]]:
     """Yield what wakes a role without pods, which tell nothing: the requests that wait in the picker."""
-    if wish.get("minReplicas", 1):
+    wish = role.scaling or {}
+    if wish.get("minReplicas", 1) or any(metric["type"] == "picker-queue-size" for metric in wish["metrics"]):
         return
     series = f'{QUEUES[world.wish.release]}{{namespace="{world.wish.namespace}",pod=~"{world.wish.picker}{DEPLOYED}"}}'
     targets = [metric["target"] for metric in wish["metrics"] if metric["type"] == "queue-size"]
     more = {"activationThreshold": "0", "ignoreNullValues": "true"}
-    yield _asked(world, f"sum({series})", targets[0] if targets else 1, more)
+    yield _asked(world, f"sum({series})", targets[0] if targets else 1, more) | _named(role, "waiting")

@@ -127,6 +127,11 @@ class Wish:
         return self.say("endpointPicker", "replicas", default=1)
 
     @cached_property
+    def elects(self) -> bool:
+        """Say whether one of several pickers leads, and the others wait."""
+        return self.pickers > 1 and self.say("endpointPicker", "replication") != "active-active"
+
+    @cached_property
     def picker_tls(self) -> Mapping[str, Any]:
         return self.say("endpointPicker", "tls", default={"type": "self-signed"})
 

@@ -62,7 +62,8 @@ class World:
 
     @property
     def picker(self) -> Any:
-        (one,) = self.get("Deployment", self.wish.picker)["spec"]["template"]["spec"]["containers"]
+        pod = self.get("Deployment", self.wish.picker)["spec"]["template"]["spec"]
+        (one,) = [one for one in pod["containers"] if one["name"] == "epp"]
         return one
 
     def workload(self, role: Role) -> Any:
@@ -121,6 +122,17 @@ def secret(name: str, key: str) -> dict[str, Any]:
 
 def texts(**values: str) -> dict[str, Any]:
     return {name: {"value": value} for name, value in values.items()}
+
+
+def variables(env: Mapping[str, Any]) -> dict[str, Any]:
+    """Return variables as a container has them, with what Kubernetes would fill in."""
+    return {name: {"value": value} if isinstance(value, str) else _source(value) for name, value in env.items()}
+
+
+def _source(value: dict[str, Any]) -> dict[str, Any]:
+    ((kind, where),) = value.items()
+    filled = {"fieldRef": {"apiVersion": "v1"}, "resourceFieldRef": {"divisor": "0"}}.get(kind, {})
+    return {"valueFrom": {kind: {**filled, **where}}}
 
 
 def traces(world: World, name: str) -> dict[str, Any]:

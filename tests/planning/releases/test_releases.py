@@ -213,7 +213,8 @@ def test_the_filters_of_roles_read_the_label_that_pods_carry():
 def test_the_metrics_and_headers_of_a_channel_are_of_its_own_api(release):
     new = release.picker.objectives_group == "llm-d.ai"
     assert release.picker.headers.objective.startswith("x-llm-d-" if new else "x-gateway-")
-    assert release.picker.metrics.flow_control_queue_size.startswith("llm_d_epp_" if new else "inference_")
+    names = [each.series for each in release.picker.metrics.series.values()]
+    assert all(name.startswith("llm_d_epp_" if new else "inference_") for name in names)
     assert release.requirements.objectives.group == release.picker.objectives_group
 
 

@@ -70,7 +70,7 @@ def test_nobody_is_asked_for_metrics_of_keda_or_without_the_check():
 def rules():
     """Return the rules that the documentation gives to metrics adapters."""
     text = Path("docs/operations.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```yaml\n(rules:\n.*?)```", text, re.DOTALL)
+    block, _ = re.findall(r"```yaml\n(rules:\n.*?)```", text, re.DOTALL)
     return yaml.safe_load(block)["rules"]
 
 

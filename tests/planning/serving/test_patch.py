@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from models import cleartext
 from models.paths import Path
+from planning.ground import patch
 from planning.ground.lifecycle import Drain
-from planning.serving import patch
+from planning.ground.patch import Limits
 
 POD_TEMPLATE = """
 metadata: {labels: {inference-stacks.io/service: qwen, llm-d.ai/role: decode}}
@@ -88,7 +89,7 @@ def patched(change, manifest=DEPLOYMENT):
 
 
 def told(change):
-    return [str(problem) for problem in patch.problems(PATCH, change, DRAIN, "45s", DEVICES)]
+    return [str(problem) for problem in patch.problems(PATCH, change, Limits(DRAIN, "45s", DEVICES))]
 
 
 def paths(change):

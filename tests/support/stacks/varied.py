@@ -165,6 +165,44 @@ def _driven() -> dict[str, Any]:
     return tree(qwen={"autoscaling": scaling, "prefill": {"autoscaling": {**scaling, "minReplicas": 2}}}) | PROMETHEUS
 
 
+PICKED = [
+    {"type": "picker-queue-size", "target": 5},
+    {"type": "picker-running-requests", "target": 16},
+    {"type": "pool-saturation", "target": 0.7},
+]
+
+
+def _followed() -> dict[str, Any]:
+    """Return two roles whose numbers follow what an adapter tells of their picker, and one role beside them."""
+    scaling = {"type": "hpa", "maxReplicas": 4, "metrics": PICKED}
+    picker = {"flowControl": {"defaultRequestTTL": "2m"}}
+    apart = {"autoscaling": scaling, "prefill": {"autoscaling": scaling}, "endpointPicker": picker}
+    return tree(qwen=apart, bert={"autoscaling": scaling, "endpointPicker": picker})
+
+
+def _weighed() -> dict[str, Any]:
+    """Return two roles that KEDA scales by formulas over what a guarded Prometheus tells of engines and picker."""
+    formula = "max([queue_size, picker_queue_size]) + picker_running_requests"
+    modifiers = {"formula": formula, "target": 5, "activationTarget": 1}
+    awake = {"type": "keda", "maxReplicas": 4, "metrics": [*METRICS, *PICKED], "scalingModifiers": modifiers}
+    fallback = {"replicas": 2, "failureThreshold": 5, "behavior": "currentReplicasIfHigher"}
+    weighed = {"formula": "queue_size + waiting", "target": 0.5, "metricType": "Value"}
+    asleep = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": METRICS, "scalingModifiers": weighed}
+    queued = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": PICKED[:2]}
+    picker = {"endpointPicker": {"flowControl": {"defaultRequestTTL": "1h"}}}
+    stack = tree(
+        qwen={
+            "autoscaling": awake | {"fallback": fallback},
+            "prefill": {"autoscaling": asleep | {"fallback": fallback}},
+        }
+        | picker,
+        bert={"autoscaling": queued} | picker,
+    )
+    credentials = {"name": "prometheus", "kind": "ClusterTriggerAuthentication", "modes": ["basic", "tls"]}
+    prometheus = PROMETHEUS["observability"]["prometheus"] | {"authentication": credentials}
+    return stack | {"observability": {"prometheus": prometheus}}
+
+
 def _sleeping() -> dict[str, Any]:
     """Return two roles that sleep while the picker, which is asked in plain text, holds no request."""
     scaling = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": METRICS[1:]}
@@ -212,6 +250,41 @@ def _elected() -> dict[str, Any]:
     return tree(qwen={"endpointPicker": picker, "prefill": {}}) | {"defaults": inherited}
 
 
+def _accompanied() -> dict[str, Any]:
+    """Return a picker for much traffic, with variables, a container beside it and changes of the user's own."""
+    render = {
+        "image": "registry.example/render:v1",
+        "command": ["vllm", "launch", "render"],
+        "args": ["org/m", "--port=8000"],
+        "env": {**ENV, "RESOURCE": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1"}}},
+        "ports": [8000],
+        "resources": {"requests": {"cpu": "4"}, "limits": {"memory": "8Gi"}},
+        "runAsUser": 7,
+    }
+    pod = {"containers": [{"name": "epp", "tty": True}, {"name": "patched", "image": "registry.example/patched:v1"}]}
+    picker = {
+        "env": {**ENV, "RESOURCE": {"resourceFieldRef": {"resource": "limits.cpu"}}},
+        "containers": {"render": render, "warm": {"image": "registry.example/warm:v1"}},
+        "patch": {"spec": {"minReadySeconds": 5, "template": {"spec": pod}}},
+        "traffic": {"requestsPerSecond": 20, "inputTokens": 100_000, "outputTokens": 5000},
+        "flowControl": {"priorityBands": [{"priority": 1}]},
+    }
+    return tree(qwen={"endpointPicker": picker, "replicas": 3})
+
+
+def _replicated() -> dict[str, Any]:
+    """Return pickers that are all at work, sized by the traffic of a pool that grows."""
+    picker = {
+        "preset": "precise-prefix-cache",
+        "replicas": 2,
+        "replication": "active-active",
+        "traffic": {"requestsPerSecond": 0.5},
+        "flowControl": {"maxBytes": "10Gi"},
+    }
+    scaling = {"type": "hpa", "maxReplicas": 40, "metrics": METRICS}
+    return tree(qwen={"endpointPicker": picker, "autoscaling": scaling})
+
+
 def _typed() -> dict[str, Any]:
     """Return an engine of the user's own that is asked over gRPC."""
     profile = {"name": "default", "plugins": [{"pluginRef": "random-picker"}]}
@@ -227,6 +300,23 @@ def _predicted() -> dict[str, Any]:
     """Return two roles whose picker predicts latency."""
     predictor = {"trainingServer": "http://training:8000", "predictionServers": ["http://prediction:8001"]}
     return tree(qwen={"prefill": {}, "endpointPicker": {"preset": "predicted-latency", "latencyPredictor": predictor}})
+
+
+def _predicting() -> dict[str, Any]:
+    """Return pickers with a latency predictor beside each: of the release, and of the user's own images and sizes."""
+    small = {"requests": {"cpu": "1"}, "limits": {"memory": "2Gi"}}
+    own = {
+        "trainingImage": "registry.example/training:v1",
+        "trainingResources": small,
+        "predictionImage": "registry.example/prediction:v1",
+        "predictionResources": small,
+        "predictionWorkers": 2,
+    }
+    deployed = {
+        key: {"endpointPicker": {"preset": "predicted-latency", "latencyPredictor": {"deploy": deploy}}}
+        for key, deploy in {"qwen": own, "bert": {}}.items()
+    }
+    return tree(**deployed) | {"networkPolicies": {}}
 
 
 def _configured() -> dict[str, Any]:
@@ -463,11 +553,16 @@ VARIED = {
     "existing": _existing(),
     "scaled": _scaled(),
     "driven": _driven(),
+    "followed": _followed(),
+    "weighed": _weighed(),
     "sleeping": _sleeping(),
     "picked": _picked(),
     "elected": _elected(),
+    "accompanied": _accompanied(),
+    "replicated": _replicated(),
     "typed": _typed(),
     "predicted": _predicted(),
+    "predicting": _predicting(),
     "configured": _configured(),
     "tried": _tried(),
     "tried-apart": _tried_apart(),

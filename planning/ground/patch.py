@@ -1,4 +1,4 @@
-"""The user's patch of a workload object. It must not change the object's identity, its drain or its devices.
+"""The user's patch of a workload. It must not change the object's identity, its drain or its devices.
 
 Maps merge by key, and `null` removes a key (RFC 7386). A list whose items all have names merges by name; the name
 of a volume mount is its `mountPath`. New items come at the end of the list. Any other list is replaced as a whole.
@@ -9,6 +9,7 @@ the keys that both have are merged.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from models.paths import Path
@@ -43,15 +44,49 @@ _DECIDED: Mapping[Path, tuple[str, str]] = {
     Path("metadata", "name"): (_IDENTITY, "remove it and set name"),
     Path("metadata", "namespace"): (_IDENTITY, "remove it and set namespace"),
     Path("spec", "selector"): (_IDENTITY, "remove it"),
-    Path("spec", "replicas"): ("is a field", "set replicas"),
     Path("spec", "leaderWorkerTemplate", "size"): ("follows from parallelism", "remove it and set parallelism"),
     Path("status"): ("is written by Kubernetes", "remove it"),
 }
-"""Fields that a patch must not set, each with what is wrong and a remedy."""
+"""Fields that no patch may set, each with what is wrong and a remedy."""
 _NAMED = frozenset({"containers", "initContainers", "volumes", "env", "volumeMounts"})
 """Lists whose items must all have names. With an unnamed item, the list would replace the generated one as a whole."""
-_ENGINES = frozenset({"vllm", "engine"})
-"""Names of the container that requests reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The kind of workload that a patch changes."""
+
+    container: str
+    """Name of a generated container, for messages."""
+    decided: Mapping[Path, tuple[str, str]]
+    """Fields that a patch of this kind may not set, each with what is wrong and a remedy."""
+    drained: frozenset[str]
+    """Names of containers that pause before they end, because requests still arrive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Properties of a workload that a patch must leave to it."""
+
+    drain: Drain
+    drain_timeout: str
+    """The service's drainTimeout as text, for messages."""
+    devices: Collection[str]
+    """Resource names of all devices."""
+
+
+SERVING = Target("vllm", {Path("spec", "replicas"): ("is a field", "set replicas")}, frozenset({"vllm", "engine"}))
+PICKER = Target(
+    "epp",
+    {
+        Path("spec", "replicas"): ("is a field", "set endpointPicker.replicas"),
+        Path("spec", "template", "metadata", "annotations", "checksum/config"): (
+            "restarts the pickers when their configuration changes",
+            "remove it",
+        ),
+    },
+    frozenset(),
+)
 
 
 def apply(manifest: _Tree, patch: _Tree) -> dict[str, Any]:
@@ -69,24 +104,28 @@ def origins(path: Path, patch: _Tree, patched: _Tree) -> dict[Path, Path]:
     return {Path(): path, **dict(_item_origins("", path, patch, Path(), patched))}
 
 
-def problems(path: Path, patch: _Tree, drain: Drain, drain_timeout: str, devices: Collection[str]) -> list[Problem]:
-    """Reject changes of the object's identity, drain or devices, and patches that cannot be applied.
-
-    `drain_timeout` is the service's drainTimeout as text, for a message. `devices` are the resource names of all
-    devices.
-    """
+def problems(path: Path, patch: _Tree, limits: Limits, target: Target = SERVING) -> list[Problem]:
+    """Reject changes of the object's identity, drain or devices, and patches that cannot be applied."""
     found = list[Problem]()
     for at, value in _nodes(patch, Path()):
         verdicts = (
-            _check_key(at),
-            _check_shape(at, value),
-            _check_grace(at, value, drain.grace, drain_timeout),
-            _check_pre_stop(at, value, drain),
-            _check_devices(at, value, devices),
+            _check_key(at, target),
+            _check_shape(at, value, target),
+            _check_grace(at, value, limits.drain.grace, limits.drain_timeout),
+            _check_pre_stop(at, value, limits.drain, target),
+            _check_devices(at, value, limits.devices),
             _check_item_names(at, value),
         )
         found += [Problem(Path(*path, *at), *verdict) for verdict in verdicts if verdict is not None]
     return found
+
+
+def items(patch: _Tree, at: Path) -> Iterator[_Tree]:
+    """Yield the mappings in the list at a path of a patch."""
+    value: object = patch
+    for part in at:
+        value = (_map(value) or {}).get(str(part))
+    yield from (item for item in map(_map, _list(value) or ()) if item is not None)
 
 
 def _map(value: object) -> _Tree | None:
@@ -180,7 +219,7 @@ def _nodes(value: object, at: Path) -> Iterator[tuple[Path, object]]:
         yield from _nodes(child, at / key)
 
 
-def _check_key(at: Path) -> _Verdict:
+def _check_key(at: Path, target: Target) -> _Verdict:
     """Reject a key that is a directive of another patch format, that is reserved, or that a field decides."""
     key = at[-1]
     if isinstance(key, str) and key.startswith("$"):
@@ -189,10 +228,10 @@ def _check_key(at: Path) -> _Verdict:
         return f"is reserved ({_RESERVED_PREFIX})", "remove it, or use a key of your own"
     if at.parent in _LABELS and isinstance(key, str) and labels.is_reserved(key):
         return f"is decided by this program ({key})", "remove it, or use another key"
-    return _DECIDED.get(at)
+    return _DECIDED.get(at) or target.decided.get(at)
 
 
-def _check_shape(at: Path, value: object) -> _Verdict:
+def _check_shape(at: Path, value: object, target: Target) -> _Verdict:
     """Reject a patch that removes a required map or the list of containers, or puts another type in its place."""
     is_containers = at.parent in _POD_SPECS and at[-1] == "containers"
     if at not in _REQUIRED and not is_containers:
@@ -200,7 +239,7 @@ def _check_shape(at: Path, value: object) -> _Verdict:
     if value is None:
         return "cannot be removed (null)", "delete the line, or write what to change below it"
     if is_containers and _list(value) is None:
-        return "is not a list", "write a list: [{name: vllm}]"
+        return "is not a list", f"write a list: [{{name: {target.container}}}]"
     if not is_containers and _map(value) is None:
         return "is not a mapping", "write keys with values below it"
     return None
@@ -217,12 +256,12 @@ def _check_grace(at: Path, value: object, needed: int, drain_timeout: str) -> _V
     return what, "remove it or lower drainTimeout"
 
 
-def _check_pre_stop(at: Path, value: object, drain: Drain) -> _Verdict:
+def _check_pre_stop(at: Path, value: object, drain: Drain, target: Target) -> _Verdict:
     """Reject a patch that drops or shortens the pause before an engine ends; requests arrive until it is over."""
     container = _map(value)
     if at.parent.parent not in _POD_SPECS or at.parent[-1] != "containers" or container is None:
         return None
-    if _name("containers", container) not in _ENGINES or "lifecycle" not in container:
+    if _name("containers", container) not in target.drained or "lifecycle" not in container:
         return None
     needed = drain.worker_pre_stop if "workerTemplate" in at else drain.pre_stop
     remedy = "remove it: requests still arrive after a pod's deletion"

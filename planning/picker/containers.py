@@ -1,0 +1,135 @@
+"""Containers beside the picker in its pods: those of the user, and the servers of a latency predictor."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from models.paths import Path
+from models.picker import EndpointPicker, PickerContainer, PredictorDeployment
+from models.problems import Problem
+from models.role import Resources
+from planning.ground import environment
+from planning.ground.environment import Variable
+from planning.ground.ports import HEALTH_PORT, METRICS_PORT
+from planning.releases import PredictorServer, PredictorServers
+
+PICKER_CONTAINER = "epp"
+"""Name of the picker's own container; it never changes, because patches refer to it."""
+
+
+TRAINING, PREDICTION = "training-server", "prediction-server"
+"""Names of the containers of a latency predictor."""
+_PREDICTOR_USER = 1000
+"""User id of a latency predictor. Its images name none, and write to no folder but the mounted one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that a container writes to; it is empty when the pod starts."""
+
+    path: str
+    size: str
+    """Maximum size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A further container of the picker's pods."""
+
+    name: str
+    image: str
+    command: tuple[str, ...]
+    arguments: tuple[str, ...]
+    env: tuple[Variable, ...]
+    ports: tuple[int, ...]
+    requests: dict[str, str]
+    limits: dict[str, str]
+    user: int | None
+    """User id of its processes. None for the image's own."""
+    folder: Folder | None = None
+    """Folder that it writes to. None if it has none."""
+    live_path: str | None = None
+    """Path of its liveness probe, on its first port. None for no probe."""
+
+
+def plan(picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Companion, ...]:
+    """Return the further containers of the picker's pods: those of the user by name, then a predictor's `servers`.
+
+    `servers` is None if no predictor is deployed.
+    """
+    deployment = None if picker.latency_predictor is None else picker.latency_predictor.deploy
+    predictor = () if servers is None or deployment is None else _predictor(deployment, servers)
+    return (*(_companion(name, picker.containers[name]) for name in sorted(picker.containers)), *predictor)
+
+
+def address(server: PredictorServer) -> str:
+    """Return the URL of a server of the predictor for the other containers of its pod."""
+    return f"http://localhost:{server.port}"
+
+
+def _predictor(deployment: PredictorDeployment, servers: PredictorServers) -> tuple[Companion, Companion]:
+    """Return the servers of a latency predictor.
+
+    They have no readiness probe: a predictor that has not learnt yet must not keep the picker from its requests.
+    """
+    training, prediction = servers.training, servers.prediction
+    learning = _server(TRAINING, training, deployment.training_image, deployment.training_resources, {})
+    connected = {
+        servers.address_variable: address(training),
+        servers.workers_variable: str(deployment.prediction_workers),
+    }
+    image, resources = deployment.prediction_image, deployment.prediction_resources
+    return learning, _server(PREDICTION, prediction, image, resources, connected)
+
+
+def _server(
+    name: str, server: PredictorServer, image: str | None, resources: Resources, env: Mapping[str, str]
+) -> Companion:
+    return Companion(
+        name=name,
+        image=image or server.ref,
+        command=(),
+        arguments=(),
+        env=environment.container_variables({**server.env, **env}, {}),
+        ports=(server.port,),
+        requests=resources.requests,
+        limits=resources.limits,
+        user=_PREDICTOR_USER,
+        folder=Folder(server.folder, server.folder_size),
+        live_path=server.health_path,
+    )
+
+
+def _companion(name: str, container: PickerContainer) -> Companion:
+    return Companion(
+        name=name,
+        image=container.image,
+        command=container.command,
+        arguments=container.args,
+        env=environment.container_variables({}, environment.values(container.env)),
+        ports=container.ports,
+        requests=container.resources.requests,
+        limits=container.resources.limits,
+        user=container.run_as_user,
+    )
+
+
+def problems(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> Iterator[Problem]:
+    """Reject containers with a name or with ports that are taken, and references to missing variables."""
+    holders = {picker.port: "the picker", HEALTH_PORT: "the picker's health service", METRICS_PORT: "its metrics"}
+    names = {PICKER_CONTAINER: "the picker's own container"}
+    if servers is not None:
+        names |= dict.fromkeys((TRAINING, PREDICTION), "a container of the latency predictor")
+        holders |= dict.fromkeys((servers.training.port, servers.prediction.port), "the latency predictor")
+    for name in sorted(picker.containers):
+        container, path = picker.containers[name], at / name
+        if name in names:
+            yield Problem(path, f"is the name of {names[name]} ({name})", "choose another")
+        for index, port in enumerate(container.ports):
+            if port in holders:
+                what = f"is the port of {holders[port]} as well ({port})"
+                yield Problem(path / "ports" / index, what, "choose another: the containers of a pod share its address")
+            holders.setdefault(port, name)
+        explicit = environment.values(container.env)
+        yield from environment.problems(path / "env", {}, explicit, {})
+        yield from environment.dangling_in(path / "command", container.command, explicit)
+        yield from environment.dangling_in(path / "args", container.args, explicit)

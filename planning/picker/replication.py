@@ -1,0 +1,88 @@
+"""Several pickers of a variant: one that leads beside others that wait, or all at work."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from models.paths import Path
+from models.picker import EndpointPicker
+from models.problems import Problem, warning
+from models.role import RollingUpdate
+from planning.releases import PickerFacts
+from planning.variant.context import VariantContext
+
+_ACTIVE_ACTIVE = "active-active"
+_CACHE_SCORER, _CACHE_PRODUCER = "prefix-cache-scorer", "approx-prefix-cache-producer"
+_PRODUCER_NAME = "prefixMatchInfoProducerName"
+"""Parameter of the scorer with the producer that it reads; without it, that is the approximate cache."""
+
+
+def elects_leader(picker: EndpointPicker) -> bool:
+    """Tell whether the pickers elect a leader, which alone is ready."""
+    return picker.replicas > 1 and picker.replication != _ACTIVE_ACTIVE
+
+
+def rollout(picker: EndpointPicker) -> RollingUpdate:
+    """Return the rollout of several pickers.
+
+    Those that elect a leader are replaced all at once: a pod that waits for the lease is never ready, so that a rollout
+    that keeps the leader never ends. The lease has the name of the pool, whatever the configuration is.
+    """
+    steps = (0, picker.replicas) if elects_leader(picker) else (1, 0)
+    return RollingUpdate.model_validate({"type": "RollingUpdate", "maxSurge": steps[0], "maxUnavailable": steps[1]})
+
+
+def problems(at: Path, variant: VariantContext) -> Iterator[Problem]:
+    """Reject pickers that are all at work if there is one, or if release or preset do not support several."""
+    picker, facts = variant.spec.endpoint_picker, variant.release.picker
+    if picker.replication != _ACTIVE_ACTIVE:
+        return
+    path = at / "replication"
+    if picker.replicas == 1:
+        what, remedy = "has no effect with one picker", "set endpointPicker.replicas, or remove it"
+        yield Problem(path, what, remedy, (at / "replicas",), explicit_only=True)
+    if facts.active_active is None:
+        what = f"is not supported by the pickers of {variant.release.name} ({picker.replication})"
+        yield Problem(path, what, "remove it, or choose a newer release")
+    if picker.preset == "approximate-prefix-cache":
+        what = f"divides what preset {picker.preset} remembers: each picker knows its own requests only"
+        yield Problem(path, what, "use preset: precise-prefix-cache, or remove it", (at / "preset",))
+
+
+def warnings(at: Path, variant: VariantContext) -> Iterator[Problem]:
+    """Yield warnings about the changes, refreshes and memories of several pickers."""
+    picker = variant.spec.endpoint_picker
+    if elects_leader(picker):
+        yield from _leader_warnings(at, variant)
+    elif picker.replicas > 1 and picker.preset == "custom" and _remembers_requests(picker.config or {}):
+        what = f"divides what {_CACHE_PRODUCER} remembers: each picker knows its own requests only"
+        yield warning(at / "replication", what, f"use precise-prefix-cache-producer, and name it in {_PRODUCER_NAME}")
+
+
+def _leader_warnings(at: Path, variant: VariantContext) -> Iterator[Problem]:
+    picker, facts = variant.spec.endpoint_picker, variant.release.picker
+    # A refresh in pulumi-kubernetes requires all pods to be ready, whatever conditions an update waits for.
+    what = "a refresh reports an update of the pickers, because those that wait for the lease are never ready"
+    yield warning(at / "replicas", f"{what} ({picker.replicas}); it restarts nothing")
+    fate = "refused" if picker.failure_mode == "FailClose" else "sent to any pod"
+    what = f"a change of the picker ends all of them at once ({picker.replicas}); until a new one leads, requests are"
+    yield warning(at / "replicas", f"{what} {fate}", _gapless_way(picker, facts))
+
+
+def _gapless_way(picker: EndpointPicker, facts: PickerFacts) -> str:
+    """Return the advice by which some picker answers at any time."""
+    if facts.active_active is None:
+        return "one picker is replaced without a gap: remove it"
+    preset = "preset: precise-prefix-cache and " if picker.preset == "approximate-prefix-cache" else ""
+    return f"one picker, or {preset}replication: {_ACTIVE_ACTIVE}, is replaced without a gap"
+
+
+def _remembers_requests(config: Mapping[str, Any]) -> bool:
+    """Tell whether a configuration scores by the prompts that the picker itself sent to each pod."""
+    plugins = config.get("plugins")
+    for item in cast("list[object]", plugins) if isinstance(plugins, list) else []:
+        plugin = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+        parameters = plugin.get("parameters")
+        named = isinstance(parameters, dict) and _PRODUCER_NAME in parameters
+        if plugin.get("type") == _CACHE_PRODUCER or (plugin.get("type") == _CACHE_SCORER and not named):
+            return True
+    return False

@@ -1,0 +1,62 @@
+"""Formulas of KEDA over the metrics of a role, and the names that metrics have in them."""
+
+import re
+from collections.abc import Iterator
+
+from models.autoscaling import CpuMetric, CustomMetric, KedaAutoscaling, Metric, ScalingModifiers
+from models.paths import Path
+from models.problems import Problem
+
+WAKING = "waiting"
+"""Name of the metric that only scales a role up from zero. KEDA wants a name for each metric beside a formula."""
+_TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w|\s*\()")
+"""A name that is neither a member of something nor a function."""
+_WORDS = frozenset(
+    {
+        "and",
+        "contains",
+        "else",
+        "endsWith",
+        "false",
+        "if",
+        "in",
+        "let",
+        "matches",
+        "nil",
+        "not",
+        "or",
+        "startsWith",
+        "true",
+    }
+)
+"""Words of the language of formulas (expr-lang, docs/language-definition.md)."""
+
+
+def name(metric: Metric) -> str | None:
+    """Return the name of a metric in a formula. None if it has none, or if it is CPU, which no formula has."""
+    if isinstance(metric, CpuMetric):
+        return None
+    if isinstance(metric, CustomMetric):
+        explicit = metric.spec.get("name")
+        return explicit if isinstance(explicit, str) else None
+    return metric.type.replace("-", "_")
+
+
+def problems(at: Path, spec: KedaAutoscaling, modifiers: ScalingModifiers) -> Iterator[Problem]:
+    """Reject a formula with unknown names, and metrics without a name or with the name of another."""
+    names = list[str]()
+    for index, metric in enumerate(spec.metrics):
+        found, path = name(metric), at / "metrics" / index
+        if isinstance(metric, CustomMetric) and found is None:
+            remedy = "add name, such as hours, or remove scalingModifiers"
+            yield Problem(path / "spec", "has no name that a formula could have", remedy)
+        elif found is not None and found in (*names, WAKING):
+            yield Problem(path, f"has the name of another metric in the formula ({found})", "keep one of them")
+        names += [] if found is None else [found]
+    path, text = at / "scalingModifiers" / "formula", _TEXT.sub("", modifiers.formula)
+    defined = set(re.findall(r"\blet\s+(\w+)", text))
+    known = {*names, *([WAKING] if spec.min_replicas == 0 else []), *defined, *_WORDS}
+    for unknown in dict.fromkeys(_NAME.findall(text)):
+        if unknown not in known:
+            yield Problem(path, f"names no metric ({unknown})", f"use {' or '.join(sorted({*names})) or 'a metric'}")
