@@ -26,6 +26,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     """Answers whoever has the server's header Authorization, or a certificate; anybody, if it has none."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    """An answer is one packet: a second one would wait for the confirmation of the first."""
 
     def setup(self):
         super().setup()
