@@ -26,6 +26,9 @@ class DeclaredPlugin:
     name: str
     type: str
     parameters: Mapping[str, Any]
+    """Parameters, with the spelling of keys that the release has. Empty if they are no mapping."""
+    written: object
+    """Parameters as the configuration has them."""
     facts: Plugin | None
     """Facts about the type. None if the release has no such type."""
     named: bool
@@ -35,6 +38,16 @@ class DeclaredPlugin:
     def groups(self) -> tuple[str, ...]:
         """Return the groups of the plugin's type. They determine where the plugin can be used."""
         return () if self.facts is None else tuple(self.facts.groups)
+
+    @property
+    def shape(self) -> Mapping[str, Any] | None:
+        """Return the shape of the form in which the parameters are written. None if they are not checked."""
+        if self.facts is None or self.facts.parameters is None or self.facts.former_parameters is None:
+            return None if self.facts is None else self.facts.parameters
+        current, former = self.facts.parameters, self.facts.former_parameters
+        keys = [shapes.known_key(key, {**current, **former}) for key in self.parameters]
+        is_former = any(key not in current for key in keys if key in former)
+        return former if is_former and not any(key not in former for key in keys if key in current) else current
 
     def place(self, dotted: str) -> Path:
         """Return the path of a parameter, by the dotted name that the release facts use."""
@@ -91,6 +104,8 @@ class Graph:
     plugins: tuple[DeclaredPlugin, ...]
     profiles: tuple[Profile, ...]
     references: tuple[Reference, ...]
+    added: frozenset[str]
+    """Names of the plugins that the picker adds."""
 
     def find(self, name: str) -> DeclaredPlugin | None:
         """Return the declared plugin called `name`. None if there is none."""
@@ -110,11 +125,93 @@ def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: S
     """
     plugins = tuple(_plugins(path, config, facts))
     by_name = {plugin.name: plugin for plugin in reversed(plugins)}
-    references = [*shapes.references(path, config, facts.config.shape), *external]
+    references = [*shapes.references(path, _without_superseded(config, facts), facts.config.shape), *external]
     for plugin in plugins:
-        if plugin.facts is not None and plugin.facts.parameters is not None:
-            references += shapes.references(plugin.at / "parameters", plugin.parameters, plugin.facts.parameters)
-    return Graph(path, config, plugins, tuple(_profiles(path, config, by_name)), tuple(references))
+        if plugin.shape is not None:
+            references += shapes.references(plugin.at / "parameters", _in_effect(plugin), plugin.shape)
+    added = frozenset(_added(config, plugins, facts))
+    return Graph(path, config, plugins, tuple(_profiles(path, config, by_name)), tuple(references), added)
+
+
+def _in_effect(plugin: DeclaredPlugin) -> Mapping[str, Any]:
+    """Return the parameters of a plugin without those that the picker does not read because of others."""
+    superseded = {} if plugin.facts is None else plugin.facts.superseded
+    return {key: value for key, value in plugin.parameters.items() if not plugin.parameter(superseded.get(key, ""))}
+
+
+def default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[str, str]:
+    """Return the plugins that the picker uses by itself: the group that each must belong to, by its name."""
+    adds = facts.config.adds
+    if adds is None:
+        return {}
+    used = {} if _names_of_parsers(config) else dict.fromkeys(adds.parsers, "parser")
+    if feature_gates(config).get(FLOW_CONTROL, False):
+        used |= dict(zip(adds.policies, ("ordering", "fairness", "usage-limit"), strict=True))
+    if _name_of_detector(config) in ("", adds.detector):
+        used[adds.detector] = "detector"
+    return used | ({adds.source: "source", adds.extractor: "extractor"} if _injects_source(config, adds.source) else {})
+
+
+def _added(config: Mapping[str, Any], plugins: Sequence[DeclaredPlugin], facts: PickerFacts) -> Iterator[str]:
+    """Yield the names of the plugins that the picker adds to a configuration."""
+    adds = facts.config.adds
+    if adds is None:
+        yield from (name for name, plugin in facts.plugins.table.items() if plugin.implicit)
+        return
+    groups = {group for plugin in plugins for group in plugin.groups}
+    yield from default_references(config, facts)
+    yield from adds.policies
+    yield from (name for name in _names_of_parsers(config) if name in facts.plugins.table)
+    if "picker" not in groups:
+        yield adds.picker
+    if "profile-handler" not in groups:
+        yield adds.handler
+
+
+def _without_superseded(config: Mapping[str, Any], facts: PickerFacts) -> Mapping[str, Any]:
+    """Return a configuration without deprecated keys whose replacement is set, too. The picker ignores them."""
+    superseded = {
+        key
+        for key, dotted in facts.config.deprecated.items()
+        if _at(config, dotted.split(".")) not in (None, [])
+    }
+    return {key: value for key, value in config.items() if key not in superseded}
+
+
+def _names_of_parsers(config: Mapping[str, Any]) -> list[str]:
+    """Return the names of the parsers that a configuration names, in the current key or in the deprecated one."""
+    listed = [str(item.get("pluginRef")) for _, item in mappings(_section(config, "requestHandler").get("parsers"))]
+    former = _text(config, "parser", "pluginRef")
+    return listed or ([former] if former else [])
+
+
+def _name_of_detector(config: Mapping[str, Any]) -> str:
+    """Return the name of the saturation detector, from the current key or from the deprecated one; "" if none is set."""
+    section = _section(config, FLOW_CONTROL)
+    return _text(config if section.get("saturationDetector") is None else section, "saturationDetector", "pluginRef")
+
+
+def _injects_source(config: Mapping[str, Any], source: str) -> bool:
+    section = _section(config, "dataLayer")
+    listed = [item.get("pluginRef") for _, item in mappings(section.get("sources"))]
+    return section.get("injectDefaults") is not False and source not in listed
+
+
+def _section(config: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    section = config.get(key)
+    return cast("dict[str, Any]", section) if isinstance(section, dict) else {}
+
+
+def _at(config: object, keys: Sequence[str]) -> object:
+    for key in keys:
+        config = cast("dict[str, object]", config).get(key) if isinstance(config, dict) else None
+    return config
+
+
+def _text(config: Mapping[str, Any], *keys: str) -> str:
+    """Return the text at a path; "" if there is none."""
+    found = _at(config, keys)
+    return found if isinstance(found, str) else ""
 
 
 def is_experimental(config: Mapping[str, Any], facts: PickerFacts) -> bool:
@@ -148,52 +245,65 @@ def feature_gates(config: Mapping[str, Any]) -> dict[str, bool]:
     entries = config.get("featureGates")
     gates = cast("list[object]", entries) if isinstance(entries, list) else []
     parts = [gate.partition("=") for gate in gates if isinstance(gate, str)]
-    return {name: value.strip().lower() != "false" for name, _, value in parts}
+    return {name: value.partition("=")[0].strip().lower() not in {"false", "f", "0"} for name, _, value in parts}
 
 
 def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, Plugin]]:
-    """Yield every reference to a parser, with the facts of its type."""
+    """Yield every reference to a parser that takes requests, with the facts of its type."""
     for reference in graph.references:
         if reference.groups == ("parser",):
             declared = graph.find(reference.name)
             plugin = declared.facts if declared is not None else facts.plugins.table.get(reference.name)
             if plugin is not None and "parser" in plugin.groups:
                 yield reference, plugin
+                if plugin.takes_every_path:
+                    return
 
 
 def _declared_types(config: Mapping[str, Any], facts: PickerFacts) -> Iterator[Plugin]:
     """Yield the facts of the type of each declared plugin, if the release has the type."""
-    for _, item in _mappings(config.get("plugins")):
+    for _, item in mappings(config.get("plugins")):
         plugin = facts.plugins.table.get(str(item.get("type")))
         if plugin is not None:
             yield plugin
 
 
 def _plugins(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Iterator[DeclaredPlugin]:
-    for index, item in _mappings(config.get("plugins")):
+    for index, item in mappings(config.get("plugins")):
         type_name, name, parameters = item.get("type"), item.get("name"), item.get("parameters")
         if isinstance(type_name, str):
+            known = facts.plugins.table.get(type_name)
             yield DeclaredPlugin(
                 at=path / "plugins" / index,
                 name=name if isinstance(name, str) and name else type_name,
                 type=type_name,
-                parameters=cast("dict[str, Any]", parameters) if isinstance(parameters, dict) else {},
-                facts=facts.plugins.table.get(type_name),
+                parameters=_canonical(parameters, known),
+                written=parameters,
+                facts=known,
                 named=bool(name),
             )
 
 
+def _canonical(parameters: object, facts: Plugin | None) -> dict[str, Any]:
+    """Return parameters with the spelling of keys that the release has. Its picker reads keys in any case."""
+    if not isinstance(parameters, dict):
+        return {}
+    shape = {} if facts is None else {**(facts.parameters or {}), **(facts.former_parameters or {})}
+    return cast("dict[str, Any]", shapes.canonical(cast("dict[str, Any]", parameters), shape))
+
+
 def _profiles(path: Path, config: Mapping[str, Any], by_name: Mapping[str, DeclaredPlugin]) -> Iterator[Profile]:
-    for index, item in _mappings(config.get("schedulingProfiles")):
+    for index, item in mappings(config.get("schedulingProfiles")):
         at = path / "schedulingProfiles" / index
         entries = tuple(
             Entry(at / "plugins" / place, by_name.get(str(entry.get("pluginRef"))), entry.get("weight"))
-            for place, entry in _mappings(item.get("plugins"))
+            for place, entry in mappings(item.get("plugins"))
         )
         yield Profile(at, str(item.get("name", "")), entries)
 
 
-def _mappings(value: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def mappings(value: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the items of a list that are mappings, each with its index."""
     for index, item in enumerate(cast("list[object]", value) if isinstance(value, list) else []):
         if isinstance(item, dict):
             yield index, cast("dict[str, Any]", item)

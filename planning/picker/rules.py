@@ -1,7 +1,11 @@
 """Validation of the endpoint picker of a variant: images, flags, preset, TLS and flow control."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
 
+from models.credentials import REFERENCE
 from models.paths import Path
 from models.picker import Certificate, EndpointPicker, LatencyPredictor
 from models.problems import Problem
@@ -10,12 +14,23 @@ from planning.ground import environment, patch
 from planning.ground.patch import Limits
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import accelerators, placement
-from planning.picker import config, containers, deployment, lint, replication, shapes
+from planning.picker import (
+    command_line,
+    config,
+    containers,
+    demands,
+    deployment,
+    lint,
+    loader,
+    replication,
+    shapes,
+)
 from planning.picker.containers import PICKER_CONTAINER
+from planning.picker.demands import Scope
 from planning.picker.graph import FLOW_CONTROL
 from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reading
-from planning.releases import PickerFacts, Release, other_line
+from planning.releases import PickerFacts, Release, channel, other_line
 from planning.variant import kv_cache
 from planning.variant.context import VariantContext
 
@@ -56,8 +71,37 @@ def problems(variant: VariantContext) -> list[Problem]:
         section = picker.flow_control
         references = [] if section is None else list(_flow_references(at, spec, variant_facts.picker))
         found += lint.problems(at / "config", picker.config, variant_facts, references)
-    found += _copies(at, variant)
-    return [*found, *_flow_control(at, spec, variant_facts), *_latency(at, spec, variant_facts)]
+    found += [*_copies(at, variant), *_flow_control(at, spec, variant_facts), *_latency(at, spec, variant_facts)]
+    return [*found, *(() if found else _combination(at, variant, variant_facts))]
+
+
+def _combination(at: Path, variant: VariantContext, variant_facts: VariantFacts) -> Iterator[Problem]:
+    """Yield what the linter finds in the configuration that a preset and the other keys make together."""
+    spec, picker = variant.spec, variant.spec.endpoint_picker
+    if config.preset(picker.preset, variant_facts.picker, disaggregated=spec.prefill is not None) is None:
+        return
+    made = config.build(spec, variant.names, variant.release, variant.kv_cache)
+    roles, engine = 2 if variant_facts.disaggregated else 1, "vllm" if variant_facts.vllm else "custom"
+    for problem in _problems_of(json.dumps(made), variant.release.name, roles, variant_facts.block_size, engine):
+        is_flow_control = problem.path[:1] == (FLOW_CONTROL,)
+        path = Path(*at, *problem.path) if is_flow_control else _key_of_plugin(at, made, problem.path, picker)
+        yield Problem(path, problem.what, problem.remedy)
+
+
+@cache
+def _problems_of(made: str, release: str, roles: int, block_size: int | None, engine: str) -> tuple[Problem, ...]:
+    """Return the problems of a configuration, given as JSON. They are cached, because services often share it."""
+    facts = VariantFacts(channel(release), roles > 1, block_size, vllm=engine == "vllm")
+    return tuple(lint.problems(Path(), json.loads(made), facts))
+
+
+def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: EndpointPicker) -> Path:
+    """Return the key that made a part of a configuration: the weight of a scorer, or the preset."""
+    if below[:1] == ("plugins",) and len(below) > 1 and isinstance(below[1], int):
+        kind = made["plugins"][below[1]]["type"]
+        if kind in picker.scorer_weights:
+            return at / "scorerWeights" / kind
+    return at / "preset"
 
 
 def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
@@ -169,15 +213,11 @@ def _flags(path: Path, flags: dict[str, str], release: Release) -> Iterator[Prob
         elif name not in facts.known:
             remedy = shapes.suggestion(name, facts.known) or "remove it"
             yield Problem(path / name, f"is no flag of {release.name}'s picker ({name})", remedy)
-        else:
-            yield from shapes.problems(Reading(path / name), _typed_value(value, facts.known[name]), facts.known[name])
-
-
-def _typed_value(value: str, shape: str) -> object:
-    """Return a flag's value in the type that the shape requires; the text itself if it cannot be converted."""
-    if shapes.kind(shape) == "boolean":
-        return {"true": True, "false": False}.get(value, value)
-    return int(value) if shapes.kind(shape) == "integer" and value.lstrip("-").isdecimal() else value
+        elif REFERENCE.search(value) is None:
+            # A value that refers to a variable is known in the pod only.
+            yield from shapes.problems(
+                Reading(path / name), command_line.typed_value(value, facts.known[name]), facts.known[name]
+            )
 
 
 def _preset(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
@@ -206,7 +246,7 @@ def _weights(path: Path, weights: dict[str, float], release: Release) -> Iterato
     table = release.picker.plugins.table
     for name in weights:
         if name not in table:
-            yield lint.unknown(path / name, name, release)
+            yield loader.unknown(path / name, name, release)
         elif "scorer" not in table[name].groups:
             scorers = [scorer for scorer, plugin in table.items() if "scorer" in plugin.groups]
             yield Problem(path / name, f"is no scorer ({name})", shapes.suggestion(name, scorers) or "remove it")
@@ -239,12 +279,13 @@ def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Itera
     noun = f"key in {variant_facts.release.name}"
     section = config.flow_control(picker.flow_control, facts)
     yield from shapes.problems(Reading(at / FLOW_CONTROL, noun), section, shape)
+    yield from demands.problems(Scope(at, {FLOW_CONTROL: section}, {}), facts.config.gated_rules.get(FLOW_CONTROL, []))
     for reference in _flow_references(at, spec, facts) if picker.preset != "custom" else ():
         plugin = facts.plugins.table.get(reference.name)
         if plugin is None:
-            yield lint.unknown(reference.path, reference.name, variant_facts.release)
+            yield loader.unknown(reference.path, reference.name, variant_facts.release)
         elif not set(plugin.groups) & set(reference.groups):
-            yield lint.wrong_group(reference, plugin, facts.plugins.table)
+            yield loader.wrong_group(reference, plugin, facts.plugins.table)
         else:
             yield from _required_settings(reference.path, reference.name, facts)
 

@@ -1,38 +1,65 @@
-"""Shapes of configuration as data: the keys of each mapping and the type of each leaf.
+"""Shapes of configuration as data: the keys of each mapping, and the type and the range of each leaf.
 
 A shape is one of three:
 - a mapping of keys to shapes, in which the key `"*"` stands for any other key;
 - a list that holds one shape, which every item has;
-- a word for a leaf: any, boolean, duration, integer, number, quantity, text, or `plugin:GROUP,GROUP` for the name of a
-  plugin that belongs to one of the groups. A `!` after the word makes the leaf required.
+- a description of a leaf: a word, such as `integer`, and constraints behind it, separated by blanks.
+
+The words are those of `planning.picker.go_values.READERS` and `planning.picker.expressions`, `plugin:GROUP,GROUP` for the
+name of a plugin that belongs to one of the groups, `name:GROUP` for a name that is checked elsewhere, and `never` for a
+leaf that must be absent. A `!` after the word makes the leaf required. The constraints are `>0`, `>=0`, `<1`, `<=1`,
+`nonempty`, `one-of:a|b`, and `folded:a|b`, which disregards case, hyphens and underscores.
 
 Problems name keys and plugins, but never repeat a value.
 """
 
 import difflib
-import math
-import re
-from collections.abc import Collection, Iterator, Mapping
+import operator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 from models.paths import Path
 from models.problems import Problem
+from planning.picker import expressions, go_values
 
 PLUGIN = "plugin:"
+_NAME = "name:"
 REQUIRED = "!"
-_DURATION = re.compile(r"([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+|0")
-_QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|[MGTPE]i?)?")
-_LEAVES = {
+_READERS = {**go_values.READERS, "cel": expressions.cel}
+_WORDS = {
     "any": ("", ""),
     "boolean": ("true or false", "write true or false"),
+    "bytes": ("a size in bytes", "write a number with a unit, such as 2GiB"),
+    "cel": ("an expression of CEL", "correct its syntax; it can use the variable usage"),
     "duration": ("a duration", "write a number with h, m, s or ms, such as 10s"),
     "integer": ("a whole number", "write a number without a fraction"),
+    "integers": ("a list of whole numbers", "write numbers with commas between them, such as 8000,8001"),
+    "label-key": ("the key of a label", "write a key, such as llm-d.ai/role"),
+    "label-value": ("the value of a label", "write at most 63 letters, digits, hyphens, underscores and dots"),
+    "labels": ("a mapping of labels", "write keys and values of labels"),
+    "log-level": ("a log level", "write debug, info, error, panic or a number above 0"),
+    "message-size": ("a size in bytes", "write a whole number with an optional unit, such as 10MiB"),
+    "metric": ("a metric", "write its name and labels, such as queue_size{model=a}"),
+    "names": ("a list of names", "write names with commas between them"),
+    "never": ("allowed", "remove it"),
     "number": ("a number", "write a number, such as 2"),
+    "pairs": ("a list of labels", "write labels with commas between them, such as app=vllm,env=prod"),
+    "period": ("a duration", "write a number with h, m, s or ms, such as 10s"),
     "plugin": ("the name of a plugin", "write a plugin's name"),
     "quantity": ("a Kubernetes quantity", "write a number with an optional unit, such as 500 or 1Gi"),
+    "selector": ("a label selector", "write labels, such as app=vllm,env in (prod,test)"),
     "text": ("text", "write text"),
 }
+_COMPARISONS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
+    ">=": (operator.ge, "is below", "of at least"),
+    "<=": (operator.le, "is above", "of at most"),
+    ">": (operator.gt, "is not above", "above"),
+    "<": (operator.lt, "is not below", "below"),
+}
+_FEW = 8
+"""Maximum number of choices that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,40 +69,125 @@ class Reference:
     path: Path
     name: str
     groups: tuple[str, ...]
+    is_checked: bool = True
+    """Whether the name must be that of a plugin. Otherwise another check judges it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The place of a value: its path, and the noun that problems use for its keys."""
+    """The place of a value: its path, the noun that problems use for its keys, and how keys are compared."""
 
     path: Path
     noun: str = "key"
+    folds: bool = False
+    """Whether keys that differ in case only are the same, as they are in parameters of plugins."""
 
     def at(self, part: str | int) -> "Reading":
         """Return the reading of a key or an item of the value."""
-        return Reading(self.path / part, self.noun)
+        return Reading(self.path / part, self.noun, self.folds)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The description of a leaf."""
+
+    word: str
+    groups: tuple[str, ...]
+    """Groups of plugins, for `plugin:` and `name:`."""
+    required: bool
+    nonempty: bool
+    bounds: tuple[tuple[str, float], ...]
+    choices: tuple[str, ...] | None
+    folded: tuple[str, ...] | None
+
+
+@cache
+def leaf(description: str) -> Leaf:
+    """Return a leaf by its description."""
+    head, *constraints = description.split(" ")
+    prefix = next((prefix for prefix in (PLUGIN, _NAME) if head.startswith(prefix)), "")
+    bare = head.removeprefix(prefix).removesuffix(REQUIRED)
+    values = dict(part.split(":", 1) for part in constraints if ":" in part)
+    signs = {part: next((sign for sign in _COMPARISONS if part.startswith(sign)), None) for part in constraints}
+    return Leaf(
+        word="plugin" if prefix else bare,
+        groups=tuple(bare.split(",")) if prefix else (),
+        required=head.endswith(REQUIRED),
+        nonempty="nonempty" in constraints,
+        bounds=tuple((sign, float(part.removeprefix(sign))) for part, sign in signs.items() if sign),
+        choices=tuple(values["one-of"].split("|")) if "one-of" in values else None,
+        folded=tuple(values["folded"].split("|")) if "folded" in values else None,
+    )
 
 
 def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem]:
-    """Yield every problem of a value that does not have the shape."""
+    """Yield every problem of a value that does not have the shape. A value of null counts as absent."""
+    if value is None:
+        return
     if isinstance(shape, dict):
         yield from _mapping(reading, value, cast("dict[str, Any]", shape))
     elif isinstance(shape, list):
         if not isinstance(value, list):
             yield Problem(reading.path, "is not a list", "write a list: [a, b]")
             return
+        item_shape = cast("list[object]", shape)[0]
         for index, item in enumerate(cast("list[object]", value)):
-            yield from problems(reading.at(index), item, cast("list[object]", shape)[0])
-    elif not fits(value, cast("str", shape)):
-        what, remedy = _LEAVES[kind(cast("str", shape))]
-        yield Problem(reading.path, f"is not {what}", remedy)
+            absent: object = {} if isinstance(item_shape, dict) else ""
+            yield from problems(reading.at(index), absent if item is None else item, item_shape)
+    else:
+        problem = leaf_problem(reading.path, value, cast("str", shape))
+        if problem is not None:
+            yield problem
+
+
+def leaf_problem(path: Path, value: object, description: str) -> Problem | None:
+    """Return the problem of a value that does not fit a leaf. None if it fits."""
+    facts = leaf(description)
+    what, remedy = _WORDS[facts.word]
+    try:
+        if facts.word == "never":
+            raise ValueError
+        read = _READERS["text" if facts.word == "plugin" else facts.word](value)
+    except ValueError:
+        return Problem(path, f"is not {what}", remedy)
+    if facts.nonempty and read == "":
+        return Problem(path, "is empty", remedy)
+    return _beyond_bounds(path, read, facts) or _no_choice(path, read, facts)
+
+
+def _beyond_bounds(path: Path, read: object, facts: Leaf) -> Problem | None:
+    for sign, bound in facts.bounds:
+        holds, what, remedy = _COMPARISONS[sign]
+        if read is not None and not holds(cast("Any", read), bound):
+            return Problem(path, f"{what} {bound:g}", f"write a value {remedy} {bound:g}")
+    return None
+
+
+def _no_choice(path: Path, read: object, facts: Leaf) -> Problem | None:
+    known = facts.choices if facts.choices is not None else facts.folded
+    if known is None:
+        return None
+    items = cast("list[str]", read) if isinstance(read, list) else [cast("str", read)]
+    if facts.folded is not None:
+        items = [fold(item) for item in items]
+    if all(item in known for item in items):
+        return None
+    shown = [choice for choice in known if choice]
+    if len(shown) > _FEW:
+        return Problem(path, "is no known value", f"write one such as {shown[-1]}")
+    return Problem(path, f"is not {' or '.join(shown)}", "write one of them" if len(shown) > 1 else f"write {shown[0]}")
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case without hyphens and underscores."""
+    return text.lower().replace("-", "").replace("_", "")
 
 
 def references(path: Path, value: object, shape: object) -> Iterator[Reference]:
-    """Yield every mention of a plugin in a value."""
+    """Yield every mention of a plugin in a value. An empty name mentions none."""
     if isinstance(shape, str):
-        if shape.startswith(PLUGIN) and isinstance(value, str):
-            yield Reference(path, value, tuple(shape.removeprefix(PLUGIN).removesuffix(REQUIRED).split(",")))
+        if isinstance(value, str) and value and shape.startswith((PLUGIN, _NAME)):
+            yield Reference(path, value, leaf(shape).groups, shape.startswith(PLUGIN))
     elif isinstance(shape, list) and isinstance(value, list):
         for index, item in enumerate(cast("list[object]", value)):
             yield from references(path / index, item, cast("list[object]", shape)[0])
@@ -86,24 +198,42 @@ def references(path: Path, value: object, shape: object) -> Iterator[Reference]:
                 yield from references(path / key, inner, keys.get(key, keys.get("*")))
 
 
+def canonical(value: object, shape: object) -> object:
+    """Return a value with its keys in the case in which the shape has them."""
+    if isinstance(value, dict) and isinstance(shape, dict):
+        keys = cast("dict[str, object]", shape)
+        spelled = {known_key(key, keys) or key: inner for key, inner in cast("dict[str, object]", value).items()}
+        return {key: canonical(inner, keys.get(key, keys.get("*"))) for key, inner in spelled.items()}
+    if isinstance(value, list) and isinstance(shape, list):
+        return [canonical(item, cast("list[object]", shape)[0]) for item in cast("list[object]", value)]
+    return value
+
+
+def known_key(key: str, shape: Mapping[str, object], *, folds: bool = True) -> str | None:
+    """Return the key of a shape that a written key means. None if there is none."""
+    if key in shape:
+        return key
+    lower = str(key).lower()
+    return next((known for known in shape if folds and known.lower() == lower), None)
+
+
+def without_constraints(shape: object) -> object:
+    """Return a shape without the constraints on the values of its leaves."""
+    if isinstance(shape, dict):
+        return {key: without_constraints(inner) for key, inner in cast("dict[str, object]", shape).items()}
+    if isinstance(shape, list):
+        return [without_constraints(inner) for inner in cast("list[object]", shape)]
+    return cast("str", shape).split(" ")[0]
+
+
 def kind(word: str) -> str:
-    """Return the type that a leaf's word requires, such as `integer` or `plugin`."""
-    return "plugin" if word.startswith(PLUGIN) else word.removesuffix(REQUIRED)
+    """Return the type that a leaf requires, such as `integer` or `plugin`."""
+    return leaf(word).word
 
 
 def fits(value: object, word: str) -> bool:
-    """Tell whether a value has the type that a leaf's word requires."""
-    text = value if isinstance(value, str) else ""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    fitting = {
-        "any": True,
-        "boolean": isinstance(value, bool),
-        "integer": is_number and isinstance(value, int),
-        "number": is_number,
-        "quantity": is_number or _QUANTITY.fullmatch(text) is not None,
-        "duration": _DURATION.fullmatch(text) is not None,
-    }
-    return fitting.get(kind(word), isinstance(value, str))
+    """Tell whether a value fits a leaf."""
+    return leaf_problem(Path(), value, word) is None
 
 
 def likeliest(name: str, known: Collection[str]) -> str | None:
@@ -122,15 +252,21 @@ def _mapping(reading: Reading, value: object, shape: Mapping[str, Any]) -> Itera
         yield Problem(reading.path, "is not a mapping", "write keys with values below it")
         return
     keys = cast("dict[str, object]", value)
-    suggested = set[str | None]()
+    suggested, found = set[str | None](), dict[str, object]()
     for key, inner in keys.items():
-        if key in shape or "*" in shape:
-            yield from problems(reading.at(key), inner, shape.get(key, shape.get("*")))
+        known = known_key(key, shape, folds=reading.folds)
+        if known is not None or "*" in shape:
+            found[known or key] = inner
+            yield from problems(reading.at(key), inner, shape[known or "*"])
         else:
-            likely, known = likeliest(key, shape.keys()), ", ".join(sorted(shape))
-            suggested.add(likely)
-            remedy = suggestion(key, shape.keys()) or (f"known here: {known}" if known else "remove it; it takes none")
-            yield Problem(reading.at(key).path, f"unknown {reading.noun} ({key})", remedy)
+            suggested.add(likeliest(key, shape.keys()))
+            yield _unknown_key(reading, key, shape)
     for key, inner in shape.items():
-        if isinstance(inner, str) and inner.endswith(REQUIRED) and key not in keys.keys() | suggested:
+        if isinstance(inner, str) and leaf(inner).required and found.get(key) in (None, "") and key not in suggested:
             yield Problem(reading.at(key).path, "is missing", "add it")
+
+
+def _unknown_key(reading: Reading, key: str, shape: Mapping[str, Any]) -> Problem:
+    known = ", ".join(sorted(shape))
+    remedy = suggestion(key, shape.keys()) or (f"known here: {known}" if known else "remove it; it takes none")
+    return Problem(reading.at(key).path, f"unknown {reading.noun} ({key})", remedy)

@@ -12,6 +12,7 @@ from pydantic import Field
 from models.base import Spec
 from planning.ground import tables
 from planning.ground.tables import Sourced
+from planning.releases.plugins import Additions, Condition, Handler, Need, Plugin, PluginFacts, Rule
 
 
 class Image(Sourced):
@@ -122,6 +123,12 @@ class PickerFlags(Sourced):
     rejected: dict[str, str]
     """Flags that users may not set, because the picker would stop or work wrongly; by name without dashes, with the
     reason."""
+    others: dict[str, str] = Field(default={})
+    """All other flags of the command line, with the shape of their values."""
+    defaults: dict[str, Any] = Field(default={})
+    """Values of absent flags, where a rule depends on them."""
+    rules: list[Rule] = Field(default=[])
+    """Demands on several flags together."""
     experimental: str | None = None
     """Flag, with its dashes, that permits alpha plugins; None if the picker loads them without a flag."""
 
@@ -140,83 +147,14 @@ class ConfigFacts(Sourced):
     """Whether an entry of `featureGates` may be `name=true` or `name=false`, and not only `name`."""
     gated: dict[str, str] = Field(default={})
     """Sections that the picker rejects unless a feature gate is on, each with the name of that gate."""
+    deprecated_api_versions: list[str] = Field(default=[])
+    """Further values of `apiVersion` that the picker reads."""
+    gated_rules: dict[str, list[Rule]] = Field(default={})
+    """Demands on several values together that hold while a feature gate is on."""
+    adds: Additions | None = None
+    """Plugins that the picker adds; None if only the plugins that are `implicit` are known."""
     ordered: bool = False
     """Whether a plugin must be declared after the plugins that its parameters name."""
-
-
-class Deprecation(Spec):
-    """The deprecation of a plugin."""
-
-    by: str
-    """Type of the plugin that replaces it."""
-    removed: str | None = None
-    """Version that removes the deprecated plugin; None if no such version is announced."""
-
-
-class Handler(Spec):
-    """The properties of a profile handler: the plugin that chooses the scheduling profiles of a request."""
-
-    single: bool = False
-    """Whether the handler supports only one profile."""
-    decider_parameters: list[str] = Field(default=[])
-    """Parameters that can name the decider: the plugin that decides whether a request uses prefill. One of them is
-    enough. Empty if the handler never uses prefill."""
-    default_decider: str | None = None
-    """The default decider, used when none of `decider_parameters` is set; None if there is no default."""
-    without_decider: dict[str, str] = Field(default={})
-    """Parameters, each with a value at which the handler needs no decider: every request then uses prefill."""
-    profiles: dict[Literal["decode", "prefill"], list[str]] = Field(default={})
-    """Parameters that can name the profile of a role. If none of them is set, the profile has the name of the role."""
-
-
-class Need(Spec):
-    """The requirement of a plugin that another plugin is declared."""
-
-    parameters: list[str] = Field(default=[])
-    """Parameters that must be set on the required plugin."""
-    unless: str | None = None
-    """Parameter of the requiring plugin; if it is set, the other plugin is not required. None for no exception."""
-
-
-class Plugin(Spec):
-    """A type of plugin of the endpoint picker."""
-
-    groups: list[str]
-    """Groups of the plugin, such as `scorer` or `filter`. They decide where a configuration may name it. Messages show
-    the first group."""
-    stability: Literal["beta", "alpha"] = "beta"
-    deprecated: Deprecation | None = None
-    """Deprecation of the plugin; None if the plugin is not deprecated."""
-    parameters: dict[str, Any] | None = None
-    """Parameters of the plugin, as a shape of `planning.picker.shapes`; None if they are not checked."""
-    implicit: bool = False
-    """Whether the picker adds the plugin to a configuration that needs it but does not declare it."""
-    requires: dict[str, Need] = Field(default={})
-    """Types of plugin that must be declared, too."""
-    gates: list[str] = Field(default=[])
-    """Feature gates without which the plugin has no effect."""
-    role: Literal["decode", "prefill", "encode"] | None = None
-    """Role whose pods the plugin selects; None if the plugin is not such a filter."""
-    protocols: list[str] = Field(default=[])
-    """Values of the pool's appProtocol that the plugin supports as a parser; empty for all."""
-    block_size: list[str] = Field(default=[])
-    """Parameters that can hold the engine's block size. One of them must be set, because the hashes of blocks of
-    another size never match those in the engine's events. Empty if the plugin hashes no blocks."""
-    predicts_latency: bool = False
-    """Whether the plugin needs a latency predictor."""
-    unusable_reason: str | None = None
-    """Reason why the plugin does not work with the objects of a stack, and is rejected. None if it works."""
-    must_be_zero: dict[str, str] = Field(default={})
-    """Parameters that must be absent or 0, because other values do not work with the objects of a stack; each with the
-    reason."""
-    handler: Handler | None = None
-    """Properties of the plugin as a profile handler; None if it is none."""
-
-
-class PluginFacts(Sourced):
-    """The plugins that a release registers, by type."""
-
-    table: dict[str, Plugin]
 
 
 class Preset(Sourced):
@@ -339,6 +277,8 @@ class PickerMetrics(Sourced):
     series: dict[Literal["picker-queue-size", "picker-running-requests", "pool-saturation"], PickerSeries]
     """Metrics for autoscaling, by their names in the configuration. The first one scales a role up from zero."""
 
+
+__all__ = ["Condition", "Handler", "Need", "Plugin", "PluginFacts", "Rule"]
 
 DEFAULT_PRESET = "approximate-prefix-cache"
 """Name of the preset that every channel has."""

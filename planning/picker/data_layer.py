@@ -1,0 +1,117 @@
+"""Data between plugins of an endpoint picker, and the sources that read metrics and events of pods.
+
+The checks follow llm-d-router: `CreateMissingDataProducers` and `Runtime.Configure` in pkg/epp/datalayer.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from models.paths import Path
+from models.problems import Problem
+from planning.picker import demands
+from planning.picker.demands import Scope
+from planning.picker.graph import DeclaredPlugin, Graph, mappings
+from planning.releases import PickerFacts, Plugin
+from planning.releases.plugins import Consumption, Data
+
+_ENDPOINTS, _OBJECTS = "endpoints", "objects"
+
+
+def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
+    """Yield a problem for each plugin that misses data which no plugin produces, and which the picker cannot add."""
+    produced = {(kind, plugin.name) for plugin in graph.plugins if plugin.facts for kind in plugin.facts.produces}
+    kinds = {kind for kind, _ in produced}
+    for plugin in graph.plugins:
+        for consumed in _consumed(plugin):
+            known = facts.plugins.data[consumed.data]
+            name = _name_of_producer(plugin, consumed, known)
+            is_produced = consumed.data in kinds if known.unnamed else (consumed.data, name) in produced
+            is_added = known.created and name == known.producer and graph.find(name) is None
+            if not is_produced and not is_added:
+                yield _missing(plugin, consumed, known, name)
+
+
+def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
+    """Yield every problem of `dataLayer.sources`."""
+    section = graph.config.get("dataLayer")
+    if facts.config.adds is None or not (section is None or isinstance(section, dict)):
+        return
+    layer = cast("dict[str, Any]", section or {})
+    at = graph.path / "dataLayer" / "sources"
+    listed = list(mappings(layer.get("sources")))
+    seen = set[str]()
+    for index, item in listed:
+        source = _facts(graph, item.get("pluginRef"), facts)
+        if source is None or source.emits is None:
+            continue
+        name = str(item.get("pluginRef"))
+        if name in seen and not source.repeatable:
+            yield Problem(at / index / "pluginRef", f"is listed twice ({name})", "keep one of them")
+        seen.add(name)
+        yield from _extractors(graph, at / index / "extractors", item, source, facts)
+    brings = any(plugin.facts is not None and plugin.facts.registers_source for plugin in graph.plugins)
+    if layer.get("injectDefaults") is False and not listed and not brings and not _adds_source(graph, facts):
+        yield Problem(at, "is missing, and injectDefaults is false", "add a data source, or remove injectDefaults")
+
+
+def _consumed(plugin: DeclaredPlugin) -> Iterator[Consumption]:
+    if plugin.facts is None:
+        return
+    scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
+    for consumed in plugin.facts.consumes:
+        if all(demands.holds(condition, scope, otherwise=False) for condition in consumed.when):
+            yield consumed
+
+
+def _name_of_producer(plugin: DeclaredPlugin, consumed: Consumption, known: Data) -> str:
+    name = plugin.parameter(consumed.producer) if consumed.producer is not None else None
+    return name if isinstance(name, str) and name else known.producer
+
+
+def _missing(plugin: DeclaredPlugin, consumed: Consumption, known: Data, name: str) -> Problem:
+    is_named = consumed.producer is not None and bool(plugin.parameter(consumed.producer))
+    if is_named:
+        at = plugin.place(cast("str", consumed.producer))
+        return Problem(at, f"names no plugin that produces {known.noun} ({name})", "name one that does, or remove it")
+    what = f"needs {known.noun}, which no plugin called {name} produces ({plugin.type})"
+    return Problem(plugin.at / "type", what, f"declare {known.producer} under plugins")
+
+
+def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
+    """Tell whether the picker adds a producer that brings a data source of its own."""
+    table, pending = facts.plugins.table, [plugin.facts for plugin in graph.plugins if plugin.facts is not None]
+    seen = set[str]()
+    while pending:
+        for consumed in pending.pop().consumes:
+            known = facts.plugins.data[consumed.data]
+            if known.created and known.producer not in seen and not consumed.when:
+                seen.add(known.producer)
+                pending.append(table[known.producer])
+    return any(table[name].registers_source for name in seen)
+
+
+def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin | None:
+    """Return the facts about the plugin that a name means. None if there is no such plugin."""
+    declared = graph.find(str(name))
+    if declared is not None:
+        return declared.facts
+    return facts.plugins.table.get(str(name)) if name in graph.added else None
+
+
+def _extractors(
+    graph: Graph, at: Path, item: Mapping[str, Any], source: Plugin, facts: PickerFacts
+) -> Iterator[Problem]:
+    types = set[str]()
+    for index, entry in mappings(item.get("extractors")):
+        name = str(entry.get("pluginRef"))
+        extractor = _facts(graph, name, facts)
+        if extractor is None or "extractor" not in extractor.groups:
+            continue
+        declared = graph.find(name)
+        kind = name if declared is None else declared.type
+        here = at / index / "pluginRef"
+        if source.emits not in extractor.extracts:
+            yield Problem(here, f"cannot read from {item.get('pluginRef')} ({name})", "put it at another source")
+        elif kind in types:
+            yield Problem(here, f"is a second {kind} at one source ({name})", "keep one of them")
+        types.add(kind)

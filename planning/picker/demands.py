@@ -1,0 +1,216 @@
+"""Demands on several values together, such as two parameters of which one excludes the other."""
+
+import operator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from models.paths import Path
+from models.problems import Problem
+from planning.picker import shapes
+from planning.releases.plugins import Condition, Rule
+
+_COMPARISONS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
+    "above": (operator.gt, "is not above", "above"),
+    "at_least": (operator.ge, "is below", "of at least"),
+    "below": (operator.lt, "is not below", "below"),
+    "at_most": (operator.le, "is above", "of at most"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A mapping to which conditions apply."""
+
+    path: Path
+    values: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+    """Values of absent keys, by their dotted paths."""
+    declared: Collection[str] = ()
+    """Names of declared plugins."""
+
+    def all(self, dotted: str) -> list[object]:
+        """Return the values at a path: one, or those of every item of a list."""
+        found = _values(self.values, dotted.split("."))
+        return [self.defaults[dotted]] if found == [None] and dotted in self.defaults else found
+
+    def place(self, dotted: str) -> Path:
+        """Return the full path of a value."""
+        return Path(*self.path, *dotted.split("."))
+
+    def writes_null(self, dotted: str) -> bool:
+        """Tell whether a value is written as null."""
+        parent, _, key = dotted.rpartition(".")
+        outer = _values(self.values, parent.split(".")) if parent else [self.values]
+        return any(isinstance(value, dict) and cast("dict[str, Any]", value).get(key, "") is None for value in outer)
+
+
+def problems(scope: Scope, rules: Sequence[Rule]) -> Iterator[Problem]:
+    """Yield a problem for each rule that the values break."""
+    for rule in rules:
+        for inner in _scopes(scope, rule):
+            if all(holds(condition, inner, otherwise=False) for condition in rule.when):
+                yield from _broken(rule, inner)
+
+
+def holds(condition: Condition, scope: Scope, *, otherwise: bool) -> bool:
+    """Tell whether a condition holds for one of the values at its path.
+
+    `otherwise` is the result for comparisons of a value that is absent or is no number.
+    """
+    if condition.null is not None and scope.writes_null(condition.at) != condition.null:
+        return False
+    return any(_holds(condition, scope, value, otherwise) for value in scope.all(condition.at))
+
+
+def _scopes(scope: Scope, rule: Rule) -> Iterator[Scope]:
+    """Yield the scopes to which a rule applies: the whole mapping, or each item of a list."""
+    if rule.each is None:
+        yield scope
+        return
+    if not all(holds(condition, scope, otherwise=False) for condition in rule.parent):
+        return
+    for found in scope.all(rule.each):
+        for index, item in enumerate(cast("list[object]", found) if isinstance(found, list) else []):
+            if isinstance(item, dict):
+                yield Scope(scope.place(rule.each) / index, cast("dict[str, Any]", item), {}, scope.declared)
+
+
+def _broken(rule: Rule, scope: Scope) -> Iterator[Problem]:
+    if holds(rule.must, scope, otherwise=True):
+        return
+    others = [condition.at for condition in rule.when if condition.at != rule.must.at]
+    beside = f" beside {' and '.join(dict.fromkeys(others))}" if others else ""
+    what, remedy = _message(rule.must, scope)
+    yield Problem(scope.place(rule.must.at), f"{what}{beside}", remedy)
+
+
+def _holds(condition: Condition, scope: Scope, value: object, otherwise: bool) -> bool:  # noqa: FBT001
+    tests = (
+        _is_among(condition, scope, value),
+        _compares(condition, scope, value, otherwise=otherwise),
+        condition.empty is None or _is_empty(value) == condition.empty,
+        condition.blank is None or (_is_empty(value) or not str(value).strip()) == condition.blank,
+        condition.present is None or (value is not None) == condition.present,
+        _fits(condition, value),
+        condition.declared is None or (_is_empty(value) or value in scope.declared) == condition.declared,
+        _has_length(condition, value),
+        condition.unique is None or not _repeats(condition, value),
+    )
+    return all(tests)
+
+
+def _is_among(condition: Condition, scope: Scope, value: object) -> bool:
+    known = list(condition.any_of or [])
+    if condition.or_value_of is not None:
+        known += scope.all(condition.or_value_of)
+    return (
+        (condition.any_of is None or any(_is_same(value, choice) for choice in known))
+        and not any(_is_same(value, choice) for choice in condition.not_in or [])
+        and (condition.folded is None or (isinstance(value, str) and shapes.fold(value) in condition.folded))
+    )
+
+
+def _compares(condition: Condition, scope: Scope, value: object, *, otherwise: bool) -> bool:
+    if condition.differs is not None and any(_is_same(value, other) for other in scope.all(condition.differs)):
+        return value is None
+    for field, (compare, _, _) in _COMPARISONS.items():
+        bound = getattr(condition, field)
+        if bound is None:
+            continue
+        other = scope.all(bound)[0] if isinstance(bound, str) else bound
+        if not (_is_number(value) and _is_number(other)):
+            return otherwise
+        if not compare(value, other):
+            return False
+    return True
+
+
+def _fits(condition: Condition, value: object) -> bool:
+    if condition.fits is not None:
+        return not shapes.leaf(condition.fits).required if value is None else shapes.fits(value, condition.fits)
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return condition.items is None or all(shapes.fits(item, condition.items) for item in items)
+
+
+def _has_length(condition: Condition, value: object) -> bool:
+    length = len(cast("list[object]", value)) if isinstance(value, list) else 0
+    return (condition.count is None or length == condition.count) and (
+        condition.most is None or length <= condition.most
+    )
+
+
+def _repeats(condition: Condition, value: object) -> bool:
+    """Tell whether a list has two items of the same key."""
+    keys = [_key(condition, item) for item in (cast("list[object]", value) if isinstance(value, list) else [])]
+    return any(_is_same(key, other) for index, key in enumerate(keys) for other in keys[:index])
+
+
+def _key(condition: Condition, item: object) -> object:
+    key = item
+    if condition.unique:
+        found = cast("dict[str, object]", item).get(condition.unique) if isinstance(item, dict) else None
+        key = condition.otherwise if found is None else found
+    return key.lower() if condition.ignore_case and isinstance(key, str) else key
+
+
+def _message(condition: Condition, scope: Scope) -> tuple[str, str]:
+    """Return what is wrong with a value that does not meet a condition, and the remedy."""
+    compared = next((field for field in _COMPARISONS if getattr(condition, field) is not None), None)
+    if compared is not None:
+        _, what, remedy = _COMPARISONS[compared]
+        bound = getattr(condition, compared)
+        shown = bound if isinstance(bound, str) else f"{bound:g}"
+        return f"{what} {shown}", f"write a value {remedy} {shown}"
+    fitting = condition.fits or condition.items
+    if fitting is not None:
+        value = next(iter(scope.all(condition.at)), None)
+        problem = None if value is None or condition.items else shapes.leaf_problem(scope.path, value, fitting)
+        return ("is missing", "add it") if problem is None and condition.fits else _of(problem)
+    return _message_of_presence(condition, scope)
+
+
+def _of(problem: Problem | None) -> tuple[str, str]:
+    return ("has an item that is out of range", "correct it") if problem is None else (problem.what, problem.remedy)
+
+
+def _message_of_presence(condition: Condition, scope: Scope) -> tuple[str, str]:
+    missing = condition.empty is False or condition.blank is False or condition.present is True
+    name = next((value for value in scope.all(condition.at) if isinstance(value, str)), "")
+    known = " or ".join(str(choice) for choice in [*(condition.any_of or []), *(condition.folded or [])] if choice)
+    messages = {
+        "is missing; add it": missing,
+        "cannot stand here; remove one of them": condition.empty or condition.blank or condition.present is False,
+        "cannot be null; remove it": condition.null is False,
+        f"names no plugin ({name}); declare it under plugins": condition.declared,
+        f"is the same as {condition.differs}; write another": condition.differs is not None,
+        f"holds the same {condition.unique or 'item'} twice; remove one of them": condition.unique is not None,
+        f"does not have exactly {condition.count} entries; write that many": condition.count is not None,
+        f"has more than {condition.most} entries; remove some": condition.most is not None,
+        "has a value that is not allowed; write another": condition.not_in is not None,
+        f"is not {known}; write one of them": True,
+    }
+    what, _, remedy = next(message for message, is_meant in messages.items() if is_meant).partition("; ")
+    return what, remedy
+
+
+def _values(value: object, parts: Sequence[str]) -> list[object]:
+    if not parts:
+        return [value]
+    if isinstance(value, list):
+        items = [_values(item, parts) for item in cast("list[object]", value)]
+        return [found for values in items for found in values] or [None]
+    inner = cast("dict[str, object]", value).get(parts[0]) if isinstance(value, dict) else None
+    return [None] if inner is None else _values(inner, parts[1:])
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or (isinstance(value, str | list | dict) and not value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_same(value: object, other: object) -> bool:
+    return value == other and isinstance(value, bool) == isinstance(other, bool)

@@ -1,0 +1,261 @@
+"""Values as the endpoint picker's Go code reads them: numbers, durations, quantities, selectors and metrics.
+
+Each reader returns the value in a form that can be compared, and raises `ValueError` for what Go refuses.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import cast
+
+_INT64 = 2**63
+_DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
+_DURATION_PART = re.compile(r"([0-9.]+)(ns|us|µs|μs|ms|s|m|h)")
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_QUANTITY = re.compile(r"([-+]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:([eE][-+]?[0-9]+)|([numkMGTPE]|[KMGTPE]i)?)")
+_DECIMAL = {unit: Fraction(10) ** power for unit, power in zip("numkMGTPE", (-9, -6, -3, 3, 6, 9, 12, 15, 18), strict=True)}
+_BINARY = {f"{unit}i": Fraction(1024) ** power for power, unit in enumerate("KMGTPE", 1)}
+_BYTES = re.compile(r"([0-9.,]+)\s*([a-z]*)")
+_BYTE_UNITS = {
+    "": 1,
+    "b": 1,
+    **{f"{unit}{tail}": 1000**power for power, unit in enumerate("kmgtpe", 1) for tail in ("", "b")},
+    **{f"{unit}i{tail}": 1024**power for power, unit in enumerate("kmgtpe", 1) for tail in ("", "b")},
+}
+_LABEL_NAME = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)")
+_DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_MAX_DOMAIN_LENGTH = 253
+_REQUIREMENT = re.compile(
+    r"(?P<absent>!)\s*(?P<gone>[^\s=!<>,()]+)"
+    r"|(?P<key>[^\s=!<>,()]+)\s*(?:(?P<operator>==|=|!=|<|>)\s*(?P<value>[^\s=!<>,()]*)"
+    r"|\s(?P<word>in|notin)\s*\((?P<values>[^()]*)\))?"
+)
+_PAIR = re.compile(r"\s*([^=,]+)=([^=,]*)\s*")
+_METRIC = re.compile(r"\s*([a-zA-Z_:][a-zA-Z0-9_:]*)\s*(?:\{([^}]*)\})?\s*")
+_METRIC_LABEL = re.compile(r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*=\s*("[^"]*"|[^",}\s]+)\s*')
+_WHOLE = re.compile(r"[-+]?(0[bB][01_]+|0[oO]?[0-7_]+|0[xX][0-9a-fA-F_]+|0|[1-9][0-9_]*)")
+_BOOLEANS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+
+
+def boolean(value: object) -> bool:
+    """Return a boolean of JSON."""
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def parsed_boolean(text: str) -> bool:
+    """Return the boolean that a text means (`strconv.ParseBool`)."""
+    if text not in _BOOLEANS:
+        raise ValueError
+    return _BOOLEANS[text]
+
+
+def number(value: object) -> float:
+    """Return a number of JSON as a 64-bit float."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+def integer(value: object) -> int:
+    """Return a number of JSON as a 64-bit integer. A whole float below 1e21 is one, because JSON drops its fraction."""
+    if number(value) != int(number(value)) or not -_INT64 <= int(number(value)) < _INT64:
+        raise ValueError
+    return int(number(value))
+
+
+def parsed_integer(text: str) -> int:
+    """Return the integer that a text means (`strconv.ParseInt` with base 0)."""
+    if _WHOLE.fullmatch(text) is None:
+        raise ValueError
+    digits = text.lstrip("+-")
+    is_octal = digits[:1] == "0" and digits[1:2].isdecimal()
+    return (-1 if text.startswith("-") else 1) * int(f"0o{digits[1:]}" if is_octal else digits, 0)
+
+
+def text(value: object) -> str:
+    """Return a text of JSON."""
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def duration(value: object) -> Fraction:
+    """Return a duration in seconds (`time.ParseDuration`)."""
+    written = text(value)
+    if _DURATION.fullmatch(written) is None:
+        raise ValueError
+    parts = _DURATION_PART.findall(written)
+    total = sum(Fraction(digits.rstrip(".") or "0") * _NANOSECONDS[unit] for digits, unit in parts)
+    if total >= _INT64:
+        raise ValueError
+    return Fraction(total) / 10**9 * (-1 if written.startswith("-") else 1)
+
+
+def period(value: object) -> Fraction | None:
+    """Return a duration in seconds; None for an empty text, which stands for a default."""
+    return None if text(value) == "" else duration(value)
+
+
+def quantity(value: object) -> Fraction:
+    """Return a quantity of Kubernetes, which may also be written as a number."""
+    written = value if isinstance(value, str) else repr(number(value))
+    match = _QUANTITY.fullmatch(written.strip())
+    if match is None:
+        raise ValueError
+    sign, digits, exponent, unit = match.groups()
+    factor = Fraction(10) ** int(exponent[1:]) if exponent else {**_DECIMAL, **_BINARY}.get(unit, Fraction(1))
+    return Fraction(digits.rstrip(".")) * factor * (-1 if sign == "-" else 1)
+
+
+def message_size(value: object) -> int | None:
+    """Return the size of a gRPC message in bytes: a whole quantity, which a `B` may follow. None for an empty text."""
+    written = text(value)
+    if written == "":
+        return None
+    bare = written.strip()
+    size = quantity(bare[:-1] if len(bare) > 1 and bare[-1] in "bB" else bare)
+    if size.denominator != 1 or size >= _INT64:
+        raise ValueError
+    return int(size)
+
+
+def byte_size(value: object) -> int:
+    """Return a size in bytes, as the package go-humanize reads it."""
+    match = _BYTES.fullmatch(text(value).strip().lower())
+    if match is None or match[2] not in _BYTE_UNITS:
+        raise ValueError
+    return int(float(match[1].replace(",", "")) * _BYTE_UNITS[match[2]])
+
+
+def label_key(value: object) -> str:
+    """Return the key of a label: a name with an optional domain before it."""
+    prefix, separator, name = text(value).rpartition("/")
+    has_domain = _DOMAIN.fullmatch(prefix) is not None and len(prefix) <= _MAX_DOMAIN_LENGTH
+    if _LABEL_NAME.fullmatch(name) is None or (separator and not has_domain):
+        raise ValueError
+    return text(value)
+
+
+def label_value(value: object) -> str:
+    """Return the value of a label."""
+    if text(value) != "" and _LABEL_NAME.fullmatch(text(value)) is None:
+        raise ValueError
+    return text(value)
+
+
+def labels(value: object) -> dict[str, str]:
+    """Return a mapping of labels."""
+    if not isinstance(value, dict):
+        raise ValueError
+    pairs = cast("dict[object, object]", value)
+    return {label_key(key): "" if inner is None else label_value(inner) for key, inner in pairs.items()}
+
+
+def selector(value: object) -> str:
+    """Return a label selector, such as `app=vllm,env in (prod,test),!old` (`labels.Parse`)."""
+    written = text(value).strip()
+    at = 0
+    while at < len(written):
+        match = _REQUIREMENT.match(written, at)
+        if match is None:
+            raise ValueError
+        _requirement(match)
+        separator = re.compile(r"\s*(,\s*|$)").match(written, match.end())
+        if separator is None or (separator[1] and separator.end() == len(written)):
+            raise ValueError
+        at = separator.end()
+    return text(value)
+
+
+def _requirement(match: re.Match[str]) -> None:
+    """Check the key and the values of one requirement of a selector."""
+    label_key(match["gone"] or match["key"])
+    values = (match["values"] or "").split(",") if match["word"] else [match["value"] or ""]
+    for each in values:
+        label_value(each.strip())
+    if match["operator"] in {"<", ">"} and re.fullmatch(r"[-+]?[0-9]+", match["value"] or "") is None:
+        raise ValueError
+    if match["word"] and not match["values"]:
+        raise ValueError
+
+
+def pairs(value: object) -> str:
+    """Return a text of pairs, such as `app=vllm,env=prod`."""
+    if text(value) and not all(_PAIR.fullmatch(pair) for pair in text(value).split(",")):
+        raise ValueError
+    return text(value)
+
+
+def metric(value: object) -> str:
+    """Return the name of a metric with an optional block of labels. An empty text stands for no metric."""
+    match = _METRIC.fullmatch(text(value))
+    if text(value) and (match is None or any(_is_no_label(pair) for pair in _label_pairs(match[2]))):
+        raise ValueError
+    return text(value)
+
+
+def _label_pairs(block: str | None) -> list[str]:
+    return [] if block is None or not block.strip() else block.split(",")
+
+
+def _is_no_label(pair: str) -> bool:
+    return _METRIC_LABEL.fullmatch(pair) is None
+
+
+def log_level(value: object) -> str:
+    """Return a log level: a name, or a number above 0."""
+    is_name = text(value).lower() in {"debug", "info", "error", "panic"}
+    if not is_name and (re.fullmatch(r"[-+]?[0-9]+", text(value)) is None or int(text(value)) <= 0):
+        raise ValueError
+    return text(value)
+
+
+def names(value: object) -> list[str]:
+    """Return the items of a text with commas."""
+    return [part.strip() for part in text(value).split(",") if part.strip()]
+
+
+def integers(value: object) -> list[int]:
+    """Return the integers of a text with commas, each of them once."""
+    if isinstance(value, list):
+        return [integer(item) for item in cast("list[object]", value)]
+    return list(dict.fromkeys(parsed_integer(part.strip()) for part in text(value).split(",")))
+
+
+READERS: dict[str, Callable[[object], object]] = {
+    "any": lambda value: value,
+    "boolean": boolean,
+    "bytes": byte_size,
+    "duration": duration,
+    "integer": integer,
+    "integers": integers,
+    "label-key": label_key,
+    "label-value": label_value,
+    "labels": labels,
+    "log-level": log_level,
+    "message-size": message_size,
+    "metric": metric,
+    "names": names,
+    "number": number,
+    "pairs": pairs,
+    "period": period,
+    "quantity": quantity,
+    "selector": selector,
+    "text": text,
+}
+"""Readers by the words of shapes."""

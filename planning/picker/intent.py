@@ -1,0 +1,253 @@
+"""Configurations with which an endpoint picker serves, but which cannot be meant.
+
+`REASONS` names every reason for which such a configuration is refused; docs/picker-lint.md explains each.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import cast
+
+from models.paths import Path
+from models.problems import Problem
+from planning.picker import demands, shapes
+from planning.picker.demands import Scope
+from planning.picker.graph import FLOW_CONTROL, DeclaredPlugin, Entry, Graph, Profile, feature_gates
+from planning.picker.loader import Setting, gate_is_on, wrong_group
+from planning.picker.words import SCHEDULING, example, with_article
+from planning.releases import Handler, Need, Plugin
+
+_ACTIVE = frozenset({"eviction", "producer", "profile-handler", "request"})
+"""Groups whose plugins work as soon as they are declared. Plugins of other groups work only if they are named."""
+
+
+def _empty(graph: Graph, _: Setting) -> Iterator[Problem]:
+    if not graph.plugins and not isinstance(graph.config.get("plugins"), list):
+        yield Problem(graph.path / "plugins", "is missing", "declare plugins: a list of {type: …}")
+
+
+def _unused(graph: Graph, _: Setting) -> Iterator[Problem]:
+    default_deciders = {
+        plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler
+    }
+    used_names = {reference.name for reference in graph.references} | default_deciders
+    # A profile may list no plugin of the group `picker`. The endpoint picker then takes a declared plugin of the group,
+    # to which no reference leads.
+    every_profile_has_picker = all(
+        any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles
+    )
+    for plugin in graph.plugins:
+        groups = set(plugin.groups)
+        in_every_profile = not graph.profiles and bool(groups & SCHEDULING)
+        is_implicit = plugin.facts is not None and plugin.facts.implicit and plugin.name == plugin.type
+        if not groups or groups & _ACTIVE or plugin.name in used_names or in_every_profile or is_implicit:
+            continue
+        if "picker" in groups and not every_profile_has_picker:
+            continue
+        place = "add it to a profile" if groups & SCHEDULING else "name it where it is meant"
+        yield Problem(plugin.at, f"is used nowhere ({plugin.name})", f"{place}, or remove it")
+
+
+def _misplaced(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    """Yield entries of profiles that do nothing there, and weights of plugins that have none."""
+    table = setting.facts.plugins.table
+    for reference in graph.references:
+        declared = graph.find(reference.name)
+        facts = None if declared is None else declared.facts
+        if set(reference.groups) >= SCHEDULING and facts is not None and not set(facts.groups) & SCHEDULING:
+            yield wrong_group(reference, facts, table)
+    for entry, declared in _entries(graph):
+        if shapes.fits(entry.weight, "number") and declared.groups and "scorer" not in declared.groups:
+            what = f"has an effect on scorers only ({declared.name} is {with_article(declared.groups[0])})"
+            yield Problem(entry.at / "weight", what, "remove it")
+
+
+def _weightless(graph: Graph, _: Setting) -> Iterator[Problem]:
+    for entry, declared in _entries(graph):
+        weight = entry.weight
+        is_scorer = not declared.groups or "scorer" in declared.groups
+        if is_scorer and shapes.fits(weight, "number") and not 0 < cast("float", weight) < math.inf:
+            remedy = "write a number above 0, or remove the scorer"
+            yield Problem(entry.at / "weight", f"is not above 0 ({weight})", remedy)
+
+
+def _repeated(graph: Graph, _: Setting) -> Iterator[Problem]:
+    for profile in graph.profiles:
+        seen = set[str]()
+        for entry in profile.entries:
+            if entry.plugin is None or "picker" in entry.groups:
+                continue
+            if entry.plugin.name in seen:
+                what = f"stands twice in one profile ({entry.plugin.name})"
+                yield Problem(entry.at, what, "remove one of them")
+            seen.add(entry.plugin.name)
+
+
+def _ignored(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    """Yield a section whose feature gate is switched off. Without an entry for the gate, a warning is enough."""
+    is_off = feature_gates(graph.config).get(FLOW_CONTROL) is False
+    if is_off and ignored_keys(graph, setting):
+        what = "has no effect while its feature gate is off (flowControl=false)"
+        follows = "; the gate follows from the section" if setting.flow_control else ""
+        yield Problem(graph.path / FLOW_CONTROL, what, f"remove one of them{follows}")
+
+
+def ignored_keys(graph: Graph, setting: Setting) -> list[str]:
+    """Return the keys of `flowControl` that the picker ignores because its feature gate is off."""
+    section = graph.config.get(FLOW_CONTROL)
+    if not isinstance(section, dict) or FLOW_CONTROL not in setting.facts.config.gates:
+        return []
+    keys = [key for key in cast("dict[str, object]", section) if key != "saturationDetector"]
+    return [] if gate_is_on(graph, setting, FLOW_CONTROL) else keys
+
+
+def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    """Yield plugins that work only beside other plugins or with a feature gate, without these."""
+    enabled_gates = {name for name, value in feature_gates(graph.config).items() if value}
+    for plugin in graph.plugins:
+        if plugin.facts is None:
+            continue
+        for kind, need in plugin.facts.requires.items():
+            if need.unless is None or not plugin.parameter(need.unless):
+                yield from _required_plugin(graph, plugin, kind, need)
+        for gate in sorted(set(plugin.facts.gates) - enabled_gates):
+            what = f"has no {gate}, without which {plugin.type} does nothing"
+            yield Problem(graph.path / "featureGates", what, "add it")
+    for reference in graph.references:
+        is_known = graph.find(reference.name) is not None or reference.name in setting.facts.plugins.table
+        if not (reference.is_checked or is_known or _is_reported(graph, reference.path)):
+            yield Problem(reference.path, f"names no plugin ({reference.name})", "declare it under plugins, or remove it")
+
+
+def _is_reported(graph: Graph, path: Path) -> bool:
+    """Tell whether another check judges the name at a path: it is that of a producer without which nothing works."""
+    for plugin in graph.plugins:
+        if plugin.facts is not None and path.is_within(plugin.at):
+            scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
+            return any(
+                consumed.producer is not None
+                and plugin.place(consumed.producer) == path
+                and all(demands.holds(condition, scope, otherwise=False) for condition in consumed.when)
+                for consumed in plugin.facts.consumes
+            )
+    return False
+
+
+def _required_plugin(graph: Graph, plugin: DeclaredPlugin, required: str, need: Need) -> Iterator[Problem]:
+    declared = [other for other in graph.plugins if other.type == required]
+    if not declared:
+        yield Problem(plugin.at / "type", f"needs {required} beside it ({plugin.type})", "declare it under plugins")
+    for key in need.parameters:
+        if declared and not any(other.parameter(key) for other in declared):
+            yield Problem(declared[0].place(key), f"is missing, and {plugin.type} needs it", "add it")
+
+
+def _one_profile(graph: Graph, _: Setting) -> Iterator[Problem]:
+    for declared in graph.handlers[:1]:
+        handler = None if declared.facts is None else declared.facts.handler
+        if handler is not None and handler.takes_one and len(graph.profiles) > 1:
+            what = f"takes one profile of {len(graph.profiles)} ({declared.type})"
+            yield Problem(declared.at / "type", what, "keep one of them")
+
+
+def _without_prefill(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    """Yield handlers that look for a profile that is not there, or never ask pods for which there is a profile."""
+    for declared in graph.handlers[:1]:
+        handler = None if declared.facts is None else declared.facts.handler
+        if handler is not None and handler.decider_parameters:
+            has_prefill = any(profile.is_for("prefill") for profile in graph.profiles)
+            yield from _decider(graph, declared, handler, setting.facts.plugins.table, has_prefill=has_prefill)
+            yield from _profiles_of_roles(graph, declared, handler)
+
+
+def _decider(
+    graph: Graph, declared: DeclaredPlugin, handler: Handler, table: Mapping[str, Plugin], *, has_prefill: bool
+) -> Iterator[Problem]:
+    if not has_prefill or _needs_no_decider(declared, handler):
+        return
+    keys = [key for key in handler.decider_parameters if declared.parameter(key)]
+    if not keys and any(declared.parameter(key) for key in handler.other_deciders):
+        return
+    if not keys and handler.default_decider is None:
+        what = f"never asks prefill pods (no {handler.decider_parameters[0]})"
+        yield Problem(declared.at / "parameters", what, f"name a decider{example(table, ['decider'])}")
+        return
+    name = str(declared.parameter(keys[0])) if keys else handler.default_decider or ""
+    decider = graph.find(name)
+    if decider is None and not keys:
+        what = f"names no decider, and its own is not declared ({name})"
+        yield Problem(declared.at / "parameters", what, "declare it under plugins")
+    elif decider is not None and decider.facts is not None:
+        scope = Scope(decider.at / "parameters", decider.parameters, decider.facts.defaults)
+        for condition in decider.facts.never_prefills:
+            if demands.holds(condition, scope, otherwise=False):
+                what = f"keeps every request from prefill pods ({decider.name})"
+                yield Problem(decider.place(condition.at), what, "write a number above 0")
+
+
+def _needs_no_decider(declared: DeclaredPlugin, handler: Handler) -> bool:
+    values = ((declared.parameter(key), value) for key, value in handler.without_decider.items())
+    return any(
+        isinstance(written, str) and written and shapes.fold(value).startswith(shapes.fold(written))
+        for written, value in values
+    )
+
+
+def _profiles_of_roles(graph: Graph, declared: DeclaredPlugin, handler: Handler) -> Iterator[Problem]:
+    names = {profile.name for profile in graph.profiles}
+    asks_prefill = _needs_no_decider(declared, handler) or handler.default_decider is not None
+    asks_prefill |= any(declared.parameter(key) for key in handler.decider_parameters)
+    for role, keys in handler.profiles.items():
+        name = next((value for key in keys if (value := declared.parameter(key))), role)
+        if graph.profiles and name not in names and (role == "decode" or asks_prefill):
+            what = f"has no profile called {name}, which {declared.type} looks for"
+            yield Problem(graph.path / "schedulingProfiles", what, "add it, or name another in its parameters")
+
+
+def _wrong_role(graph: Graph, _: Setting) -> Iterator[Problem]:
+    """Yield filters that leave a profile without the pods of its role."""
+    for declared in graph.handlers[:1]:
+        handler = None if declared.facts is None else declared.facts.handler
+        for role, keys in ({} if handler is None else handler.profiles).items():
+            name = next((value for key in keys if (value := declared.parameter(key))), role)
+            for profile in graph.profiles:
+                if profile.name == name:
+                    yield from _filters_of_other_roles(profile, role)
+
+
+def _filters_of_other_roles(profile: Profile, role: str) -> Iterator[Problem]:
+    for entry in profile.entries:
+        facts = None if entry.plugin is None else entry.plugin.facts
+        if entry.plugin is not None and facts is not None and facts.role not in (None, role):
+            what = f"selects {facts.role} pods in the profile of {role} pods ({entry.plugin.name})"
+            yield Problem(entry.at, what, f"use {role}-filter")
+
+
+def _entries(graph: Graph) -> Iterator[tuple[Entry, DeclaredPlugin]]:
+    """Yield the entries of profiles that have a weight, with their plugins."""
+    for profile in graph.profiles:
+        for entry in profile.entries:
+            if entry.plugin is not None and entry.weight is not None:
+                yield entry, entry.plugin
+
+
+REASONS: dict[str, Callable[[Graph, Setting], Iterator[Problem]]] = {
+    "declares no plugins": _empty,
+    "used nowhere": _unused,
+    "no place there": _misplaced,
+    "no weight": _weightless,
+    "stands twice": _repeated,
+    "read and not used": _ignored,
+    "does nothing alone": _ineffective,
+    "takes one profile": _one_profile,
+    "never asks prefill pods": _without_prefill,
+    "selects pods of another role": _wrong_role,
+}
+"""Checks by the reasons for which they refuse a configuration with which the picker serves."""
+
+
+def problems(graph: Graph, setting: Setting) -> Iterator[tuple[str, Problem]]:
+    """Yield every problem of a configuration that cannot be meant, with its reason."""
+    for reason, check in REASONS.items():
+        for problem in check(graph, setting):
+            yield reason, problem
+

@@ -1,0 +1,290 @@
+"""Mistakes with which an endpoint picker does not start, or does not become ready.
+
+The checks follow llm-d-router: `LoadRawConfig` and `InstantiateAndConfigure` in pkg/epp/config/loader, then `setup` and the
+health server in cmd/epp/runner. What depends on the release is data in its table.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from models.paths import Path
+from models.problems import Problem
+from planning.picker import demands, shapes
+from planning.picker.data_layer import data, sources
+from planning.picker.demands import Scope
+from planning.picker.graph import (
+    FLOW_CONTROL,
+    DeclaredPlugin,
+    Graph,
+    default_references,
+    feature_gates,
+    used_parsers,
+)
+from planning.picker.shapes import Reading, Reference
+from planning.picker.words import SCHEDULING, example, with_article
+from planning.releases import ConfigFacts, PickerFacts, Plugin, Release, channel, channels
+
+KIND = "EndpointPickerConfig"
+_HEADER = ("apiVersion", "kind")
+_GATE_VALUES = frozenset({"0", "1", "f", "false", "t", "true"})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a picker has besides its configuration."""
+
+    release: Release
+    flow_control: bool = False
+    """Whether the section `flowControl` turns its feature gate on."""
+    allows_experimental: bool = True
+    """Whether the picker loads alpha plugins."""
+    app_protocol: str | None = None
+    """appProtocol of the pool. None if it is unknown."""
+
+    @property
+    def facts(self) -> PickerFacts:
+        """Return the facts of the release about its picker."""
+        return self.release.picker
+
+
+def problems(graph: Graph, setting: Setting) -> list[Problem]:
+    """Return every mistake in a configuration because of which the picker does not serve."""
+    found = [*_header(graph, setting), *_shape(graph, setting)]
+    for check in _CHECKS:
+        found += check(graph, setting)
+    return found
+
+
+def unknown(at: Path, name: str, release: Release) -> Problem:
+    """Return the problem of a plugin type that the release does not have."""
+    others = [other for other in channels() if name in channel(other).picker.plugins.table]
+    likely = shapes.suggestion(name, release.picker.plugins.table)
+    change_release = f"remove it, or choose a release that has it: {', '.join(others)}" if others else None
+    return Problem(at, f"is not in {release.name} ({name})", change_release or likely or "remove it")
+
+
+def wrong_group(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin]) -> Problem:
+    """Return the problem of a reference to a plugin of the wrong group."""
+    expected = with_article(reference.groups[0]) if len(reference.groups) == 1 else "a filter, scorer or picker"
+    if set(reference.groups) >= SCHEDULING:
+        remedy = "remove it; it needs no place in a profile"
+    else:
+        remedy = f"name {expected}{example(table, reference.groups)}"
+    return Problem(
+        reference.path, f"is {with_article(plugin.groups[0])} and not {expected} ({reference.name})", remedy
+    )
+
+
+def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
+    """Tell whether a feature gate is on, by its entry or by the section that it enables."""
+    follows = setting.flow_control and gate == FLOW_CONTROL and graph.config.get(gate) is not None
+    return feature_gates(graph.config).get(gate, follows)
+
+
+def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
+    """Tell whether a path is below `flowControl` while its gate is off. The picker reads only the detector there then."""
+    below = path.below(graph.path) if path.is_within(graph.path) else path
+    return (
+        below[:1] == (FLOW_CONTROL,)
+        and below[1:2] != ("saturationDetector",)
+        and not gate_is_on(graph, setting, FLOW_CONTROL)
+    )
+
+
+def _header(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    """Check the header, if there is one. A stack adds it to its configurations."""
+    facts = setting.facts.config
+    version, kind = (graph.config.get(key) for key in _HEADER)
+    known = [facts.api_version, *facts.deprecated_api_versions]
+    if version is not None and version not in known:
+        yield Problem(graph.path / "apiVersion", f"is not {facts.api_version}", f"write {facts.api_version}")
+    if kind is not None and kind != KIND:
+        yield Problem(graph.path / "kind", f"is not {KIND}", f"write {KIND}")
+
+
+def _shape(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    facts = setting.facts.config
+    shape = {**dict.fromkeys(facts.deprecated, "any"), **facts.shape}
+    if FLOW_CONTROL in shape and not gate_is_on(graph, setting, FLOW_CONTROL):
+        shape[FLOW_CONTROL] = shapes.without_constraints(shape[FLOW_CONTROL])
+    written = {key: value for key, value in graph.config.items() if key not in _HEADER}
+    yield from shapes.problems(Reading(graph.path), written, shape)
+
+
+def _types(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    for plugin in graph.plugins:
+        if plugin.facts is None and plugin.type:
+            yield unknown(plugin.at / "type", plugin.type, setting.release)
+
+
+def _names(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    """Check that names differ, and that none is that of a plugin which the picker uses by itself."""
+    seen, types = set[str](), set[str]()
+    expected = default_references(graph.config, setting.facts)
+    for plugin in graph.plugins:
+        at = plugin.at / ("name" if plugin.named else "type")
+        if plugin.name in seen:
+            yield Problem(at, f"is the name of an earlier plugin ({plugin.name})", "give one of them another name")
+        elif plugin.facts is not None and expected.get(plugin.name, plugin.groups[0]) not in plugin.groups:
+            what = f"is the name by which the picker looks for {with_article(expected[plugin.name])} ({plugin.name})"
+            yield Problem(at, what, "give it another name")
+        if plugin.facts is not None and plugin.facts.once and plugin.type in types:
+            yield Problem(plugin.at / "type", f"can be declared only once ({plugin.type})", "keep one of them")
+        seen.add(plugin.name)
+        types.add(plugin.type)
+
+
+def _parameters(graph: Graph, _: Setting) -> Iterator[Problem]:
+    names = {plugin.name for plugin in graph.plugins}
+    for plugin in graph.plugins:
+        if plugin.facts is None or plugin.shape is None or plugin.facts.ignores_parameters:
+            continue
+        reading = Reading(plugin.at / "parameters", f"parameter of {plugin.type}", folds=True)
+        missing = {} if plugin.written is None else plugin.written
+        found = list(shapes.problems(reading, missing, plugin.shape))
+        scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults, names)
+        seen = {problem.path for problem in found}
+        yield from found
+        if all(path != reading.path for path in seen):
+            yield from (broken for broken in demands.problems(scope, plugin.facts.rules) if broken.path not in seen)
+
+
+def _references(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    """Check that every reference names a plugin of a group that is allowed there."""
+    table = setting.facts.plugins.table
+    for reference in graph.references:
+        if not reference.is_checked or is_ignored(graph, setting, reference.path):
+            continue
+        declared = graph.find(reference.name)
+        if declared is None and reference.name not in graph.added:
+            yield _undeclared(graph, reference, table)
+            continue
+        plugin = declared.facts if declared is not None else table.get(reference.name)
+        is_allowed = set(reference.groups) >= SCHEDULING or "any" in reference.groups
+        if plugin is not None and not is_allowed and not set(plugin.groups) & set(reference.groups):
+            yield wrong_group(reference, plugin, table)
+        if declared is not None and setting.facts.config.ordered:
+            yield from _declaration_order(graph, reference, declared)
+
+
+def _undeclared(graph: Graph, reference: Reference, table: Mapping[str, Plugin]) -> Problem:
+    is_known = reference.name in table
+    likely = shapes.suggestion(reference.name, {plugin.name for plugin in graph.plugins} | graph.added)
+    remedy = "declare it under plugins" if is_known else likely or "declare it under plugins"
+    return Problem(reference.path, f"names no plugin ({reference.name})", remedy)
+
+
+def _declaration_order(graph: Graph, reference: Reference, declared: DeclaredPlugin) -> Iterator[Problem]:
+    """Reject a reference from a plugin's parameters to a later plugin. The picker creates plugins in their order."""
+    referrers = [index for index, plugin in enumerate(graph.plugins) if reference.path.is_within(plugin.at)]
+    if referrers and graph.plugins.index(declared) > referrers[0]:
+        yield Problem(reference.path, f"names a plugin that stands behind it ({declared.name})", "put that one first")
+
+
+def _profiles(graph: Graph, _: Setting) -> Iterator[Problem]:
+    """Check that names of profiles differ, and that no profile has several pickers."""
+    names = set[str]()
+    for profile in graph.profiles:
+        if profile.name in names:
+            yield Problem(profile.at / "name", f"is an earlier profile's ({profile.name})", "give it another name")
+        names.add(profile.name)
+        pickers = [entry for entry in profile.entries if "picker" in entry.groups]
+        for entry in pickers[1:]:
+            name = cast("DeclaredPlugin", entry.plugin).name
+            yield Problem(entry.at, f"is a second picker in one profile ({name})", "keep one of them")
+    if not graph.profiles:
+        for plugin in [plugin for plugin in graph.plugins if "picker" in plugin.groups][1:]:
+            what = f"is a second picker, and without profiles all are used ({plugin.name})"
+            yield Problem(plugin.at, what, "keep one of them, or write schedulingProfiles")
+
+
+def _handlers(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    count, handlers = len(graph.profiles), graph.handlers
+    several = next((name for name, plugin in setting.facts.plugins.table.items() if _takes_several(plugin)), None)
+    if not handlers and count > 1:
+        remedy = f"add one, such as {several}" if several else "keep one profile"
+        yield Problem(graph.path / "plugins", f"has no profile handler for {count} profiles", remedy)
+    for handler in handlers[1:]:
+        what = f"is a second profile handler beside {handlers[0].name} ({handler.name})"
+        yield Problem(handler.at / "type", what, "keep one of them")
+    for handler in handlers[:1]:
+        if handler.facts is not None and handler.facts.handler is not None and handler.facts.handler.single and count > 1:
+            remedy = f"keep one of them, or use {several}" if several else "keep one of them"
+            yield Problem(handler.at / "type", f"takes one profile of {count} ({handler.type})", remedy)
+
+
+def _takes_several(plugin: Plugin) -> bool:
+    handler = plugin.handler
+    return handler is not None and bool(handler.decider_parameters) and plugin.deprecated is None
+
+
+def _gates(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    facts: ConfigFacts = setting.facts.config
+    gates = graph.config.get("featureGates")
+    for index, gate in enumerate(cast("list[object]", gates) if isinstance(gates, list) else []):
+        if gate is not None and not isinstance(gate, str):
+            continue
+        name, separator, value = (gate or "").partition("=") if facts.gates_take_values else (gate or "", "", "")
+        at = graph.path / "featureGates" / index
+        if name not in facts.gates:
+            remedy = shapes.suggestion(name, facts.gates) or f"known: {', '.join(facts.gates)}"
+            yield Problem(at, f"is no feature gate of {setting.release.name} ({name})", remedy)
+        elif separator and value.partition("=")[0].strip().lower() not in _GATE_VALUES:
+            yield Problem(at, f"is neither on nor off ({name})", f"write {name} or {name}=false")
+    for section, gate in facts.gated.items():
+        if section in graph.config and not feature_gates(graph.config).get(gate):
+            yield Problem(graph.path / section, f"is refused while {gate} is off", f"add {gate} to featureGates")
+
+
+def _gated_rules(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    scope = Scope(graph.path, graph.config, {})
+    for gate, rules in setting.facts.config.gated_rules.items():
+        if gate_is_on(graph, setting, gate):
+            yield from demands.problems(scope, rules)
+
+
+def _data(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    yield from data(graph, setting.facts)
+    yield from sources(graph, setting.facts)
+
+
+def _protocols(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    """Reject a parser for a protocol that the pool does not have. The picker would never become healthy.
+
+    Pods that are discovered without a pool have no protocol.
+    """
+    section = graph.config.get("dataLayer")
+    is_discovered = isinstance(section, dict) and cast("dict[str, Any]", section).get("discovery") is not None
+    if setting.app_protocol is None or is_discovered:
+        return
+    for reference, plugin in used_parsers(graph, setting.facts):
+        if plugin.protocols and setting.app_protocol not in plugin.protocols:
+            what = f"does not take {setting.app_protocol}, the pool's protocol ({reference.name})"
+            remedy = f"use another parser, or a pool with appProtocol {' or '.join(plugin.protocols)}"
+            yield Problem(reference.path, what, remedy)
+
+
+def _stability(graph: Graph, setting: Setting) -> Iterator[Problem]:
+    flag = setting.facts.flags.experimental
+    if setting.allows_experimental or flag is None:
+        return
+    for plugin in graph.plugins:
+        if plugin.facts is not None and plugin.facts.stability == "alpha":
+            yield Problem(plugin.at / "type", f"is experimental ({plugin.type})", f"start the picker with {flag}")
+
+
+_CHECKS: Collection[Callable[[Graph, Setting], Iterator[Problem]]] = (
+    _types,
+    _parameters,
+    _references,
+    _handlers,
+    _gates,
+    _gated_rules,
+    _data,
+    _protocols,
+    _stability,
+    _names,
+    _profiles,
+)
+

@@ -1,0 +1,35 @@
+"""Words for groups of plugins in messages."""
+
+from collections.abc import Collection, Mapping
+
+from planning.releases import Plugin
+
+SCHEDULING = frozenset({"filter", "scorer", "picker"})
+"""Groups whose plugins belong in scheduling profiles."""
+_GROUP_NOUNS = {
+    "detector": "saturation detector",
+    "discovery": "discovery plugin",
+    "eviction": "eviction policy",
+    "fairness": "fairness policy",
+    "ordering": "ordering policy",
+    "profile-handler": "profile handler",
+    "request": "request plugin",
+    "source": "data source",
+    "syncer": "cross-replica syncer",
+    "usage-limit": "usage limit policy",
+}
+"""Names of groups in messages, where they differ from the keys of the groups."""
+
+
+def with_article(group: str) -> str:
+    """Return the noun of a group with its article."""
+    word = _GROUP_NOUNS.get(group, group)
+    return f"{'an' if word[0] in 'aeio' else 'a'} {word}"
+
+
+def example(table: Mapping[str, Plugin], groups: Collection[str]) -> str:
+    """Return an example of a plugin of some groups, as the end of a sentence; "" if there is none."""
+    for name, plugin in table.items():
+        if plugin.groups[0] in groups and plugin.stability == "beta" and plugin.deprecated is None:
+            return f", such as {name}"
+    return ""

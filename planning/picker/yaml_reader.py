@@ -1,0 +1,179 @@
+"""Reader of configuration files as the endpoint picker reads them: YAML 1.1 with Go's rules, or JSON.
+
+The picker decodes with sigs.k8s.io/yaml, which reads as go-yaml 2 does: `y` and `off` are booleans, `0o17` is a number,
+and a date is text. A file that begins with `{` is JSON (k8s.io/apimachinery, serializer/json, `IsJSONBuffer`).
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import yaml
+
+from models.paths import Path
+from models.problems import Problem
+from planning.picker.go_values import parsed_integer
+
+_TAG = "tag:yaml.org,2002:"
+_CONSTANTS = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+}
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INFINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
+_UINT64 = 2**64
+_LOADER = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+_MERGE = "<<"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """The value of a file, and the mistakes because of which the picker cannot read it as this value."""
+
+    value: object
+    problems: tuple[Problem, ...]
+
+
+class _Plain(_LOADER):
+    """Loader that only composes nodes. It leaves plain scalars without a type, because this module finds it."""
+
+    def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
+        """Return the tag of a node without a tag."""
+        if kind is yaml.ScalarNode:
+            return f"{_TAG}plain" if implicit[0] else f"{_TAG}str"
+        return f"{_TAG}{'map' if kind is yaml.MappingNode else 'seq'}"
+
+
+def read(text: str) -> File:
+    """Return the value of a file. Raises `ValueError` with the reason if it is neither YAML nor JSON."""
+    if text.lstrip().startswith("{"):
+        return _read_json(text)
+    try:
+        loader = _Plain(text)
+        try:
+            node = cast("yaml.Node | None", loader.get_node() if loader.check_node() else None)
+        finally:
+            loader.dispose()
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(_reason(error)) from error
+    found = list[Problem]()
+    return File(None if node is None else _value(Path(), node, found, ()), tuple(found))
+
+
+def scalar(text: str) -> object:
+    """Return the value of an unquoted scalar. Raises `ValueError` for a number that JSON does not have."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _INFINITE.fullmatch(text):
+        raise ValueError
+    if _DATE.fullmatch(text) or text[:1] not in "+-.0123456789":
+        return text
+    plain = text if text.startswith(".") else text.replace("_", "")
+    try:
+        number = parsed_integer(plain)
+    except ValueError:
+        return float(plain) if _FLOAT.fullmatch(plain) else text
+    if -_UINT64 // 2 <= number < _UINT64:
+        return number
+    return float(plain) if _FLOAT.fullmatch(plain) else text
+
+
+def _reason(error: yaml.YAMLError | RecursionError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    line = f" in line {mark.line + 1}" if mark is not None else ""
+    return f"is no YAML{line}: {getattr(error, 'problem', None) or 'it is nested too deeply'}"
+
+
+def _read_json(text: str) -> File:
+    found = list[Problem]()
+
+    def mapping(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        keys = [key for key, _ in pairs]
+        repeated = sorted({key for key in keys if keys.count(key) > 1})
+        found.extend(Problem(Path(key), f"is written twice ({key})", "keep one of them") for key in repeated)
+        return dict(pairs)
+
+    try:
+        value = json.JSONDecoder(object_pairs_hook=mapping, parse_constant=_no_constant).raw_decode(text.lstrip())[0]
+    except (ValueError, RecursionError) as error:
+        raise ValueError("is no JSON, although it begins with {: quote its keys and texts, or write YAML") from error
+    return File(value, tuple(found))
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _value(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, ...]) -> object:
+    if id(node) in above:
+        raise ValueError(f"is no YAML: {path} holds itself")
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(path, node, found)
+    inside = (*above, id(node))
+    if isinstance(node, yaml.SequenceNode):
+        items = cast("list[yaml.Node]", node.value)
+        return [_value(path / index, item, found, inside) for index, item in enumerate(items)]
+    return _mapping(path, cast("yaml.MappingNode", node), found, inside)
+
+
+def _scalar(path: Path, node: yaml.ScalarNode, found: list[Problem]) -> object:
+    text, tag = cast("str", node.value), cast("str", node.tag).removeprefix(_TAG)
+    if tag == "str" or (tag not in {"plain", "int", "float", "bool", "null"}):
+        return text
+    try:
+        value = scalar(text)
+    except ValueError:
+        found.append(Problem(path, "is no number that JSON has", "write another number, or quote it"))
+        return None
+    return float(value) if tag == "float" and isinstance(value, int) else value
+
+
+def _mapping(path: Path, node: yaml.MappingNode, found: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
+    values, merged, lines = dict[str, object](), dict[str, object](), set[str]()
+    for key_node, value_node in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
+        if isinstance(key_node, yaml.ScalarNode) and key_node.tag == f"{_TAG}plain" and key_node.value == _MERGE:
+            merged = {**merged, **_merged(path, value_node, found, above)}
+            continue
+        key = _key(path, key_node, found)
+        if key in lines:
+            found.append(Problem(path / key, f"is written twice ({key})", "keep one of them"))
+        lines.add(key)
+        values[key] = _value(path / key, value_node, found, above)
+    return {**merged, **values}
+
+
+def _merged(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
+    nodes = cast("list[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
+    result = dict[str, object]()
+    for each in reversed(nodes):
+        value = _value(path, each, found, above)
+        if not isinstance(value, dict):
+            raise ValueError(f"is no YAML: {path / _MERGE} merges what is no mapping")  # noqa: TRY004, it is the file's
+        result |= cast("dict[str, object]", value)
+    return result
+
+
+def _key(path: Path, node: yaml.Node, found: list[Problem]) -> str:
+    """Return a key as JSON has it."""
+    value = _scalar(path, node, found) if isinstance(node, yaml.ScalarNode) else None
+    if value is None or not isinstance(node, yaml.ScalarNode):
+        found.append(Problem(path, "has a key that is no text", "write text, in quotes if need be"))
+        return str(cast("object", node.value))
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def keys_and_texts(value: object) -> Iterator[str]:
+    """Yield every text inside a value, including keys of mappings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in cast("dict[str, object]", value).items():
+            yield key
+            yield from keys_and_texts(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from keys_and_texts(inner)

@@ -1,0 +1,227 @@
+"""Facts about the plugins of an endpoint picker: where each may stand, its parameters, and what their values must be."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from models.base import Spec
+from planning.ground.tables import Sourced
+
+
+class Condition(Spec):
+    """A condition on one value of a mapping. Every field that is set must hold.
+
+    Where the mapping has no such value, the plugin's default counts. Comparisons say nothing about a value that is
+    absent or is no number, because the shape judges it.
+    """
+
+    at: str
+    """Path of the value, with dots. In a list, the path continues in every item."""
+    any_of: list[Any] | None = Field(default=None, alias="in")
+    """Values of which the value must be one; null stands for an absent value."""
+    or_value_of: str | None = None
+    """Path of further values for `in`."""
+    not_in: list[Any] | None = None
+    folded: list[str] | None = None
+    """Like `in`, but without regard to case, hyphens and underscores."""
+    above: float | str | None = None
+    """Number, or path of a number, like the next three."""
+    at_least: float | str | None = None
+    below: float | str | None = None
+    at_most: float | str | None = None
+    differs: str | None = None
+    """Path of a value that must be another one."""
+    empty: bool | None = None
+    """Whether the value must be absent, null, "" or an empty list or mapping."""
+    blank: bool | None = None
+    """Like `empty`; a text of blanks counts as empty, too."""
+    present: bool | None = Field(default=None, alias="set")
+    """Whether the value must be there and not null."""
+    null: bool | None = None
+    """Whether the value must be written as null."""
+    fits: str | None = None
+    """Word of `planning.picker.shapes` that describes the value."""
+    items: str | None = None
+    """Like `fits`, for each item of a list."""
+    declared: bool | None = None
+    """Whether the value must be the name of a declared plugin."""
+    unique: str | None = None
+    """Key by which the items of a list must differ; "" for the items themselves."""
+    ignore_case: bool = False
+    """Whether texts that differ in case only are the same for `unique`."""
+    otherwise: Any = None
+    """Value of the key `unique` in an item that does not have it."""
+    count: int | None = None
+    """Length of a list."""
+    most: int | None = None
+    """Maximum length of a list."""
+
+
+class Rule(Spec):
+    """A demand on several values together: if all of `when` hold, `must` has to hold."""
+
+    each: str | None = None
+    """Path of a list; the rule then applies to each of its items. None for the whole mapping."""
+    parent: list[Condition] = Field(default=[])
+    """Conditions on the whole mapping, if `each` is set."""
+    when: list[Condition] = Field(default=[])
+    must: Condition
+
+
+class Deprecation(Spec):
+    """The deprecation of a plugin."""
+
+    by: str
+    """Type of the plugin that replaces it."""
+    removed: str | None = None
+    """Version that removes the deprecated plugin; None if no such version is announced."""
+
+
+class Handler(Spec):
+    """The properties of a profile handler: the plugin that chooses the scheduling profiles of a request."""
+
+    single: bool = False
+    """Whether the picker does not start if the handler has several profiles."""
+    takes_one: bool = False
+    """Whether the picker starts if the handler has several profiles, but answers no request."""
+    decider_parameters: list[str] = Field(default=[])
+    """Parameters that can name the decider: the plugin that decides whether a request uses prefill. One of them is
+    enough. Empty if the handler never uses prefill."""
+    other_deciders: list[str] = Field(default=[])
+    """Parameters that can name a decider for other roles. A handler with one need not use prefill."""
+    default_decider: str | None = None
+    """The default decider, used when none of `decider_parameters` is set; None if there is no default."""
+    without_decider: dict[str, str] = Field(default={})
+    """Parameters, each with a value at which the handler needs no decider: every request then uses prefill."""
+    profiles: dict[Literal["decode", "prefill"], list[str]] = Field(default={})
+    """Parameters that can name the profile of a role. If none of them is set, the profile has the name of the role."""
+
+
+class Need(Spec):
+    """The requirement of a plugin that another plugin is declared."""
+
+    parameters: list[str] = Field(default=[])
+    """Parameters that must be set on the required plugin."""
+    unless: str | None = None
+    """Parameter of the requiring plugin; if it is set, the other plugin is not required. None for no exception."""
+
+
+class Data(Spec):
+    """A kind of data that plugins hand to each other. The picker does not start if a plugin misses its data."""
+
+    noun: str
+    """Name of the data in messages."""
+    producer: str
+    """Type of the plugin whose data is used if none is named."""
+    created: bool = False
+    """Whether the picker adds that plugin by itself."""
+    unnamed: bool = False
+    """Whether data of every producer counts, whatever its name."""
+
+
+class Consumption(Spec):
+    """Data without which a plugin does not work."""
+
+    data: str
+    producer: str | None = None
+    """Parameter that names the plugin that produces the data; None if no parameter does."""
+    when: list[Condition] = Field(default=[])
+    """Conditions on the plugin's parameters under which it uses the data."""
+
+
+class Plugin(Spec):
+    """A type of plugin of the endpoint picker."""
+
+    groups: list[str]
+    """Groups of the plugin, such as `scorer` or `filter`. They decide where a configuration may name it. Messages show
+    the first group."""
+    source: str = ""
+    """Upstream's file with the plugin's parameters and their checks, in the version that the table names."""
+    stability: Literal["beta", "alpha"] = "beta"
+    deprecated: Deprecation | None = None
+    """Deprecation of the plugin; None if the plugin is not deprecated."""
+    parameters: dict[str, Any] | None = None
+    """Parameters of the plugin, as a shape of `planning.picker.shapes`; None if they are not checked."""
+    former_parameters: dict[str, Any] | None = None
+    """Shape of the deprecated form of the parameters. One of the two forms is used, never both."""
+    defaults: dict[str, Any] = Field(default={})
+    """Values of absent parameters, by their paths, where a rule depends on them."""
+    rules: list[Rule] = Field(default=[])
+    """Demands on the parameters that concern several of them."""
+    corrected: dict[str, str] = Field(default={})
+    """Shapes of parameters, by their paths. The picker silently replaces other values by a value of its own."""
+    superseded: dict[str, str] = Field(default={})
+    """Parameters that the picker does not read if another is set, each with that other one."""
+    unread: dict[str, str] = Field(default={})
+    """Deprecated parameters that the picker takes and does not use, each with the reason."""
+    ignores_parameters: bool = False
+    """Whether the picker takes any parameters of the plugin, and uses none."""
+    once: bool = False
+    """Whether the picker does not start with two plugins of the type."""
+    implicit: bool = False
+    """Whether the picker adds the plugin to a configuration that needs it but does not declare it."""
+    produces: list[str] = Field(default=[])
+    """Kinds of data that the plugin produces under its name."""
+    consumes: list[Consumption] = Field(default=[])
+    """Data without which the picker does not start."""
+    wants: list[str] = Field(default=[])
+    """Types of plugin without which the plugin starts, but has no effect."""
+    emits: str | None = None
+    """What a data source hands to its extractors; None if the plugin is no data source."""
+    repeatable: bool = False
+    """Whether a data source may be listed twice."""
+    extracts: list[str] = Field(default=[])
+    """What an extractor takes from data sources."""
+    registers_source: bool = False
+    """Whether the plugin brings a data source of its own, so that the configuration needs none."""
+    requires: dict[str, Need] = Field(default={})
+    """Types of plugin that must be declared, too."""
+    gates: list[str] = Field(default=[])
+    """Feature gates without which the plugin has no effect."""
+    role: Literal["decode", "prefill", "encode"] | None = None
+    """Role whose pods the plugin selects; None if the plugin is not such a filter."""
+    protocols: list[str] = Field(default=[])
+    """Values of the pool's appProtocol that the plugin supports as a parser; empty for all."""
+    takes_every_path: bool = False
+    """Whether the plugin, as a parser, takes every request, so that later parsers are skipped."""
+    block_size: list[str] = Field(default=[])
+    """Parameters that can hold the engine's block size. One of them must be set, because the hashes of blocks of
+    another size never match those in the engine's events. Empty if the plugin hashes no blocks."""
+    predicts_latency: bool = False
+    """Whether the plugin needs a latency predictor."""
+    never_prefills: list[Condition] = Field(default=[])
+    """Conditions under which the plugin, as a decider, keeps every request from prefill pods."""
+    unusable_reason: str | None = None
+    """Reason why the plugin does not work with the objects of a stack, and is rejected. None if it works."""
+    must_be_zero: dict[str, str] = Field(default={})
+    """Parameters that must be absent or 0, because other values do not work with the objects of a stack; each with the
+    reason."""
+    handler: Handler | None = None
+    """Properties of the plugin as a profile handler; None if it is none."""
+
+
+class PluginFacts(Sourced):
+    """The plugins that a release registers, by type."""
+
+    table: dict[str, Plugin]
+    data: dict[str, Data] = Field(default={})
+    """Kinds of data that plugins produce and consume."""
+
+
+class Additions(Spec):
+    """Plugins that the picker adds to a configuration, by type. A plugin that has the name of one replaces it."""
+
+    picker: str
+    """Added if no picker is declared."""
+    handler: str
+    """Added for a single profile if no profile handler is declared."""
+    policies: list[str]
+    """Policies of flow control, added always."""
+    parsers: list[str]
+    """Added if no parser is named. A parser that is named without a declaration is added, too."""
+    detector: str
+    """Saturation detector, added unless another is named."""
+    source: str
+    """Data source, added unless it is listed or `injectDefaults` is false."""
+    extractor: str
+    """Extractor of that source."""
