@@ -1,14 +1,14 @@
 """Commands of `python -m cli`.
 
-Exit codes: 0 for success, 1 for a cluster that cannot be read, 2 for a mistake in the configuration or the command, 3
-for a mistake of this program.
+Exit codes: 0 for success, 1 for a cluster that cannot be read and for findings of `lint`, 2 for a mistake in the
+configuration or the command and for a file that `lint` cannot read, 3 for a mistake of this program.
 """
 
 import argparse
 import gc
 import sys
 
-from cli import reference, schema
+from cli import lint, reference, schema
 from cli.render import render, render_json
 from composition import defects
 from facts import cluster
@@ -18,7 +18,10 @@ from planning.ground.cluster_facts import Unknown
 
 def main(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
-    options = _parser().parse_args(arguments)
+    before, separator, after = _split(arguments)
+    options = _parser().parse_args(before)
+    if separator and options.command != "lint":
+        options = _parser().parse_args(arguments)
     try:
         match options.command:
             case "render":
@@ -26,6 +29,8 @@ def main(arguments: list[str]) -> int:
                 sys.stdout.write(write(options.stack, options.facts))
             case "facts":
                 return _print_facts(options.context)
+            case "lint":
+                return lint.run(options.file, options.release, options.app_protocol, after)
             case "reference":
                 sys.stdout.write(reference.text())
             case _:
@@ -37,6 +42,12 @@ def main(arguments: list[str]) -> int:
         print(f"{defects.HEADLINE}:", *defects.lines(error), sep="\n  ", file=sys.stderr)
         return 3
     return 0
+
+
+def _split(arguments: list[str]) -> tuple[list[str], bool, list[str]]:
+    """Return the arguments before `--`, whether it is there, and those after it."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:at], at < len(arguments), arguments[at + 1 :]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -52,6 +63,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     facts_options = commands.add_parser("facts", help="print the facts of the kubeconfig's cluster as JSON")
     facts_options.add_argument("--context", help="context of the kubeconfig; its current one if absent")
+    lint_options = commands.add_parser(
+        "lint",
+        help="judge the configuration of an endpoint picker, as the picker of a release does",
+        epilog="Arguments after -- are the picker's command line, which is judged, too.",
+    )
+    lint_options.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; none for the default")
+    lint_options.add_argument("--release", required=True, metavar="R", help="the release, such as llm-d-0.10")
+    lint_options.add_argument(
+        "--app-protocol", metavar="P", help="appProtocol of the pool; its parsers are judged by it"
+    )
     commands.add_parser("schema", help="print the JSON schema of a stack file")
     commands.add_parser("reference", help="print the page of every configuration word")
     return parser

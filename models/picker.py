@@ -215,8 +215,8 @@ class EndpointPicker(Spec):
         default=None,
         examples=[{"plugins": [{"type": "queue-scorer"}], "schedulingProfiles": []}],
     )
-    """The whole EndpointPickerConfig, without apiVersion and kind. Required with preset custom, refused with any
-    other."""
+    """The whole EndpointPickerConfig; apiVersion and kind may be left out. Required with preset custom, refused with
+    any other."""
     flow_control: FlowControl | None = Field(default=None, examples=[{"defaultRequestTTL": "2m"}])
     """Flow control: requests wait in the picker, by priority, while the pool is saturated. {} for the picker's default
     limits; absent: none, unless config has it."""

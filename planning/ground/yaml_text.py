@@ -7,6 +7,7 @@ changes.
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, cast
 
@@ -70,11 +71,38 @@ def load(text: str) -> object:
     return yaml.load(text, Loader=_LOADER)  # noqa: S506, a safe loader either way
 
 
-def with_folding(value: object) -> str:
-    """Return a value as YAML with long texts folded."""
+def with_folding(value: object, is_quoted: Callable[[str], bool] = lambda _: False) -> str:
+    """Return a value as YAML with long texts folded. Texts and keys for which `is_quoted` is true are quoted."""
+    if any(map(is_quoted, _texts(value))):
+        return yaml.dump(value, Dumper=_quoting(is_quoted), sort_keys=False)
     is_same = _FOLDED_OTHERWISE.search(json.dumps(value)) is None
     dumper = cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDumper)) if is_same else yaml.SafeDumper
     return yaml.dump(value, Dumper=dumper, sort_keys=False)
+
+
+def _quoting(is_quoted: Callable[[str], bool]) -> type[yaml.SafeDumper]:
+    """Return a dumper that quotes some texts."""
+
+    def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+        style = "'" if is_quoted(text) else None
+        return cast("Any", dumper).represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+    dumper = type("_Quoting", (yaml.SafeDumper,), {})
+    cast("Any", dumper).add_representer(str, represent)
+    return dumper
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text inside a value, including keys of mappings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in cast("dict[str, object]", value).items():
+            yield key
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from _texts(inner)
 
 
 def with_blocks(value: object) -> str:

@@ -14,8 +14,8 @@ from models.vocabulary import amount
 from planning.ground import yaml_text
 from planning.ground.names import Names, address
 from planning.ground.ports import ROUTED_PORT
-from planning.picker import shapes
-from planning.picker.graph import FLOW_CONTROL, feature_gates, predicts_latency
+from planning.picker import shapes, yaml_reader
+from planning.picker.graph import FLOW_CONTROL, HEADER, KIND, feature_gates, predicts_latency
 from planning.picker.lint import VariantFacts
 from planning.picker.shapes import Reference
 from planning.releases import PickerFacts, PredictorServers, Release, TlsMetricsFacts
@@ -61,7 +61,7 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict
     """Return a variant's configuration without apiVersion and kind. The variant has passed the rules."""
     picker, facts = spec.endpoint_picker, release.picker
     if picker.preset == "custom":
-        config: dict[str, Any] = dict(picker.config or {})
+        config = {key: value for key, value in (picker.config or {}).items() if key not in HEADER}
         # A section of the configuration wins over one that the variant inherits.
         section = None if FLOW_CONTROL in config else picker.flow_control
         return _with_flow_control(config, section, facts, declare=False)
@@ -101,14 +101,14 @@ def preset(name: str, facts: PickerFacts, *, disaggregated: bool) -> dict[str, A
 
 def text(config: Mapping[str, Any], facts: PickerFacts) -> str:
     """Return a configuration as YAML, with apiVersion and kind."""
-    header = {"apiVersion": facts.config.api_version, "kind": "EndpointPickerConfig"}
+    header = {"apiVersion": facts.config.api_version, "kind": KIND}
     return _yaml(json.dumps({**header, **config}))
 
 
 @cache
 def _yaml(json_text: str) -> str:
     """Convert JSON to YAML. Results are cached, because many services have the same text, and writing it is slow."""
-    return yaml_text.with_folding(json.loads(json_text))
+    return yaml_text.with_folding(json.loads(json_text), yaml_reader.is_ambiguous)
 
 
 def flow_control(spec: FlowControl, facts: PickerFacts) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
     produced = {(kind, plugin.name) for plugin in graph.plugins if plugin.facts for kind in plugin.facts.produces}
     kinds = {kind for kind, _ in produced}
     for plugin in graph.plugins:
-        for consumed in _consumed(plugin):
+        for consumed in _consumptions(plugin):
             known = facts.plugins.data[consumed.data]
             name = _name_of_producer(plugin, consumed, known)
             is_produced = consumed.data in kinds if known.unnamed else (consumed.data, name) in produced
@@ -54,7 +54,7 @@ def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
         yield Problem(at, "is missing, and injectDefaults is false", "add a data source, or remove injectDefaults")
 
 
-def _consumed(plugin: DeclaredPlugin) -> Iterator[Consumption]:
+def _consumptions(plugin: DeclaredPlugin) -> Iterator[Consumption]:
     if plugin.facts is None:
         return
     scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)

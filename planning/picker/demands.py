@@ -8,7 +8,7 @@ from typing import Any, cast
 from models.paths import Path
 from models.problems import Problem
 from planning.picker import shapes
-from planning.releases.plugins import Condition, Rule
+from planning.releases.plugins import Condition, Demand
 
 _COMPARISONS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
     "above": (operator.gt, "is not above", "above"),
@@ -45,7 +45,7 @@ class Scope:
         return any(isinstance(value, dict) and cast("dict[str, Any]", value).get(key, "") is None for value in outer)
 
 
-def problems(scope: Scope, rules: Sequence[Rule]) -> Iterator[Problem]:
+def problems(scope: Scope, rules: Sequence[Demand]) -> Iterator[Problem]:
     """Yield a problem for each rule that the values break."""
     for rule in rules:
         for inner in _scopes(scope, rule):
@@ -63,7 +63,7 @@ def holds(condition: Condition, scope: Scope, *, otherwise: bool) -> bool:
     return any(_holds(condition, scope, value, otherwise) for value in scope.all(condition.at))
 
 
-def _scopes(scope: Scope, rule: Rule) -> Iterator[Scope]:
+def _scopes(scope: Scope, rule: Demand) -> Iterator[Scope]:
     """Yield the scopes to which a rule applies: the whole mapping, or each item of a list."""
     if rule.each is None:
         yield scope
@@ -76,7 +76,7 @@ def _scopes(scope: Scope, rule: Rule) -> Iterator[Scope]:
                 yield Scope(scope.place(rule.each) / index, cast("dict[str, Any]", item), {}, scope.declared)
 
 
-def _broken(rule: Rule, scope: Scope) -> Iterator[Problem]:
+def _broken(rule: Demand, scope: Scope) -> Iterator[Problem]:
     if holds(rule.must, scope, otherwise=True):
         return
     others = [condition.at for condition in rule.when if condition.at != rule.must.at]
@@ -136,7 +136,7 @@ def _fits(condition: Condition, value: object) -> bool:
 def _has_length(condition: Condition, value: object) -> bool:
     length = len(cast("list[object]", value)) if isinstance(value, list) else 0
     return (condition.count is None or length == condition.count) and (
-        condition.most is None or length <= condition.most
+        condition.max_items is None or length <= condition.max_items
     )
 
 
@@ -186,7 +186,7 @@ def _message_of_presence(condition: Condition, scope: Scope) -> tuple[str, str]:
         f"is the same as {condition.differs}; write another": condition.differs is not None,
         f"holds the same {condition.unique or 'item'} twice; remove one of them": condition.unique is not None,
         f"does not have exactly {condition.count} entries; write that many": condition.count is not None,
-        f"has more than {condition.most} entries; remove some": condition.most is not None,
+        f"has more than {condition.max_items} entries; remove some": condition.max_items is not None,
         "has a value that is not allowed; write another": condition.not_in is not None,
         f"is not {known}; write one of them": True,
     }

@@ -14,6 +14,9 @@ H2C = "kubernetes.io/h2c"
 """appProtocol of HTTP/2 without TLS."""
 FLOW_CONTROL = "flowControl"
 """Name of the feature gate for flow control, and of the section of the configuration that the gate enables."""
+KIND = "EndpointPickerConfig"
+HEADER = ("apiVersion", "kind")
+"""Keys that say what a file is. A stack writes them, whether or not a user does."""
 _PARSER_WORD = f"{shapes.PLUGIN}parser"
 """Shapes of configurations (in the release facts) have this text at a field that holds the name of a parser."""
 
@@ -129,7 +132,7 @@ def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: S
     for plugin in plugins:
         if plugin.shape is not None:
             references += shapes.references(plugin.at / "parameters", _in_effect(plugin), plugin.shape)
-    added = frozenset(_added(config, plugins, facts))
+    added = frozenset(_additions(config, plugins, facts))
     return Graph(path, config, plugins, tuple(_profiles(path, config, by_name)), tuple(references), added)
 
 
@@ -152,7 +155,7 @@ def default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[st
     return used | ({adds.source: "source", adds.extractor: "extractor"} if _injects_source(config, adds.source) else {})
 
 
-def _added(config: Mapping[str, Any], plugins: Sequence[DeclaredPlugin], facts: PickerFacts) -> Iterator[str]:
+def _additions(config: Mapping[str, Any], plugins: Sequence[DeclaredPlugin], facts: PickerFacts) -> Iterator[str]:
     """Yield the names of the plugins that the picker adds to a configuration."""
     adds = facts.config.adds
     if adds is None:
@@ -171,9 +174,7 @@ def _added(config: Mapping[str, Any], plugins: Sequence[DeclaredPlugin], facts: 
 def _without_superseded(config: Mapping[str, Any], facts: PickerFacts) -> Mapping[str, Any]:
     """Return a configuration without deprecated keys whose replacement is set, too. The picker ignores them."""
     superseded = {
-        key
-        for key, dotted in facts.config.deprecated.items()
-        if _at(config, dotted.split(".")) not in (None, [])
+        key for key, dotted in facts.config.deprecated.items() if _at(config, dotted.split(".")) not in (None, [])
     }
     return {key: value for key, value in config.items() if key not in superseded}
 
@@ -186,7 +187,7 @@ def _names_of_parsers(config: Mapping[str, Any]) -> list[str]:
 
 
 def _name_of_detector(config: Mapping[str, Any]) -> str:
-    """Return the name of the saturation detector, from the current key or from the deprecated one; "" if none is set."""
+    """Return the name of the saturation detector, from the current key or the deprecated one; "" if none is set."""
     section = _section(config, FLOW_CONTROL)
     return _text(config if section.get("saturationDetector") is None else section, "saturationDetector", "pluginRef")
 

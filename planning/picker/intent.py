@@ -25,7 +25,7 @@ def _empty(graph: Graph, _: Setting) -> Iterator[Problem]:
         yield Problem(graph.path / "plugins", "is missing", "declare plugins: a list of {type: …}")
 
 
-def _unused(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
     default_deciders = {
         plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler
     }
@@ -47,7 +47,7 @@ def _unused(graph: Graph, _: Setting) -> Iterator[Problem]:
         yield Problem(plugin.at, f"is used nowhere ({plugin.name})", f"{place}, or remove it")
 
 
-def _misplaced(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _misplaced_entries(graph: Graph, setting: Setting) -> Iterator[Problem]:
     """Yield entries of profiles that do nothing there, and weights of plugins that have none."""
     table = setting.facts.plugins.table
     for reference in graph.references:
@@ -70,7 +70,7 @@ def _weightless(graph: Graph, _: Setting) -> Iterator[Problem]:
             yield Problem(entry.at / "weight", f"is not above 0 ({weight})", remedy)
 
 
-def _repeated(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _duplicates(graph: Graph, _: Setting) -> Iterator[Problem]:
     for profile in graph.profiles:
         seen = set[str]()
         for entry in profile.entries:
@@ -82,7 +82,7 @@ def _repeated(graph: Graph, _: Setting) -> Iterator[Problem]:
             seen.add(entry.plugin.name)
 
 
-def _ignored(graph: Graph, setting: Setting) -> Iterator[Problem]:
+def _ignored_section(graph: Graph, setting: Setting) -> Iterator[Problem]:
     """Yield a section whose feature gate is switched off. Without an entry for the gate, a warning is enough."""
     is_off = feature_gates(graph.config).get(FLOW_CONTROL) is False
     if is_off and ignored_keys(graph, setting):
@@ -115,7 +115,9 @@ def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
     for reference in graph.references:
         is_known = graph.find(reference.name) is not None or reference.name in setting.facts.plugins.table
         if not (reference.is_checked or is_known or _is_reported(graph, reference.path)):
-            yield Problem(reference.path, f"names no plugin ({reference.name})", "declare it under plugins, or remove it")
+            yield Problem(
+                reference.path, f"names no plugin ({reference.name})", "declare it under plugins, or remove it"
+            )
 
 
 def _is_reported(graph: Graph, path: Path) -> bool:
@@ -203,7 +205,7 @@ def _profiles_of_roles(graph: Graph, declared: DeclaredPlugin, handler: Handler)
             yield Problem(graph.path / "schedulingProfiles", what, "add it, or name another in its parameters")
 
 
-def _wrong_role(graph: Graph, _: Setting) -> Iterator[Problem]:
+def _other_roles(graph: Graph, _: Setting) -> Iterator[Problem]:
     """Yield filters that leave a profile without the pods of its role."""
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
@@ -232,15 +234,15 @@ def _entries(graph: Graph) -> Iterator[tuple[Entry, DeclaredPlugin]]:
 
 REASONS: dict[str, Callable[[Graph, Setting], Iterator[Problem]]] = {
     "declares no plugins": _empty,
-    "used nowhere": _unused,
-    "no place there": _misplaced,
+    "used nowhere": _unused_plugins,
+    "no place there": _misplaced_entries,
     "no weight": _weightless,
-    "stands twice": _repeated,
-    "read and not used": _ignored,
+    "stands twice": _duplicates,
+    "read and not used": _ignored_section,
     "does nothing alone": _ineffective,
     "takes one profile": _one_profile,
     "never asks prefill pods": _without_prefill,
-    "selects pods of another role": _wrong_role,
+    "selects pods of another role": _other_roles,
 }
 """Checks by the reasons for which they refuse a configuration with which the picker serves."""
 
@@ -250,4 +252,3 @@ def problems(graph: Graph, setting: Setting) -> Iterator[tuple[str, Problem]]:
     for reason, check in REASONS.items():
         for problem in check(graph, setting):
             yield reason, problem
-

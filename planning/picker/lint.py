@@ -124,8 +124,8 @@ def _skipped_parsers(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 def _spellings(graph: Graph) -> Iterator[Problem]:
     """Yield warnings about keys of parameters that are written in another case. The picker reads them all the same."""
     for plugin in graph.plugins:
-        written = plugin.written if isinstance(plugin.written, dict) else {}
-        for key, known in zip(cast("dict[str, object]", written), plugin.parameters, strict=False):
+        written = cast("dict[str, object]", plugin.written) if plugin.parameters else dict[str, object]()
+        for key, known in zip(written, plugin.parameters, strict=False):
             if key != known:
                 what = f"is read as {known} ({key})"
                 yield warning(plugin.at / "parameters" / key, what, f"write {known}")

@@ -1,7 +1,7 @@
 """Mistakes with which an endpoint picker does not start, or does not become ready.
 
-The checks follow llm-d-router: `LoadRawConfig` and `InstantiateAndConfigure` in pkg/epp/config/loader, then `setup` and the
-health server in cmd/epp/runner. What depends on the release is data in its table.
+The checks follow llm-d-router: `LoadRawConfig` and `InstantiateAndConfigure` in pkg/epp/config/loader, then `setup` and
+the health server in cmd/epp/runner. What depends on the release is data in its table.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -15,6 +15,8 @@ from planning.picker.data_layer import data, sources
 from planning.picker.demands import Scope
 from planning.picker.graph import (
     FLOW_CONTROL,
+    HEADER,
+    KIND,
     DeclaredPlugin,
     Graph,
     default_references,
@@ -25,14 +27,12 @@ from planning.picker.shapes import Reading, Reference
 from planning.picker.words import SCHEDULING, example, with_article
 from planning.releases import ConfigFacts, PickerFacts, Plugin, Release, channel, channels
 
-KIND = "EndpointPickerConfig"
-_HEADER = ("apiVersion", "kind")
 _GATE_VALUES = frozenset({"0", "1", "f", "false", "t", "true"})
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a picker has besides its configuration."""
+    """The surroundings of a configuration: the release, the flags and the pool."""
 
     release: Release
     flow_control: bool = False
@@ -71,9 +71,7 @@ def wrong_group(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin
         remedy = "remove it; it needs no place in a profile"
     else:
         remedy = f"name {expected}{example(table, reference.groups)}"
-    return Problem(
-        reference.path, f"is {with_article(plugin.groups[0])} and not {expected} ({reference.name})", remedy
-    )
+    return Problem(reference.path, f"is {with_article(plugin.groups[0])} and not {expected} ({reference.name})", remedy)
 
 
 def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
@@ -83,7 +81,7 @@ def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
 
 
 def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
-    """Tell whether a path is below `flowControl` while its gate is off. The picker reads only the detector there then."""
+    """Tell whether a path is below `flowControl` while its gate is off. Then only the detector counts there."""
     below = path.below(graph.path) if path.is_within(graph.path) else path
     return (
         below[:1] == (FLOW_CONTROL,)
@@ -95,7 +93,7 @@ def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
 def _header(graph: Graph, setting: Setting) -> Iterator[Problem]:
     """Check the header, if there is one. A stack adds it to its configurations."""
     facts = setting.facts.config
-    version, kind = (graph.config.get(key) for key in _HEADER)
+    version, kind = (graph.config.get(key) for key in HEADER)
     known = [facts.api_version, *facts.deprecated_api_versions]
     if version is not None and version not in known:
         yield Problem(graph.path / "apiVersion", f"is not {facts.api_version}", f"write {facts.api_version}")
@@ -108,7 +106,7 @@ def _shape(graph: Graph, setting: Setting) -> Iterator[Problem]:
     shape = {**dict.fromkeys(facts.deprecated, "any"), **facts.shape}
     if FLOW_CONTROL in shape and not gate_is_on(graph, setting, FLOW_CONTROL):
         shape[FLOW_CONTROL] = shapes.without_constraints(shape[FLOW_CONTROL])
-    written = {key: value for key, value in graph.config.items() if key not in _HEADER}
+    written = {key: value for key, value in graph.config.items() if key not in HEADER}
     yield from shapes.problems(Reading(graph.path), written, shape)
 
 
@@ -141,8 +139,8 @@ def _parameters(graph: Graph, _: Setting) -> Iterator[Problem]:
         if plugin.facts is None or plugin.shape is None or plugin.facts.ignores_parameters:
             continue
         reading = Reading(plugin.at / "parameters", f"parameter of {plugin.type}", folds=True)
-        missing = {} if plugin.written is None else plugin.written
-        found = list(shapes.problems(reading, missing, plugin.shape))
+        written: object = cast("dict[str, object]", {}) if plugin.written is None else plugin.written
+        found = list(shapes.problems(reading, written, plugin.shape))
         scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults, names)
         seen = {problem.path for problem in found}
         yield from found
@@ -158,7 +156,7 @@ def _references(graph: Graph, setting: Setting) -> Iterator[Problem]:
             continue
         declared = graph.find(reference.name)
         if declared is None and reference.name not in graph.added:
-            yield _undeclared(graph, reference, table)
+            yield _missing_plugin(graph, reference, table)
             continue
         plugin = declared.facts if declared is not None else table.get(reference.name)
         is_allowed = set(reference.groups) >= SCHEDULING or "any" in reference.groups
@@ -168,7 +166,7 @@ def _references(graph: Graph, setting: Setting) -> Iterator[Problem]:
             yield from _declaration_order(graph, reference, declared)
 
 
-def _undeclared(graph: Graph, reference: Reference, table: Mapping[str, Plugin]) -> Problem:
+def _missing_plugin(graph: Graph, reference: Reference, table: Mapping[str, Plugin]) -> Problem:
     is_known = reference.name in table
     likely = shapes.suggestion(reference.name, {plugin.name for plugin in graph.plugins} | graph.added)
     remedy = "declare it under plugins" if is_known else likely or "declare it under plugins"
@@ -209,7 +207,12 @@ def _handlers(graph: Graph, setting: Setting) -> Iterator[Problem]:
         what = f"is a second profile handler beside {handlers[0].name} ({handler.name})"
         yield Problem(handler.at / "type", what, "keep one of them")
     for handler in handlers[:1]:
-        if handler.facts is not None and handler.facts.handler is not None and handler.facts.handler.single and count > 1:
+        if (
+            handler.facts is not None
+            and handler.facts.handler is not None
+            and handler.facts.handler.single
+            and count > 1
+        ):
             remedy = f"keep one of them, or use {several}" if several else "keep one of them"
             yield Problem(handler.at / "type", f"takes one profile of {count} ({handler.type})", remedy)
 
@@ -287,4 +290,3 @@ _CHECKS: Collection[Callable[[Graph, Setting], Iterator[Problem]]] = (
     _names,
     _profiles,
 )
-

@@ -5,9 +5,9 @@ A shape is one of three:
 - a list that holds one shape, which every item has;
 - a description of a leaf: a word, such as `integer`, and constraints behind it, separated by blanks.
 
-The words are those of `planning.picker.go_values.READERS` and `planning.picker.expressions`, `plugin:GROUP,GROUP` for the
-name of a plugin that belongs to one of the groups, `name:GROUP` for a name that is checked elsewhere, and `never` for a
-leaf that must be absent. A `!` after the word makes the leaf required. The constraints are `>0`, `>=0`, `<1`, `<=1`,
+The words are those of `planning.picker.go_values.READERS` and `planning.picker.expressions`, `plugin:GROUP,GROUP` for
+the name of a plugin that belongs to one of the groups, `name:GROUP` for a name that is checked elsewhere, and `never`
+for a leaf that must be absent. A `!` after the word makes the leaf required. The constraints are `>0`, `>=0`, `<1`, `<=1`,
 `nonempty`, `one-of:a|b`, and `folded:a|b`, which disregards case, hyphens and underscores.
 
 Problems name keys and plugins, but never repeat a value.
@@ -132,7 +132,7 @@ def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem
             return
         item_shape = cast("list[object]", shape)[0]
         for index, item in enumerate(cast("list[object]", value)):
-            absent: object = {} if isinstance(item_shape, dict) else ""
+            absent: object = cast("dict[str, object]", {}) if isinstance(item_shape, dict) else ""
             yield from problems(reading.at(index), absent if item is None else item, item_shape)
     else:
         problem = leaf_problem(reading.path, value, cast("str", shape))
@@ -144,9 +144,9 @@ def leaf_problem(path: Path, value: object, description: str) -> Problem | None:
     """Return the problem of a value that does not fit a leaf. None if it fits."""
     facts = leaf(description)
     what, remedy = _WORDS[facts.word]
+    if facts.word == "never":
+        return Problem(path, f"is not {what}", remedy)
     try:
-        if facts.word == "never":
-            raise ValueError
         read = _READERS["text" if facts.word == "plugin" else facts.word](value)
     except ValueError:
         return Problem(path, f"is not {what}", remedy)
@@ -206,7 +206,7 @@ def canonical(value: object, shape: object) -> object:
         return {key: canonical(inner, keys.get(key, keys.get("*"))) for key, inner in spelled.items()}
     if isinstance(value, list) and isinstance(shape, list):
         return [canonical(item, cast("list[object]", shape)[0]) for item in cast("list[object]", value)]
-    return value
+    return cast("object", value)
 
 
 def known_key(key: str, shape: Mapping[str, object], *, folds: bool = True) -> str | None:

@@ -6,7 +6,6 @@ and a date is text. A file that begins with `{` is JSON (k8s.io/apimachinery, se
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -82,6 +81,14 @@ def scalar(text: str) -> object:
     return float(plain) if _FLOAT.fullmatch(plain) else text
 
 
+def is_ambiguous(text: str) -> bool:
+    """Tell whether the picker reads a text as something else if it is not quoted."""
+    try:
+        return scalar(text) != text
+    except ValueError:
+        return True
+
+
 def _reason(error: yaml.YAMLError | RecursionError) -> str:
     mark = getattr(error, "problem_mark", None)
     line = f" in line {mark.line + 1}" if mark is not None else ""
@@ -121,7 +128,7 @@ def _value(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, 
 
 
 def _scalar(path: Path, node: yaml.ScalarNode, found: list[Problem]) -> object:
-    text, tag = cast("str", node.value), cast("str", node.tag).removeprefix(_TAG)
+    text, tag = cast("str", node.value), node.tag.removeprefix(_TAG)
     if tag == "str" or (tag not in {"plain", "int", "float", "bool", "null"}):
         return text
     try:
@@ -136,7 +143,7 @@ def _mapping(path: Path, node: yaml.MappingNode, found: list[Problem], above: tu
     values, merged, lines = dict[str, object](), dict[str, object](), set[str]()
     for key_node, value_node in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
         if isinstance(key_node, yaml.ScalarNode) and key_node.tag == f"{_TAG}plain" and key_node.value == _MERGE:
-            merged = {**merged, **_merged(path, value_node, found, above)}
+            merged = {**merged, **_merge(path, value_node, found, above)}
             continue
         key = _key(path, key_node, found)
         if key in lines:
@@ -146,7 +153,7 @@ def _mapping(path: Path, node: yaml.MappingNode, found: list[Problem], above: tu
     return {**merged, **values}
 
 
-def _merged(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
+def _merge(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
     nodes = cast("list[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
     result = dict[str, object]()
     for each in reversed(nodes):
@@ -164,16 +171,3 @@ def _key(path: Path, node: yaml.Node, found: list[Problem]) -> str:
         found.append(Problem(path, "has a key that is no text", "write text, in quotes if need be"))
         return str(cast("object", node.value))
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
-
-
-def keys_and_texts(value: object) -> Iterator[str]:
-    """Yield every text inside a value, including keys of mappings."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in cast("dict[str, object]", value).items():
-            yield key
-            yield from keys_and_texts(inner)
-    elif isinstance(value, list):
-        for inner in cast("list[object]", value):
-            yield from keys_and_texts(inner)

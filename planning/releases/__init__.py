@@ -12,7 +12,7 @@ from pydantic import Field
 from models.base import Spec
 from planning.ground import tables
 from planning.ground.tables import Sourced
-from planning.releases.plugins import Additions, Condition, Handler, Need, Plugin, PluginFacts, Rule
+from planning.releases.plugins import Additions, Condition, Demand, Handler, Need, Plugin, PluginFacts
 
 
 class Image(Sourced):
@@ -127,7 +127,7 @@ class PickerFlags(Sourced):
     """All other flags of the command line, with the shape of their values."""
     defaults: dict[str, Any] = Field(default={})
     """Values of absent flags, where a rule depends on them."""
-    rules: list[Rule] = Field(default=[])
+    rules: list[Demand] = Field(default=[])
     """Demands on several flags together."""
     experimental: str | None = None
     """Flag, with its dashes, that permits alpha plugins; None if the picker loads them without a flag."""
@@ -149,7 +149,7 @@ class ConfigFacts(Sourced):
     """Sections that the picker rejects unless a feature gate is on, each with the name of that gate."""
     deprecated_api_versions: list[str] = Field(default=[])
     """Further values of `apiVersion` that the picker reads."""
-    gated_rules: dict[str, list[Rule]] = Field(default={})
+    gated_rules: dict[str, list[Demand]] = Field(default={})
     """Demands on several values together that hold while a feature gate is on."""
     adds: Additions | None = None
     """Plugins that the picker adds; None if only the plugins that are `implicit` are known."""
@@ -278,7 +278,7 @@ class PickerMetrics(Sourced):
     """Metrics for autoscaling, by their names in the configuration. The first one scales a role up from zero."""
 
 
-__all__ = ["Condition", "Handler", "Need", "Plugin", "PluginFacts", "Rule"]
+__all__ = ["Condition", "Demand", "Handler", "Need", "Plugin", "PluginFacts"]
 
 DEFAULT_PRESET = "approximate-prefix-cache"
 """Name of the preset that every channel has."""

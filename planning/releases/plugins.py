@@ -1,4 +1,4 @@
-"""Facts about the plugins of an endpoint picker: where each may stand, its parameters, and what their values must be."""
+"""Facts about the plugins of an endpoint picker: their places, their parameters, and the values of these."""
 
 from typing import Any, Literal
 
@@ -53,11 +53,11 @@ class Condition(Spec):
     """Value of the key `unique` in an item that does not have it."""
     count: int | None = None
     """Length of a list."""
-    most: int | None = None
+    max_items: int | None = None
     """Maximum length of a list."""
 
 
-class Rule(Spec):
+class Demand(Spec):
     """A demand on several values together: if all of `when` hold, `must` has to hold."""
 
     each: str | None = None
@@ -146,7 +146,7 @@ class Plugin(Spec):
     """Shape of the deprecated form of the parameters. One of the two forms is used, never both."""
     defaults: dict[str, Any] = Field(default={})
     """Values of absent parameters, by their paths, where a rule depends on them."""
-    rules: list[Rule] = Field(default=[])
+    rules: list[Demand] = Field(default=[])
     """Demands on the parameters that concern several of them."""
     corrected: dict[str, str] = Field(default={})
     """Shapes of parameters, by their paths. The picker silently replaces other values by a value of its own."""
@@ -167,11 +167,11 @@ class Plugin(Spec):
     wants: list[str] = Field(default=[])
     """Types of plugin without which the plugin starts, but has no effect."""
     emits: str | None = None
-    """What a data source hands to its extractors; None if the plugin is no data source."""
+    """Kind of events or metrics that a data source hands to its extractors; None if the plugin is no data source."""
     repeatable: bool = False
     """Whether a data source may be listed twice."""
     extracts: list[str] = Field(default=[])
-    """What an extractor takes from data sources."""
+    """Kinds of events or metrics that an extractor takes from data sources."""
     registers_source: bool = False
     """Whether the plugin brings a data source of its own, so that the configuration needs none."""
     requires: dict[str, Need] = Field(default={})

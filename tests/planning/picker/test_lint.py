@@ -63,9 +63,9 @@ def test_a_sound_configuration_has_no_problems():
             "schedulingProfiles[0].plugins[0].pluginRef: names no plugin (decode-filter); declare it under plugins",
         ),
         (
-            single({"type": "disagg-profile-handler"}, {"type": "single-profile-handler"}),
+            single({"type": "header-profile-handler"}, {"type": "single-profile-handler"}),
             (
-                "plugins[3].type: is a second profile handler beside disagg-profile-handler (single-profile-handler); "
+                "plugins[3].type: is a second profile handler beside header-profile-handler (single-profile-handler); "
                 "keep one of them"
             ),
         ),
@@ -79,10 +79,6 @@ def test_a_sound_configuration_has_no_problems():
                 "requestHandler.parsers[0].pluginRef: is a scorer and not a parser (queue-scorer); "
                 "name a parser, such as openai-parser"
             ),
-        ),
-        (
-            single({"type": "topology-affinity-filter"}, profile=[{"pluginRef": "topology-affinity-filter"}]),
-            "plugins[2].type: needs topology-extractor beside it (topology-affinity-filter); declare it under plugins",
         ),
         ({}, "plugins: is missing; declare plugins: a list of {type: …}"),
     ],
@@ -248,10 +244,17 @@ def test_a_parameter_that_no_plugin_of_its_type_has_is_refused_without_its_value
     ]
 
 
-def test_parameters_of_plugins_that_take_anything_are_not_checked():
-    kind = "soft-reflective-ceiling-policy"
-    flow = {"usageLimitPolicyPluginRef": kind}
-    assert custom(single({"type": kind, "parameters": {"any": "thing"}}, flowControl=flow)) == []
+def test_parameters_that_a_plugin_ignores_are_told():
+    written = single()
+    written["plugins"][0]["parameters"] = {"treshold": 5}
+    spec = {"preset": "custom", "config": written}
+    assert said(endpointPicker=spec) == []
+    assert lines(planned(endpointPicker=spec).warnings, "warning") == [
+        (
+            "services.qwen.endpointPicker.config.plugins[0].parameters.treshold: unknown parameter of queue-scorer "
+            "(treshold); remove it; it takes none"
+        )
+    ]
 
 
 def test_a_section_that_needs_a_gate_is_refused_without_it():

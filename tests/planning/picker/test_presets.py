@@ -38,7 +38,9 @@ FLOW = st.fixed_dictionaries(
         "maxBytes": st.sampled_from(["1Gi", "500M"]),
         "defaultRequestTTL": st.sampled_from(["0s", "90s"]),
         "priorityBands": st.lists(
-            st.fixed_dictionaries({"priority": st.integers(-9, 9)}, optional={"maxBytes": st.just("1Gi")}), max_size=2
+            st.fixed_dictionaries({"priority": st.integers(-9, 9)}, optional={"maxBytes": st.just("1Gi")}),
+            max_size=2,
+            unique_by=lambda band: band["priority"],
         ),
     },
 )

@@ -41,7 +41,7 @@ def test_a_release_without_stability_has_no_flag():
 
 
 def test_a_deprecated_plugin_is_told_with_what_takes_its_place():
-    by_label = {"type": "by-label", "parameters": {"label": "tier"}}
+    by_label = {"type": "by-label", "parameters": {"label": "tier", "allowsNoLabel": True}}
     made = planned(endpointPicker={"preset": "custom", "config": single(by_label, profile=[{"pluginRef": "by-label"}])})
     assert lines(made.warnings, "warning") == [
         (

@@ -1,0 +1,81 @@
+"""Command `lint`: judges the configuration of an endpoint picker, and its command line, without a stack.
+
+The verdict is the picker's own: a configuration is refused if the picker of the release would not start with it, or
+never become ready. It is also refused if it cannot be meant; docs/picker-lint.md names the reasons.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from models.paths import Path as ConfigPath
+from models.problems import ConfigError, Problem
+from planning.picker import command_line, lint, yaml_reader
+from planning.picker.lint import Finding
+from planning.picker.loader import Setting
+from planning.releases import Release, channel, channels
+
+FINDINGS = 1
+"""Exit code for a configuration or a command line with mistakes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of judging a configuration and a command line."""
+
+    findings: tuple[Finding, ...]
+    warnings: tuple[Problem, ...]
+
+
+def run(file: str | None, release: str, app_protocol: str | None, arguments: Sequence[str]) -> int:
+    """Print the verdict on a file and return the exit code: 0, or 1 if there are findings.
+
+    Raises `ConfigError` if the file cannot be read, or if there is no such release.
+    """
+    if release not in channels():
+        raise ConfigError([Problem(ConfigPath("--release"), "is no release", f"choose one: {', '.join(channels())}")])
+    text = None if file is None else _text(file)
+    try:
+        verdict = judge(text, channel(release), app_protocol, arguments or None)
+    except ValueError as error:
+        raise ConfigError([Problem(ConfigPath(file or ""), str(error))]) from error
+    for problem in verdict.warnings:
+        sys.stderr.write(f"warning: {problem}\n")
+    for finding in verdict.findings:
+        reason = f" [{finding.reason}]" if finding.reason else ""
+        sys.stdout.write(f"{finding.problem}{reason}\n")
+    return FINDINGS if verdict.findings else 0
+
+
+def judge(
+    text: str | None, release: Release, app_protocol: str | None = None, arguments: Sequence[str] | None = None
+) -> Verdict:
+    """Return the verdict on a configuration and a command line.
+
+    Without a text, the picker has a default configuration. Without arguments, alpha plugins are permitted. Raises
+    `ValueError` if the text is neither YAML nor JSON.
+    """
+    line = command_line.CommandLine({}, ()) if arguments is None else command_line.read(arguments, release)
+    refused = [Finding(problem, None) for problem in line.problems]
+    file = yaml_reader.File(None, ()) if text is None else yaml_reader.read(text)
+    refused += [Finding(problem, None) for problem in file.problems]
+    if file.value is None:
+        return Verdict(tuple(refused), ())
+    config = file.value
+    if not isinstance(config, dict):
+        problem = Problem(ConfigPath(), "the file holds no mapping", "write plugins and schedulingProfiles as keys")
+        return Verdict((*refused, Finding(problem, None)), ())
+    flag = (release.picker.flags.experimental or "").removeprefix("--")
+    is_allowed = arguments is None or line.values.get(flag) is True
+    setting = Setting(release, allows_experimental=is_allowed, app_protocol=app_protocol)
+    found = lint.findings(cast("dict[str, Any]", config), setting)
+    return Verdict((*refused, *found), tuple(lint.warnings(ConfigPath(), cast("dict[str, Any]", config), release.picker)))
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError([Problem(ConfigPath(file), "cannot be read", "name a file in UTF-8")]) from error

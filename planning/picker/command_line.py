@@ -1,0 +1,92 @@
+"""Command lines of the endpoint picker, as its flag library reads them (github.com/spf13/pflag).
+
+Arguments without a dash are ignored. The last of several equal flags counts. Values never appear in problems.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from models.paths import Path
+from models.problems import Problem
+from planning.picker import demands, go_values, shapes
+from planning.picker.demands import Scope
+from planning.picker.shapes import Reading
+from planning.releases import PickerFlags, Release
+
+_SHORTHAND = "v"
+"""The only flag that can be written with one dash."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """The flags of a command line, and the mistakes in it."""
+
+    values: dict[str, object]
+    problems: tuple[Problem, ...]
+
+
+def read(arguments: Sequence[str], release: Release) -> CommandLine:
+    """Return the flags of a command line with their values, and its mistakes."""
+    facts = release.picker.flags
+    words = {**facts.known, **facts.others}
+    values, found = dict[str, object](), list[Problem]()
+    for name, text in _flags(arguments, words):
+        at = Path(f"--{name}")
+        if name not in words:
+            remedy = shapes.suggestion(name, words) or "remove it"
+            found.append(Problem(at, f"is no flag of {release.name}'s picker ({name})", remedy))
+            continue
+        if text is None:
+            found.append(Problem(at, "has no value", "write one behind an equals sign"))
+            continue
+        value = typed_value(text, words[name])
+        found += shapes.problems(Reading(at), value, words[name])
+        values[name] = _with_list(value, words[name])
+    return CommandLine(values, (*found, *_together(values, facts, bool(found))))
+
+
+def typed_value(text: str, description: str) -> object:
+    """Return a flag's value in the type that its shape requires; the text itself if it cannot be converted."""
+    readers = {"boolean": go_values.parsed_boolean, "integer": go_values.parsed_integer}
+    reader = readers.get(shapes.kind(description))
+    if reader is None:
+        return text
+    try:
+        return reader(text)
+    except ValueError:
+        return text
+
+
+def _with_list(value: object, description: str) -> object:
+    """Return the list that a text with commas means."""
+    if shapes.kind(description) != "integers" or not shapes.fits(value, description):
+        return value
+    return go_values.integers(value)
+
+
+def _together(values: dict[str, object], facts: PickerFlags, is_wrong: bool) -> Iterator[Problem]:  # noqa: FBT001
+    """Yield the mistakes that concern several flags. Where a flag is wrong, they say nothing."""
+    if is_wrong:
+        return
+    for problem in demands.problems(Scope(Path(), values, facts.defaults), facts.rules):
+        yield Problem(Path(f"--{problem.path}"), problem.what, problem.remedy)
+
+
+def _flags(arguments: Sequence[str], words: dict[str, str]) -> Iterator[tuple[str, str | None]]:
+    """Yield the names of flags with their values; None for a value that is missing."""
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument == "--":
+            return
+        if not argument.startswith("-") or argument == "-":
+            continue
+        name, separator, value = argument.removeprefix("-").removeprefix("-").partition("=")
+        if not argument.startswith("--") and name.startswith(_SHORTHAND) and name != _SHORTHAND:
+            name, separator, value = _SHORTHAND, "=", name.removeprefix(_SHORTHAND)
+        if separator:
+            yield name, value
+        elif shapes.kind(words.get(name, "boolean")) == "boolean":
+            yield name, "true"
+        else:
+            yield name, rest.pop(0) if rest else None

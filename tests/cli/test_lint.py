@@ -1,0 +1,189 @@
+"""The linter's verdict is that of the real picker, wherever that is recorded."""
+
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cli import lint
+from planning.picker.intent import REASONS
+from planning.releases import channel
+
+CORPUS = Path("tests/planning/picker/corpus/verdicts.yaml")
+PAGE = Path("docs/picker-lint.md")
+RELEASES = ("0.10", "0.9")
+FLAG = "--allow-experimental-plugins"
+POOL = ("--pool-name=pool-http", "--pool-namespace=corpus")
+MOST_REFUSED = 60
+"""Number of configurations per release that may be refused although the picker serves with them."""
+
+
+@cache
+def entries():
+    return yaml.load(CORPUS.read_text(encoding="utf-8"), yaml.CSafeLoader)
+
+
+def judged(kind, release):
+    """Return the entries whose verdict depends on nothing but their text."""
+    return [
+        entry
+        for entry in entries()
+        if entry["kind"] == kind and release in entry["versions"] and not entry.get("environment")
+    ]
+
+
+def verdict(entry, release, arguments=None):
+    protocol = entry.get("appProtocol", "http")
+    try:
+        return lint.judge(entry["config"], channel(f"llm-d-{release}"), protocol, arguments).findings
+    except ValueError as error:
+        return (error,)
+
+
+def reason_of(finding):
+    return getattr(finding, "reason", None)
+
+
+def serves(entry, release):
+    found = entry["versions"][release]
+    return found.get("experimental", found)["verdict"] == "serves"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_the_picker_refuses_is_refused(release):
+    refused = [entry for entry in judged("config", release) if not serves(entry, release)]
+    assert len(refused) > 250
+    assert [entry["id"] for entry in refused if not verdict(entry, release)] == []
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_the_picker_serves_with_is_accepted_or_cannot_be_meant(release):
+    served = [entry for entry in judged("config", release) if serves(entry, release)]
+    refused = {entry["id"]: found for entry in served if (found := verdict(entry, release))}
+    assert len(served) > 200
+    assert len(refused) <= MOST_REFUSED
+    assert [name for name, found in refused.items() if None in map(reason_of, found)] == []
+
+
+def test_alpha_plugins_need_their_flag_in_a_command_line():
+    marked = [entry for entry in judged("config", "0.10") if "experimental" in entry["versions"]["0.10"]]
+    assert len(marked) > 30
+    assert [entry["id"] for entry in marked if not verdict(entry, "0.10", POOL)] == []
+    both = [entry for entry in marked if serves(entry, "0.10")]
+    assert [entry["id"] for entry in both if None in map(reason_of, verdict(entry, "0.10", (*POOL, FLAG)))] == []
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_command_lines_are_judged_alike(release):
+    different = []
+    for entry in judged("flags", release):
+        names = {flag.lstrip("-").partition("=")[0] for flag in entry["flags"]}
+        pool = () if entry.get("noPool") or names & {"endpoint-selector"} else POOL
+        found = lint.judge(None, channel(f"llm-d-{release}"), None, (*pool, *entry["flags"])).findings
+        if bool(found) == serves(entry, release):
+            different.append(entry["id"])
+    assert len(judged("flags", release)) > 50
+    assert different == []
+
+
+def test_every_entry_is_judged_without_a_crash():
+    for entry in entries():
+        if entry["kind"] == "config":
+            assert all(str(finding) for finding in verdict(entry, "0.10"))
+
+
+def test_the_corpus_has_every_recorded_entry():
+    assert len(entries()) == len({entry["id"] for entry in entries()}) == 662
+
+
+EXAMPLES = {
+    "declares no plugins": ("graph-no-plugins", "graph-plugins-empty"),
+    "used nowhere": ("flowcontrol-detector-declared-not-used", "flowcontrol-round-robin"),
+    "no place there": ("graph-decider-in-profile", "graph-detector-in-profile"),
+    "no weight": ("graph-weight-zero", "graph-weight-float"),
+    "stands twice": (None, "graph-duplicate-type-named"),
+    "read and not used": ("flowcontrol-gate-false-with-settings", "flowcontrol-default-band"),
+    "does nothing alone": ("datalayer-precise-no-token-producer", "datalayer-prefix-scorer-named-producer"),
+    "takes one profile": ("graph-data-parallel-two-profiles", "graph-header-handler-two-profiles"),
+    "never asks prefill pods": ("disagg-no-prefill-profile", "disagg-plain"),
+    "selects pods of another role": ("disagg-swapped-filters", "disagg-plain"),
+}
+"""Entries by reasons: one that is refused although the picker serves with it, and one that is accepted."""
+TWICE = """
+plugins: [{type: a-scorer}]
+schedulingProfiles: [{name: a, plugins: [{pluginRef: a-scorer}, {pluginRef: a-scorer}]}]
+"""
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_a_reason_has_a_configuration_that_serves_and_one_that_is_accepted(reason):
+    by_id = {entry["id"]: entry for entry in judged("config", "0.10")}
+    refused, accepted = EXAMPLES[reason]
+    entry = by_id[refused] if refused else {"config": TWICE.replace("a-scorer", "queue-scorer")}
+    assert refused is None or serves(entry, "0.10")
+    assert reason in {finding.reason for finding in verdict(entry, "0.10")}
+    assert serves(by_id[accepted], "0.10")
+    assert verdict(by_id[accepted], "0.10") == ()
+
+
+def test_the_page_has_every_reason():
+    rows = re.findall(r"^\| ([a-z ]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [row for row in rows if row in REASONS] == list(REASONS)
+
+
+def run(capsys, *arguments):
+    code = lint.run(*arguments)
+    return code, capsys.readouterr()
+
+
+def test_a_sound_file_gives_0_and_a_mistake_gives_1(tmp_path, capsys):
+    file = tmp_path / "config.yaml"
+    file.write_text("plugins: [{type: queue-scorer}, {type: decode-filter}]\n", encoding="utf-8")
+    assert run(capsys, str(file), "llm-d-0.10", None, ())[0] == 0
+    file.write_text("plugins: [{type: qeue-scorer}]\n", encoding="utf-8")
+    code, printed = run(capsys, str(file), "llm-d-0.10", None, ())
+    assert (code, printed.out) == (
+        1,
+        "plugins[0].type: is not in llm-d-0.10 (qeue-scorer); did you mean queue-scorer?\n",
+    )
+
+
+def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
+    file = tmp_path / "config.yaml"
+    text = "plugins:\n- {type: tokenizer}\n- {type: edf-ordering-policy}\n- {type: queue-scorer}\n"
+    file.write_text(text, encoding="utf-8")
+    code, printed = run(capsys, str(file), "llm-d-0.10", None, ())
+    assert (code, printed.out, printed.err) == (
+        1,
+        ("plugins[1]: is used nowhere (edf-ordering-policy); name it where it is meant, or remove it [used nowhere]\n"),
+        ("warning: plugins[0].type: is deprecated (tokenizer); use token-producer before v0.11, which removes it\n"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "release", "message"),
+    [
+        (None, "llm-d-0.10", "cannot be read; name a file in UTF-8"),
+        ("plugins: [", "llm-d-0.10", "is no YAML in line 2"),
+        ("{plugins: []}", "llm-d-0.10", "is no JSON, although it begins with {"),
+        ("plugins: []", "llm-d-9", "is no release; choose one: gie-1.3, llm-d-0.10, llm-d-0.6, llm-d-0.9"),
+    ],
+)
+def test_what_cannot_be_read_gives_2(tmp_path, text, release, message):
+    file = tmp_path / "config.yaml"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "cli", "lint", str(file), "--release", release]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_the_arguments_behind_two_dashes_are_the_pickers():
+    command = [sys.executable, "-m", "cli", "lint", "--release", "llm-d-0.10", "--", "--pool-name=a", "--bogus=1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "--bogus: is no flag of llm-d-0.10's picker (bogus); remove it\n")
