@@ -71,7 +71,9 @@ def judge(
     is_allowed = arguments is None or line.values.get(flag) is True
     setting = Setting(release, allows_experimental=is_allowed, app_protocol=app_protocol)
     found = lint.findings(cast("dict[str, Any]", config), setting)
-    return Verdict((*refused, *found), tuple(lint.warnings(ConfigPath(), cast("dict[str, Any]", config), release.picker)))
+    return Verdict(
+        (*refused, *found), tuple(lint.warnings(ConfigPath(), cast("dict[str, Any]", config), release.picker))
+    )
 
 
 def _text(file: str) -> str:

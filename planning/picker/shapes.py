@@ -7,8 +7,8 @@ A shape is one of three:
 
 The words are those of `planning.picker.go_values.READERS` and `planning.picker.expressions`, `plugin:GROUP,GROUP` for
 the name of a plugin that belongs to one of the groups, `name:GROUP` for a name that is checked elsewhere, and `never`
-for a leaf that must be absent. A `!` after the word makes the leaf required. The constraints are `>0`, `>=0`, `<1`, `<=1`,
-`nonempty`, `one-of:a|b`, and `folded:a|b`, which disregards case, hyphens and underscores.
+for a leaf that must be absent. A `!` after the word makes the leaf required. The constraints are `>0`, `>=0`, `<1`,
+`<=1`, `nonempty`, `one-of:a|b`, and `folded:a|b`, which disregards case, hyphens and underscores.
 
 Problems name keys and plugins, but never repeat a value.
 """
@@ -132,12 +132,16 @@ def problems(reading: Reading, value: object, shape: object) -> Iterator[Problem
             return
         item_shape = cast("list[object]", shape)[0]
         for index, item in enumerate(cast("list[object]", value)):
-            absent: object = cast("dict[str, object]", {}) if isinstance(item_shape, dict) else ""
-            yield from problems(reading.at(index), absent if item is None else item, item_shape)
+            yield from problems(reading.at(index), _absent(item_shape) if item is None else item, item_shape)
     else:
         problem = leaf_problem(reading.path, value, cast("str", shape))
         if problem is not None:
             yield problem
+
+
+def _absent(shape: object) -> object:
+    """Return the value that null stands for in a list."""
+    return dict[str, object]() if isinstance(shape, dict) else ""
 
 
 def leaf_problem(path: Path, value: object, description: str) -> Problem | None:
