@@ -14,7 +14,8 @@ from planning.picker.graph import DeclaredPlugin, Graph, mappings
 from planning.releases import PickerFacts, Plugin
 from planning.releases.plugins import Consumption, Data
 
-_ENDPOINTS, _OBJECTS = "endpoints", "objects"
+_OBJECTS = "objects"
+"""What a source emits that watches objects of the API server."""
 
 
 def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
@@ -22,11 +23,11 @@ def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
     produced = {(kind, plugin.name) for plugin in graph.plugins if plugin.facts for kind in plugin.facts.produces}
     kinds = {kind for kind, _ in produced}
     for plugin in graph.plugins:
-        for consumed in _consumptions(plugin):
+        for consumed in _consumptions(plugin.facts, plugin.parameters):
             known = facts.plugins.data[consumed.data]
             name = _name_of_producer(plugin, consumed, known)
             is_produced = consumed.data in kinds if known.unnamed else (consumed.data, name) in produced
-            is_added = known.created and name == known.producer and graph.find(name) is None
+            is_added = known.created and name == known.producer
             if not is_produced and not is_added:
                 yield _missing(plugin, consumed, known, name)
 
@@ -39,7 +40,7 @@ def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
     layer = cast("dict[str, Any]", section or {})
     at = graph.path / "dataLayer" / "sources"
     listed = list(mappings(layer.get("sources")))
-    seen = set[str]()
+    seen, kinds = set[str](), set[tuple[object, ...]]()
     for index, item in listed:
         source = _facts(graph, item.get("pluginRef"), facts)
         if source is None or source.emits is None:
@@ -48,17 +49,19 @@ def sources(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
         if name in seen and not source.repeatable:
             yield Problem(at / index / "pluginRef", f"is listed twice ({name})", "keep one of them")
         seen.add(name)
+        yield from _repeated_kind(graph, at / index / "pluginRef", name, kinds)
         yield from _extractors(graph, at / index / "extractors", item, source, facts)
     brings = any(plugin.facts is not None and plugin.facts.registers_source for plugin in graph.plugins)
     if layer.get("injectDefaults") is False and not listed and not brings and not _adds_source(graph, facts):
         yield Problem(at, "is missing, and injectDefaults is false", "add a data source, or remove injectDefaults")
 
 
-def _consumptions(plugin: DeclaredPlugin) -> Iterator[Consumption]:
-    if plugin.facts is None:
+def _consumptions(facts: Plugin | None, parameters: Mapping[str, Any]) -> Iterator[Consumption]:
+    """Yield the data that a plugin consumes, given its parameters."""
+    if facts is None:
         return
-    scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
-    for consumed in plugin.facts.consumes:
+    scope = Scope(Path(), parameters, facts.defaults)
+    for consumed in facts.consumes:
         if all(demands.holds(condition, scope, otherwise=False) for condition in consumed.when):
             yield consumed
 
@@ -77,16 +80,27 @@ def _missing(plugin: DeclaredPlugin, consumed: Consumption, known: Data, name: s
     return Problem(plugin.at / "type", what, f"declare {known.producer} under plugins")
 
 
+def _repeated_kind(graph: Graph, at: Path, name: str, kinds: set[tuple[object, ...]]) -> Iterator[Problem]:
+    """Reject a second source that watches the same kind of objects."""
+    declared = graph.find(name)
+    if declared is None or declared.facts is None or declared.facts.emits != _OBJECTS:
+        return
+    kind = tuple(declared.parameter(key) or "" for key in ("group", "version", "kind"))
+    if kind in kinds:
+        yield Problem(at, f"watches the same objects as an earlier source ({name})", "keep one of them")
+    kinds.add(kind)
+
+
 def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
     """Tell whether the picker adds a producer that brings a data source of its own."""
-    table, pending = facts.plugins.table, [plugin.facts for plugin in graph.plugins if plugin.facts is not None]
-    seen = set[str]()
+    table, seen = facts.plugins.table, set[str]()
+    pending = [(plugin.facts, plugin.parameters) for plugin in graph.plugins if plugin.facts is not None]
     while pending:
-        for consumed in pending.pop().consumes:
+        for consumed in _consumptions(*pending.pop()):
             known = facts.plugins.data[consumed.data]
-            if known.created and known.producer not in seen and not consumed.when:
+            if known.created and known.producer not in seen:
                 seen.add(known.producer)
-                pending.append(table[known.producer])
+                pending.append((table[known.producer], {}))
     return any(table[name].registers_source for name in seen)
 
 

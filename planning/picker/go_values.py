@@ -53,6 +53,10 @@ _BOOLEANS = {
 }
 
 
+class JsonFraction(float):
+    """A number that JSON has with a fraction or an exponent. Go reads none as an integer, not even a whole one."""
+
+
 def boolean(value: object) -> bool:
     """Return a boolean of JSON."""
     if not isinstance(value, bool):
@@ -76,7 +80,11 @@ def number(value: object) -> float:
 
 def integer(value: object) -> int:
     """Return a number of JSON as a 64-bit integer. A whole float below 1e21 is one, because JSON drops its fraction."""
-    if number(value) != int(number(value)) or not -_INT64 <= int(number(value)) < _INT64:
+    if (
+        isinstance(value, JsonFraction)
+        or number(value) != int(number(value))
+        or not -_INT64 <= int(number(value)) < _INT64
+    ):
         raise ValueError
     return int(number(value))
 
@@ -237,7 +245,13 @@ def integers(value: object) -> list[int]:
     """Return the integers of a text with commas, each of them once."""
     if isinstance(value, list):
         return [integer(item) for item in cast("list[object]", value)]
-    return list(dict.fromkeys(parsed_integer(part.strip()) for part in text(value).split(",")))
+    return list(dict.fromkeys(int(part) for part in text(value).split(",") if _is_decimal(part)))
+
+
+def _is_decimal(part: str) -> bool:
+    if re.fullmatch(r"[-+]?[0-9]+", part) is None:
+        raise ValueError
+    return True
 
 
 READERS: dict[str, Callable[[object], object]] = {

@@ -95,9 +95,9 @@ def _header(graph: Graph, setting: Setting) -> Iterator[Problem]:
     facts = setting.facts.config
     version, kind = (graph.config.get(key) for key in HEADER)
     known = [facts.api_version, *facts.deprecated_api_versions]
-    if version is not None and version not in known:
+    if version not in (None, "", *known):
         yield Problem(graph.path / "apiVersion", f"is not {facts.api_version}", f"write {facts.api_version}")
-    if kind is not None and kind != KIND:
+    if kind not in (None, "", KIND):
         yield Problem(graph.path / "kind", f"is not {KIND}", f"write {KIND}")
 
 

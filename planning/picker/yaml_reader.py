@@ -6,6 +6,7 @@ and a date is text. A file that begins with `{` is JSON (k8s.io/apimachinery, se
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ import yaml
 
 from models.paths import Path
 from models.problems import Problem
-from planning.picker.go_values import parsed_integer
+from planning.picker.go_values import JsonFraction, parsed_integer
 
 _TAG = "tag:yaml.org,2002:"
 _CONSTANTS = {
@@ -27,6 +28,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
 _UINT64 = 2**64
 _LOADER = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 _MERGE = "<<"
+_OTHER_VERSION = re.compile(r"\A%YAML[ \t]+(?!1\.1\s)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ def read(text: str) -> File:
     """Return the value of a file. Raises `ValueError` with the reason if it is neither YAML nor JSON."""
     if text.lstrip().startswith("{"):
         return _read_json(text)
+    if _OTHER_VERSION.search(text):
+        raise ValueError("is YAML of another version than 1.1: remove the line with %YAML")
     try:
         loader = _Plain(text)
         try:
@@ -105,7 +109,7 @@ def _read_json(text: str) -> File:
         return dict(pairs)
 
     try:
-        value = json.JSONDecoder(object_pairs_hook=mapping, parse_constant=_no_constant).raw_decode(text.lstrip())[0]
+        value = json.loads(text, object_pairs_hook=mapping, parse_constant=_no_constant, parse_float=JsonFraction)
     except (ValueError, RecursionError) as error:
         raise ValueError("is no JSON, although it begins with {: quote its keys and texts, or write YAML") from error
     return File(value, tuple(found))
@@ -140,28 +144,27 @@ def _scalar(path: Path, node: yaml.ScalarNode, found: list[Problem]) -> object:
 
 
 def _mapping(path: Path, node: yaml.MappingNode, found: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
-    values, merged, lines = dict[str, object](), dict[str, object](), set[str]()
+    """Return a mapping. A key that is merged and written, too, is a mistake as if it were written twice."""
+    values = dict[str, object]()
     for key_node, value_node in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
         if isinstance(key_node, yaml.ScalarNode) and key_node.tag == f"{_TAG}plain" and key_node.value == _MERGE:
-            merged = {**merged, **_merge(path, value_node, found, above)}
-            continue
-        key = _key(path, key_node, found)
-        if key in lines:
-            found.append(Problem(path / key, f"is written twice ({key})", "keep one of them"))
-        lines.add(key)
-        values[key] = _value(path / key, value_node, found, above)
-    return {**merged, **values}
+            pairs = list(_merge(path, value_node, found, above))
+        else:
+            key = _key(path, key_node, found)
+            pairs = [(key, _value(path / key, value_node, found, above))]
+        for key, value in pairs:
+            if key in values:
+                found.append(Problem(path / key, f"is written twice ({key})", "keep one of them"))
+            values[key] = value
+    return values
 
 
-def _merge(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
-    nodes = cast("list[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
-    result = dict[str, object]()
-    for each in reversed(nodes):
+def _merge(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, ...]) -> Iterator[tuple[str, object]]:
+    for each in cast("list[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]:
         value = _value(path, each, found, above)
         if not isinstance(value, dict):
             raise ValueError(f"is no YAML: {path / _MERGE} merges what is no mapping")  # noqa: TRY004, it is the file's
-        result |= cast("dict[str, object]", value)
-    return result
+        yield from cast("dict[str, object]", value).items()
 
 
 def _key(path: Path, node: yaml.Node, found: list[Problem]) -> str:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from cli import lint
 from planning.picker import config, yaml_reader
 from planning.releases import channel
 
@@ -81,3 +82,21 @@ def test_a_mapping_is_merged_and_keys_are_texts():
 def test_an_anchor_that_holds_itself_is_refused():
     with pytest.raises(ValueError, match="holds itself"):
         yaml_reader.read("a: &a [*a]\n")
+
+
+def test_a_key_that_is_merged_and_written_is_refused():
+    (problem,) = yaml_reader.read("x: &x {a: 1}\nb: {<<: *x, a: 2}\n").problems
+    assert str(problem) == "b.a: is written twice (a); keep one of them"
+
+
+def test_a_fraction_of_json_is_no_whole_number():
+    text = '{"plugins": [{"type": "max-score-picker", "parameters": {"maxNumOfEndpoints": 2.0}}]}'
+    (finding,) = lint.judge(text, channel("llm-d-0.10")).findings
+    assert "is not a whole number" in str(finding.problem)
+    assert lint.judge(text.replace("2.0", "2"), channel("llm-d-0.10")).findings == ()
+
+
+@pytest.mark.parametrize("text", ["%YAML 1.2\n---\na: 1\n", '{"a": 1} x', "{a: 1}"])
+def test_what_go_does_not_read_is_no_file(text):
+    with pytest.raises(ValueError, match=r"is YAML of another version|is no JSON"):
+        yaml_reader.read(text)

@@ -1,0 +1,187 @@
+"""What the picker refuses beyond single values: data without a producer, sources, combinations, and its header."""
+
+import pytest
+import yaml
+
+from cli import lint
+from planning.releases import channel
+from tests.support.stacks import lines
+from tests.support.stacks.picker_configs import config, custom, planned, said, single
+
+
+def judged(plugins, release="llm-d-0.10", **keys):
+    """Return the findings in a configuration alone, without those that only cannot be meant."""
+    text = yaml.safe_dump({"plugins": plugins, **keys})
+    return [str(found.problem) for found in lint.judge(text, channel(release)).findings if found.reason is None]
+
+
+def source(name, *extractors):
+    return {"pluginRef": name, "extractors": [{"pluginRef": extractor} for extractor in extractors]}
+
+
+PODS = {"type": "k8s-notification-source", "parameters": {"version": "v1", "kind": "Pod"}}
+TWO_WATCHES = [PODS, PODS | {"name": "again"}]
+
+
+@pytest.mark.parametrize(
+    ("plugins", "keys", "expected"),
+    [
+        (
+            [{"type": "token-load-scorer"}],
+            {},
+            (
+                "plugins[0].type: needs uncached tokens, which no plugin called inflight-load-producer produces "
+                "(token-load-scorer); declare inflight-load-producer under plugins"
+            ),
+        ),
+        (
+            [{"type": "prefix-cache-scorer", "parameters": {"prefixMatchInfoProducerName": "nosuch"}}],
+            {},
+            (
+                "plugins[0].parameters.prefixMatchInfoProducerName: names no plugin that produces prefix cache matches "
+                "(nosuch); name one that does, or remove it"
+            ),
+        ),
+        (
+            TWO_WATCHES,
+            {"dataLayer": {"sources": [source("k8s-notification-source"), source("again")]}},
+            ("dataLayer.sources[1].pluginRef: watches the same objects as an earlier source (again); keep one of them"),
+        ),
+        (
+            [{"type": "models-data-source"}],
+            {"dataLayer": {"sources": [source("models-data-source", "core-metrics-extractor")]}},
+            (
+                "dataLayer.sources[0].extractors[0].pluginRef: cannot read from models-data-source "
+                "(core-metrics-extractor); put it at another source"
+            ),
+        ),
+        (
+            [{"type": "queue-scorer"}],
+            {"dataLayer": {"injectDefaults": False}},
+            ("dataLayer.sources: is missing, and injectDefaults is false; add a data source, or remove injectDefaults"),
+        ),
+        (
+            [{"type": "program-aware-fairness"}, {"type": "program-aware-fairness", "name": "other"}],
+            {},
+            "plugins[1].type: can be declared only once (program-aware-fairness); keep one of them",
+        ),
+        (
+            [{"type": "queue-scorer", "name": "openai-parser"}],
+            {},
+            (
+                "plugins[0].name: is the name by which the picker looks for a parser (openai-parser); "
+                "give it another name"
+            ),
+        ),
+        (
+            [{"type": "queue-scorer"}],
+            {"apiVersion": "llm-d.ai/v1"},
+            "apiVersion: is not llm-d.ai/v1alpha1; write llm-d.ai/v1alpha1",
+        ),
+        (
+            [{"type": "max-score-picker"}, {"type": "random-picker"}],
+            {},
+            (
+                "plugins[1]: is a second picker, and without profiles all are used (random-picker); "
+                "keep one of them, or write schedulingProfiles"
+            ),
+        ),
+    ],
+)
+def test_a_mistake_is_named_where_it_is(plugins, keys, expected):
+    assert judged(plugins, **keys) == [expected]
+
+
+def test_data_of_a_declared_producer_is_found_by_its_name():
+    named = {"inFlightLoadProducerName": "loads"}
+    plugins = [{"type": "token-load-scorer", "parameters": named}, {"type": "inflight-load-producer", "name": "loads"}]
+    assert judged(plugins) == []
+
+
+def test_a_producer_that_the_picker_adds_brings_its_source():
+    plugins = [{"type": "active-request-scorer"}]
+    assert judged(plugins, dataLayer={"injectDefaults": False}) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"matchLengthWeight": 2}, "matchLengthWeight: is above 1; write a value of at most 1"),
+        (
+            {"matchLengthWeight": 0.5, "matchLengthScaleTokens": 0},
+            "matchLengthScaleTokens: is not above 0 beside matchLengthWeight; write a value above 0",
+        ),
+        ({"matchLengthWeight": None, "matchLengthScaleTokens": 0}, None),
+        ({"MATCHLENGTHWEIGHT": 2}, "MATCHLENGTHWEIGHT: is above 1; write a value of at most 1"),
+    ],
+)
+def test_parameters_are_judged_by_their_ranges_and_together(parameters, expected):
+    found = judged([{"type": "prefix-cache-scorer", "parameters": parameters}])
+    assert found == ([] if expected is None else [f"plugins[0].parameters.{expected}"])
+
+
+def test_a_file_with_its_header_is_taken_as_it_is():
+    for version in ("llm-d.ai/v1alpha1", "inference.networking.x-k8s.io/v1alpha1"):
+        written = {"apiVersion": version, "kind": "EndpointPickerConfig", **single()}
+        assert custom(written) == []
+        assert config(endpointPicker={"preset": "custom", "config": written})["apiVersion"] == "llm-d.ai/v1alpha1"
+    assert lines(planned(endpointPicker={"preset": "custom", "config": written}).warnings, "warning") == [
+        (
+            "services.qwen.endpointPicker.config.apiVersion: is deprecated (inference.networking.x-k8s.io/v1alpha1); "
+            "use llm-d.ai/v1alpha1"
+        )
+    ]
+
+
+def test_values_that_the_picker_replaces_are_warnings():
+    written = single()
+    written["plugins"][1]["parameters"] = {"maxNumOfEndpoints": 0}
+    spec = {"preset": "custom", "config": written}
+    assert said(endpointPicker=spec) == []
+    assert lines(planned(endpointPicker=spec).warnings, "warning") == [
+        (
+            "services.qwen.endpointPicker.config.plugins[1].parameters.maxNumOfEndpoints: is not above 0, "
+            "and the picker takes another value; write a value above 0"
+        )
+    ]
+
+
+def test_what_presets_and_weights_make_is_judged_by_the_same_linter():
+    bands = {"priorityBands": [{"priority": 1}, {"priority": 1}]}
+    assert said(endpointPicker={"flowControl": bands}) == [
+        "flowControl.priorityBands: holds the same priority twice; remove one of them"
+    ]
+    assert said(endpointPicker={"scorerWeights": {"token-load-scorer": 1}}) == [
+        (
+            "scorerWeights.token-load-scorer: needs uncached tokens, which no plugin called inflight-load-producer "
+            "produces (token-load-scorer); declare inflight-load-producer under plugins"
+        )
+    ]
+
+
+def test_filters_of_another_role_are_refused():
+    profiles = [
+        {"name": "prefill", "plugins": [{"pluginRef": "decode-filter"}]},
+        {"name": "decode", "plugins": [{"pluginRef": "prefill-filter"}]},
+    ]
+    plugins = [
+        *({"type": kind} for kind in ("prefill-filter", "decode-filter", "always-disagg-pd-decider")),
+        {"type": "disagg-profile-handler", "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}}},
+    ]
+    assert custom({"plugins": plugins, "schedulingProfiles": profiles}, prefill={}) == [
+        (
+            "config.schedulingProfiles[1].plugins[0]: selects prefill pods in the profile of decode pods "
+            "(prefill-filter); use decode-filter"
+        ),
+        (
+            "config.schedulingProfiles[0].plugins[0]: selects decode pods in the profile of prefill pods "
+            "(decode-filter); use prefill-filter"
+        ),
+    ]
+
+
+def test_every_plugin_of_the_two_releases_names_its_source():
+    for release in ("llm-d-0.9", "llm-d-0.10"):
+        table = channel(release).picker.plugins.table
+        assert [name for name, plugin in table.items() if not plugin.source or plugin.parameters is None] == []
+        assert "'any'" not in str([plugin.parameters for plugin in table.values()])
