@@ -15,7 +15,7 @@ from planning.releases import PickerFacts, Plugin
 from planning.releases.plugins import Consumption, Data
 
 _OBJECTS = "objects"
-"""What a source emits that watches objects of the API server."""
+"""Output of a source that watches objects of the API server."""
 
 
 def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:

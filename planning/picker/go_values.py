@@ -46,6 +46,10 @@ _SEPARATOR = re.compile(r"\s*(,\s*|$)")
 _PAIR = re.compile(r"\s*([^=,]+)=([^=,]*)\s*")
 _METRIC = re.compile(r"\s*([a-zA-Z_:][a-zA-Z0-9_:]*)\s*(?:\{([^}]*)\})?\s*")
 _METRIC_LABEL = re.compile(r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*=\s*("[^"]*"|[^",}\s]+)\s*')
+_REDIS = re.compile(
+    r"unix://(?:[^\s@/]*@)?/[^\s?]*(?:\?\S*)?"
+    r"|rediss?://(?:[^\s@/]*@)?(?:\[[0-9a-fA-F:.]*\]|[^\s:/?#@\[\]%^{}|\\<>\"`]*)(?::[0-9]*)?(?:/[0-9]*)?(?:\?\S*)?"
+)
 _WHOLE = re.compile(r"[-+]?(0[bB][01_]+|0[oO]?[0-7_]+|0[xX][0-9a-fA-F_]+|0|[1-9][0-9_]*)")
 _BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
@@ -228,6 +232,15 @@ def _is_no_label(pair: str) -> bool:
     return _METRIC_LABEL.fullmatch(pair) is None
 
 
+def redis_address(value: object) -> str:
+    """Return the address of a Redis server: a host and a port, or a URL (`redis.ParseURL`)."""
+    address = text(value)
+    url = address if address.startswith(("redis://", "rediss://", "unix://")) else f"redis://{address}"
+    if _REDIS.fullmatch(url) is None:
+        raise ValueError
+    return address
+
+
 def log_level(value: object) -> str:
     """Return a log level: a name, or a number above 0."""
     is_name = text(value).lower() in {"debug", "info", "error", "panic"}
@@ -272,6 +285,7 @@ READERS: dict[str, Callable[[object], object]] = {
     "pairs": pairs,
     "period": period,
     "quantity": quantity,
+    "redis": redis_address,
     "selector": selector,
     "text": text,
 }

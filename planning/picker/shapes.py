@@ -28,7 +28,7 @@ PLUGIN = "plugin:"
 _NAME = "name:"
 REQUIRED = "!"
 _READERS = {**go_values.READERS, "cel": expressions.cel}
-_WORDS = {
+WORDS = {
     "any": ("", ""),
     "boolean": ("true or false", "write true or false"),
     "bytes": ("a size in bytes", "write a number with a unit, such as 2GiB"),
@@ -49,9 +49,11 @@ _WORDS = {
     "period": ("a duration", "write a number with h, m, s or ms, such as 10s"),
     "plugin": ("the name of a plugin", "write a plugin's name"),
     "quantity": ("a Kubernetes quantity", "write a number with an optional unit, such as 500 or 1Gi"),
+    "redis": ("an address of Redis", "write a host and a port, or a URL, such as redis://cache:6379"),
     "selector": ("a label selector", "write labels, such as app=vllm,env in (prod,test)"),
     "text": ("text", "write text"),
 }
+"""Words of leaves, each with what it is in messages and with a remedy."""
 _COMPARISONS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
     ">=": (operator.ge, "is below", "of at least"),
     "<=": (operator.le, "is above", "of at most"),
@@ -147,7 +149,7 @@ def _absent(shape: object) -> object:
 def leaf_problem(path: Path, value: object, description: str) -> Problem | None:
     """Return the problem of a value that does not fit a leaf. None if it fits."""
     facts = leaf(description)
-    what, remedy = _WORDS[facts.word]
+    what, remedy = WORDS[facts.word]
     if facts.word == "never":
         return Problem(path, f"is not {what}", remedy)
     try:

@@ -137,13 +137,48 @@ def test_the_sidecar_of_llm_d_0_6_has_the_flags_of_its_time():
 
 def test_every_shape_is_made_of_known_words(release):
     facts = release.picker
-    shaped = [facts.config.shape, *facts.flags.known.values()]
-    shaped += [plugin.parameters for plugin in facts.plugins.table.values() if plugin.parameters is not None]
+    shaped = [facts.config.shape, *facts.flags.known.values(), *facts.flags.others.values()]
+    for plugin in facts.plugins.table.values():
+        shaped += [shape for shape in (plugin.parameters, plugin.former_parameters, plugin.corrected) if shape]
     for word in words({str(index): one for index, one in enumerate(shaped)}):
-        if word.startswith(shapes.PLUGIN):
-            assert set(word.removeprefix(shapes.PLUGIN).removesuffix("!").split(",")) <= GROUPS | {"syncer"}
-        else:
-            assert word.removesuffix("!") in {"any", "boolean", "duration", "integer", "number", "quantity", "text"}
+        leaf = shapes.leaf(word)
+        assert leaf.word in shapes.WORDS, word
+        assert set(leaf.groups) <= GROUPS | {"syncer", "any"}, word
+        assert word == word.strip()
+        constraints = len(leaf.bounds) + leaf.nonempty + (leaf.choices is not None) + (leaf.folded is not None)
+        assert constraints == len(word.split(" ")) - 1, word
+
+
+def paths(shape, prefix=""):
+    """Yield the dotted paths of a shape, those of mappings and lists included."""
+    if isinstance(shape, list):
+        yield from paths(shape[0], prefix)
+    for key, inner in shape.items() if isinstance(shape, dict) else ():
+        yield f"{prefix}{key}"
+        yield from paths(inner, f"{prefix}{key}.")
+
+
+def paths_of(condition):
+    bounds = (condition.above, condition.at_least, condition.below, condition.at_most)
+    return {condition.at, condition.or_value_of, condition.differs, *(each for each in bounds if isinstance(each, str))}
+
+
+def test_every_demand_is_about_parameters_that_there_are(release):
+    table, data = release.picker.plugins.table, release.picker.plugins.data
+    for name, plugin in table.items():
+        known = {None, *paths(plugin.parameters), *paths(plugin.former_parameters)}
+        for rule in plugin.rules:
+            prefix = f"{rule.each}." if rule.each else ""
+            inner = {path for each in (*rule.when, rule.must) for path in paths_of(each) if path}
+            outer = {path for each in rule.parent for path in paths_of(each) if path}
+            assert {f"{prefix}{path}" for path in inner} | outer <= known, name
+        for consumed in plugin.consumes:
+            assert consumed.data in data, name
+            assert consumed.producer in known, name
+        assert {*plugin.defaults, *plugin.corrected, *plugin.unread, *plugin.superseded} <= known, name
+        assert set(plugin.produces) <= data.keys(), name
+        assert set(plugin.wants) <= table.keys(), name
+    assert {known.producer for known in data.values()} <= table.keys()
 
 
 def test_every_plugin_is_of_known_groups_and_names_only_what_exists(release):
