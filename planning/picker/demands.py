@@ -82,6 +82,8 @@ def _broken(rule: Demand, scope: Scope) -> Iterator[Problem]:
     others = [condition.at for condition in rule.when if condition.at != rule.must.at]
     beside = f" beside {' and '.join(dict.fromkeys(others))}" if others else ""
     what, remedy = _message(rule.must, scope)
+    if rule.must.empty and not rule.when:
+        what, remedy = "cannot be used", "remove it"
     yield Problem(scope.place(rule.must.at), f"{what}{beside}", remedy)
 
 
