@@ -40,12 +40,12 @@ def test_the_api_version_follows_from_the_line(release):
     """See upstream configuration-2."""
     written = find(rendered(stack(release)), "ConfigMap", "qwen-epp")["data"]["config.yaml"]
     expected = {"llm-d-0.9": "llm-d.ai/v1alpha1", "llm-d-0.10": "llm-d.ai/v1alpha1"}
-    assert yaml.safe_load(written)["apiVersion"] == expected.get(release, "inference.networking.x-k8s.io/v1alpha1")
-    own = configured(release=release, apiVersion="llm-d.ai/v1", kind="EndpointPickerConfig")
-    assert [message.partition(": ")[2] for message in told(own)] == [
-        "follows from the release (apiVersion); remove it",
-        "follows from the release (kind); remove it",
-    ]
+    version = expected.get(release, "inference.networking.x-k8s.io/v1alpha1")
+    assert yaml.safe_load(written)["apiVersion"] == version
+    other = configured(release=release, apiVersion="llm-d.ai/v1", kind="EndpointPickerConfig")
+    assert [message.partition(": ")[2] for message in told(other)] == [f"is not {version}; write {version}"]
+    headed = configured(release=release, apiVersion=version, kind="EndpointPickerConfig")
+    assert rendered(headed) == rendered(configured(release=release))
 
 
 @pytest.mark.parametrize("gate", ["dataLayer", "enableLegacyMetrics", "prepareDataPlugins"])
@@ -120,7 +120,8 @@ def test_an_alpha_plugin_brings_its_flag():
     alpha = {"session-affinity-scorer": 1}
     assert flag(picker(rendered(picking(scorerWeights=alpha))), "--allow-experimental-plugins") == "true"
     assert flag(picker(rendered(tree())), "--allow-experimental-plugins") is None
-    own = configured({"type": "utilization-filter"}, profile=["utilization-filter"])
+    parameters = {"conditions": [{"metric": "waiting-queue", "maxValue": 7}]}
+    own = configured({"type": "utilization-filter", "parameters": parameters}, profile=["utilization-filter"])
     assert flag(picker(rendered(own)), "--allow-experimental-plugins") == "true"
     assert any("is experimental (utilization-filter)" in one for one in warnings(own))
     (message,) = told(picking(flags={"allow-experimental-plugins": "true"}))
@@ -137,7 +138,7 @@ def test_a_plugin_that_is_not_registered_is_refused(name):
 @pytest.mark.parametrize(
     ("plugin", "profile", "instead"),
     [
-        ({"type": "by-label", "parameters": {"label": "tier"}}, True, "label-selector-filter"),
+        ({"type": "by-label", "parameters": {"label": "tier", "validValues": ["gold"]}}, True, "label-selector-filter"),
         ({"type": "by-label-selector"}, True, "label-selector-filter"),
         ({"type": "tokenizer", "parameters": {"modelName": "org/model"}}, False, "token-producer"),
         ({"type": "disagg-headers-handler"}, False, "disagg-profile-handler"),
@@ -167,7 +168,7 @@ def test_a_tokenizer_that_nobody_serves_is_refused(release, name):
     """See upstream configuration-12."""
     parameters = {"modelName": "org/model", "udsTokenizerConfig": {"socketFile": "/tmp/tokenizer.sock"}}
     (message,) = told(configured({"type": name, "parameters": parameters}, release=release))
-    assert f"unknown parameter of {name} (udsTokenizerConfig)" in message
+    assert message.endswith("plugins[2].parameters.udsTokenizerConfig.socketFile: cannot be used; remove it")
 
 
 @pytest.mark.parametrize("release", ["llm-d-0.6", "llm-d-0.9", "llm-d-0.10"])
