@@ -4,6 +4,7 @@ import contextlib
 import functools
 import http.client
 import json
+import re
 import ssl
 import urllib.parse
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ from local.cluster import ControlPlane
 from local.errors import LocalError
 
 TIMEOUT = 30.0
+SURROGATES = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 REFUSED = {http.HTTPStatus.BAD_REQUEST, http.HTTPStatus.FORBIDDEN, http.HTTPStatus.UNPROCESSABLE_ENTITY}
 
@@ -66,11 +68,17 @@ def refusals(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]]) -> Ite
             name, namespace = manifest["metadata"]["name"], manifest["metadata"].get("namespace")
             place = _place(group, version, served[group, version, manifest["kind"]], namespace)
             path = f"{place}/{urllib.parse.quote(name)}?fieldManager=test&force=true&dryRun=All&fieldValidation=Strict"
-            connection.request("PATCH", path, json.dumps(manifest), sent)
+            connection.request("PATCH", path, _as_yaml(manifest), sent)
             response = connection.getresponse()
             answer = json.loads(response.read())
             if response.status not in {http.HTTPStatus.OK, http.HTTPStatus.CREATED}:
                 yield f"{manifest['kind']} {name}: {response.status} {answer.get('message')}"
+
+
+def _as_yaml(manifest: Mapping[str, Any]) -> bytes:
+    """Return an object as JSON that is YAML, too: YAML knows no pairs of surrogates."""
+    text = json.dumps(manifest)
+    return SURROGATES.sub(lambda pair: json.loads(f'"{pair[0]}"'), text).encode()
 
 
 def _items(plane: ControlPlane, path: str) -> list[Any]:
