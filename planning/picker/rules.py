@@ -148,7 +148,10 @@ def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
 
 def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
     """Reject changes of the picker's Deployment that another key decides, and patches that cannot be applied."""
-    change, devices = variant.spec.endpoint_picker.patch, accelerators.resource_names(variant.classes)
+    change = variant.spec.endpoint_picker.patch
+    if not change:
+        return
+    devices = accelerators.resource_names(variant.classes)
     limits = Limits(deployment.drain(variant.spec), variant.spec.drain_timeout, devices)
     yield from patch.problems(at / "patch", change, limits, patch.PICKER)
     pod_path = Path("spec", "template", "spec", "containers")
