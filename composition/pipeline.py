@@ -121,7 +121,7 @@ def _preflight(
     routes = collisions.cluster_problems(plan.routes, _namespaces(plan), facts.routes, mode)
     return (
         *preflight.kinds(_kinds(components), facts, mode),
-        *(preflight.bundles(plan.release, facts, mode) if plan.routes else ()),
+        *(preflight.bundles(plan, facts, mode) if plan.routes else ()),
         *preflight.addresses(stack, facts),
         *preflight.metrics(plan, facts, mode),
         *routes,
@@ -149,7 +149,12 @@ def _take_back(
         what = f"whether somebody scaled or added to objects went unchecked: {live.reason}"
         return components, (warning(Path(), what),)
     annotated, added = additions.take_back(components, live)
-    return annotated, (*transition.refusals(live), *transition.replicas(plan, live), *added)
+    return annotated, (
+        *transition.refusals(live),
+        *transition.replicas(plan, live),
+        *transition.ports(plan, live),
+        *added,
+    )
 
 
 def _kinds(components: Collection[Component]) -> frozenset[str]:
