@@ -296,6 +296,13 @@ class ActiveActive(Sourced):
     """Support of several pickers that are all at work."""
 
 
+class UnreadRequests(Sourced):
+    """Objectives and rewrites that a release's picker never reads."""
+
+    remedy: str
+    """Remedy for users."""
+
+
 class PortFacts(Sourced):
     """Support of a picker for pools with several target ports, each of which is an endpoint in every pod."""
 
@@ -323,6 +330,8 @@ class PickerFacts(Sourced):
     tls_metrics: TlsMetricsFacts | None = None
     """None if the picker reads metrics of all pods in one way."""
     ports: PortFacts
+    unread_requests: UnreadRequests | None = None
+    """None if the picker reads objectives and rewrites."""
     active_active: ActiveActive | None = None
     """None if only one of several pickers may be at work."""
     latency_predictor: PredictorFacts | None = None
