@@ -6,6 +6,7 @@ A value contains its unit. Durations follow the grammar of the Gateway API, quan
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
@@ -268,7 +269,11 @@ def lacks_unit(quantity: str) -> bool:
     return 0 < amount(quantity) < _SMALLEST and not quantity.endswith(("k", "Ki"))
 
 
+@lru_cache(4096)
 def amount(quantity: str) -> Decimal:
-    """Return a Kubernetes quantity as a plain number of cores, bytes or items."""
+    """Return a Kubernetes quantity as a plain number of cores, bytes or items.
+
+    Results are cached, because the services of a stack have few different quantities.
+    """
     number = quantity.rstrip("mkKMGTPEi")
     return Decimal(number) * _UNITS[quantity[len(number) :]]

@@ -131,7 +131,7 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
 def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
     """Reject variants that would make the same object. The object applied later would overwrite the other one."""
     holders = dict[tuple[str, str], Path]()
-    for context in sorted(variants, key=lambda context: context.path):
+    for context in sorted(variants, key=lambda context: str(context.path)):
         identities = [
             (kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in context.names.exclusive_names
         ]
