@@ -11,6 +11,7 @@ from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
 from planning import outputs
+from tests.support.stacks import NAME
 from tests.support.stacks.hostile import COUNT, SECRETS, hostile_stacks, text_leaves
 
 STACKS = {hostile.name: hostile for hostile in hostile_stacks()}
@@ -20,7 +21,7 @@ STACKS = {hostile.name: hostile for hostile in hostile_stacks()}
 def verdict(name):
     """Return whether a stack is accepted, and everything that a user gets to see or that the state would hold."""
     try:
-        plan = planning.plan(load(STACKS[name].stack))
+        plan = planning.plan(load(STACKS[name].stack), NAME)
         rendered = [*objects(render(plan))]
         validation.check(rendered)
     except ConfigError as error:

@@ -15,6 +15,7 @@ from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
 from planning import outputs, preflight
+from tests.support.stacks import NAME
 from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
 from tests.support.stacks.varied import VARIED
 
@@ -80,7 +81,7 @@ TRIED = [tried(base) for base in BASES]
 def effect(text: str) -> str:
     """Return everything that a stack decides. Raises `ConfigError` where it is none."""
     loaded = load(json.loads(text))
-    plan = planning.plan(loaded)
+    plan = planning.plan(loaded, NAME)
     everything = list(objects(render(plan)))
     facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
     needed = [one.api for one in everything]

@@ -8,7 +8,8 @@ INTERCEPTOR = {"mode": "label", "namespace": "metering", "serviceAccountName": "
 def test_the_interceptor_may_read_services_in_the_namespace_of_the_metered_services_alone():
     stack = tree(free={"interceptor": {"enabled": False}}, qwen={"namespace": "other"}) | {"interceptor": INTERCEPTOR}
     everything = rendered(stack)
-    role, binding = (exactly(everything, kind, "counter-services") for kind in ("Role", "RoleBinding"))
+    name = "counter-services-inference-stacks.dev"
+    role, binding = (exactly(everything, kind, name) for kind in ("Role", "RoleBinding"))
     assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "other"
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "counter", "namespace": "metering"}]
 

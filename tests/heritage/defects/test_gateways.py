@@ -300,7 +300,7 @@ def test_c10_headers_that_no_request_has_at_once_or_that_differ_in_number_do_not
 def theirs(path, *hostnames, headers=()):
     (ref,) = acceptance.gateways(plan(tree()).routes)
     match = RouteMatch("PathPrefix", path, tuple(headers))
-    return LiveRoute("elsewhere", "theirs", None, (ParentRef(ref, None, None),), tuple(hostnames), (match,))
+    return LiveRoute("elsewhere", "theirs", (ParentRef(ref, None, None),), tuple(hostnames), (match,))
 
 
 def beside(stack, *routes):
