@@ -317,7 +317,8 @@ def _list_objects(
     query = {"labelSelector": ",".join(f"{key}={value}" for key, value in selector.items())} if selector else {}
     while True:
         page = api.get(path, accepted, {"limit": _PAGE, **query, **({"continue": token} if token else {})})
-        yield from page["items"]
+        # The API server writes an empty list of metadata as null.
+        yield from page["items"] or ()
         token = page.get("metadata", {}).get("continue", "")
         if not token:
             return

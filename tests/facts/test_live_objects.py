@@ -46,6 +46,7 @@ ANSWERS = {
     f"{DEPLOYMENTS}&continue=more": {"items": [OLD], "metadata": {}},
     f"/api/v1/namespaces/models/services?{SELECTED}": {"items": []},
     f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings?{SELECTED}": {"items": [BINDING]},
+    "/api/v1/namespaces/models/configmaps?limit=500": {"items": None},
     "/api/v1/namespaces/models/services?limit=500": {"items": [SERVICE, {"metadata": {**PLACE, "name": "other"}}]},
 }
 KINDS = [
@@ -90,6 +91,7 @@ def test_objects_are_read_page_by_page_with_those_that_own_fields_beside_pulumi(
 NAMES = {
     ("apps/v1/Deployment", "models"): ["qwen-decode"],
     ("v1/Service", "models"): ["qwen", "qwen-epp"],
+    ("v1/ConfigMap", "models"): ["qwen-epp"],
     ("example.com/v1/Absent", "models"): ["qwen"],
 }
 
@@ -101,13 +103,16 @@ def test_marks_are_read_by_name_whoever_made_the_object_and_lists_only_where_a_n
         ("", "Service", "models", "qwen"): Mark(stack="acme/chat/prod"),
     }
     assert found.unchecked == ()
-    pages, lists_without_selector = 4, 2
+    pages, lists_without_selector = 4, 3
     assert len(server.seen) == pages + lists_without_selector
 
 
 def test_kinds_whose_marks_are_refused_are_named(server):
     found = read(server, [], "wrong", names=NAMES)
-    assert (found.marks, found.unchecked) == ({}, ("apps/v1/Deployment", "example.com/v1/Absent", "v1/Service"))
+    assert (found.marks, found.unchecked) == (
+        {},
+        ("apps/v1/Deployment", "example.com/v1/Absent", "v1/ConfigMap", "v1/Service"),
+    )
 
 
 def test_who_set_a_field_last_is_known():
