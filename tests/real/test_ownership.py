@@ -66,7 +66,7 @@ def test_somebodys_object_is_adopted_by_the_command_that_preview_prints(deploy, 
     (before,) = found(plane, "services", name)
     deployment = deploy(stack(name, qwen={}))
     said, _ = deployment.foresee()
-    (command,) = re.findall(rf"Service {name}/qwen: exists without the mark .* adopt it: (pulumi import .*)", said)
+    (command,) = {*re.findall(rf"Service {name}/qwen: exists without the mark .* adopt it: (pulumi import .*)", said)}
     _, *arguments = shlex.split(command)
     component = arguments[arguments.index("--parent") + 1].partition("=")[2]
     deployment.engine.run("up", "--yes", "--skip-preview", "--target", component)
