@@ -15,6 +15,7 @@ from planning.ground.marks import Identity, Mark, StackName, Verdict
 
 _PROVIDER = "pulumi:providers:kubernetes::cluster"
 """Type and logical name of the provider of every object."""
+_CLAIM = "PersistentVolumeClaim"
 _UNCHECKED = "whether objects of others have the names of this stack's objects went unchecked"
 
 
@@ -81,7 +82,11 @@ def _unmarked(objects: list[NamedObject], name: StackName) -> Iterator[Problem]:
 
 def _foreign(named: NamedObject, name: StackName) -> Problem:
     what = "exists without the mark of a stack; unless this stack imported it, a run overwrites it or fails"
-    return warning(named.path, what, f"choose another name, or adopt it: {import_command(named, name)}")
+    if named.place[1] == _CLAIM:
+        # A run replaces an imported claim, because its volume is not stated: its data would be gone.
+        return warning(named.path, what, f"choose another name, or use it: storage.claimName: {named.place[3]}")
+    remedy = f"choose another name, or adopt it and look at the next preview: {import_command(named, name)}"
+    return warning(named.path, what, remedy)
 
 
 def _refused(live: LiveObjects) -> Iterator[Problem]:

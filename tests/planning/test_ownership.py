@@ -69,13 +69,22 @@ def test_somebodys_object_is_told_with_the_command_that_adopts_it():
     urn = "urn:pulumi:prod::chat::"
     assert line == (
         "Deployment models/qwen-decode: exists without the mark of a stack; unless this stack imported it, a run "
-        "overwrites it or fails; choose another name, or adopt it: pulumi import kubernetes:apps/v1:Deployment "
+        "overwrites it or fails; choose another name, or adopt it and look at the next preview: "
+        "pulumi import kubernetes:apps/v1:Deployment "
         f"qwen-decode models/qwen-decode --parent qwen={urn}inference-stacks:index:ModelServiceStack::qwen "
         f"--provider cluster={urn}pulumi:providers:kubernetes::cluster --protect=false"
     )
     (line,) = lines(problems(FOREIGN, BINDING), "warning")
     assert line.startswith("ClusterRoleBinding inference-stacks:models:qwen-epp: exists without")
     assert "qwen-epp-metrics-auth inference-stacks:models:qwen-epp --provider" in line
+
+
+def test_a_claim_of_somebodys_is_used_rather_than_adopted():
+    claim = NamedObject(
+        ("", "PersistentVolumeClaim", "models", "weights"), "kubernetes:core/v1:PersistentVolumeClaim", "a", None
+    )
+    (line,) = lines(problems(FOREIGN, claim), "warning")
+    assert line.endswith("fails; choose another name, or use it: storage.claimName: weights")
 
 
 @pytest.mark.parametrize("identity", [US, Identity(NAME, ("chat/old",))])

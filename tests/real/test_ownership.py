@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from tests.support.cluster.deployments import found, told
+from tests.support.cluster.server import read_one
 from tests.support.stacks import tree
 
 pytestmark = pytest.mark.real
@@ -60,20 +61,19 @@ def test_two_stacks_in_one_namespace_leave_each_others_objects(deploy, plane):
 def test_somebodys_object_is_adopted_by_the_command_that_preview_prints(deploy, plane):
     name = "adopted"
     plane.kubectl("create", "namespace", name)
-    ports = [{"name": "8000", "port": 8000}]
-    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "qwen"}, "spec": {"ports": ports}}
-    plane.kubectl("apply", "-n", name, "-f", "-", input=json.dumps(service))
-    (before,) = found(plane, "services", name)
+    content = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "qwen-epp"}, "data": {"theirs": "yes"}}
+    plane.kubectl("apply", "-n", name, "-f", "-", input=json.dumps(content))
+    before = read_one(plane, "configmap", "qwen-epp", name)
     deployment = deploy(stack(name, qwen={}))
     said, _ = deployment.foresee()
-    (command,) = {*re.findall(rf"Service {name}/qwen: exists without the mark .* adopt it: (pulumi import .*)", said)}
+    (command,) = {*re.findall(rf"ConfigMap {name}/qwen-epp: exists without .* preview: (pulumi import .*)", said)}
     _, *arguments = shlex.split(command)
     component = arguments[arguments.index("--parent") + 1].partition("=")[2]
     deployment.engine.run("up", "--yes", "--skip-preview", "--target", component)
     deployment.engine.run(*arguments, "--yes", "--generate-code=false")
     operations = deployment.operate()
-    assert operations.done["qwen-service"] == "update"
-    service = deployment.get("service", "qwen", name)
-    assert service["metadata"]["uid"] == before["metadata"]["uid"]
-    assert service["metadata"]["labels"]["inference-stacks.io/stack"] == "inference-stacks.dev"
+    assert operations.done["qwen-epp-config"] == "update"
+    after = deployment.get("configmap", "qwen-epp", name)
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["metadata"]["labels"]["inference-stacks.io/stack"] == "inference-stacks.dev"
     assert "without the mark" not in deployment.foresee()[0]

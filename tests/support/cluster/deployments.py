@@ -97,13 +97,23 @@ class Deployed:
     """One stack of a project of its own, with the engine that deploys it."""
 
     def __init__(
-        self, directory: Path, tools: Any, plane: ControlPlane, packages: Path | None = None, called: str = "dev"
+        self,
+        directory: Path,
+        tools: Any,
+        plane: ControlPlane,
+        packages: Path | None = None,
+        called: str = "dev",
+        program: Path = ROOT,
     ) -> None:
-        """Make the project of a stack; with `packages`, the language host calls that program in the place of Python."""
+        """Make the project of a stack, with the program in a folder.
+
+        With `packages`, the language host calls that program in the place of Python.
+        """
         self.project = directory / "project"
         self.project.mkdir(parents=True)
         for name in PROGRAM:
-            (self.project / name).symlink_to(ROOT / name)
+            if (program / name).exists():
+                (self.project / name).symlink_to(program / name)
         self.plane = plane
         # The engine's log of events, from which the order of operations is read, is among its commands for debugging.
         more = {"PULUMI_DEBUG_COMMANDS": "true"}
