@@ -15,11 +15,11 @@ from planning.ground.marks import StackName
 def mark(components: Iterable[Component], name: StackName) -> tuple[Component, ...]:
     """Return the components with the mark of a stack on each object."""
     return tuple(
-        replace(component, objects=tuple(_marked(rendered, name) for rendered in component.objects))
+        replace(component, objects=tuple(_with_mark(rendered, name) for rendered in component.objects))
         for component in components
     )
 
 
-def _marked(rendered: Rendered, name: StackName) -> Rendered:
-    metadata = marks.marked(rendered.manifest["metadata"], name)
+def _with_mark(rendered: Rendered, name: StackName) -> Rendered:
+    metadata = marks.with_mark(rendered.manifest["metadata"], name)
     return rendered._replace(manifest={**rendered.manifest, "metadata": metadata})

@@ -60,9 +60,9 @@ def problems(
             for named, mark, verdict in verdicts
             if verdict is Verdict.ANOTHER
         ),
-        *_unmarked([named for named, _, verdict in verdicts if verdict is Verdict.UNMARKED], identity.name),
+        *_unmarked_warning([named for named, _, verdict in verdicts if verdict is Verdict.UNMARKED], identity.name),
         *(_foreign(named, identity.name) for named, _, verdict in verdicts if verdict is Verdict.FOREIGN),
-        *_refused(live),
+        *_unchecked_kinds(live),
     ]
 
 
@@ -71,7 +71,7 @@ def _way_out(mark: Mark) -> str:
     return f"choose another name or namespace, or write formerly: [{earlier}] if this stack was called so"
 
 
-def _unmarked(objects: list[NamedObject], name: StackName) -> Iterator[Problem]:
+def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[Problem]:
     if not objects:
         return
     others = len(objects) - 1
@@ -89,7 +89,7 @@ def _foreign(named: NamedObject, name: StackName) -> Problem:
     return warning(named.path, what, remedy)
 
 
-def _refused(live: LiveObjects) -> Iterator[Problem]:
+def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
     if live.unchecked:
         yield warning(Path(), f"{_UNCHECKED} for {', '.join(live.unchecked)}: the API server refused to list them")
 

@@ -74,7 +74,7 @@ class LiveRoute:
     """Hosts of the route; empty for every host."""
     matches: tuple[RouteMatch, ...]
     mark: Mark = NO_MARK
-    """What the route says about the stack that it belongs to."""
+    """The stack that the route belongs to, as its labels and annotations say."""
 
 
 @dataclass(frozen=True, slots=True)

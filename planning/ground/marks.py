@@ -41,7 +41,7 @@ class StackName:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What an object of the cluster says about the stack that it belongs to."""
+    """The stack that an object of the cluster belongs to, as its labels and annotations say."""
 
     label: str | None = None
     stack: str | None = None
@@ -60,7 +60,7 @@ NO_MARK = Mark()
 
 
 class Verdict(Enum):
-    """Whose object it is, as seen from a stack."""
+    """Owner of an object, as seen from a stack."""
 
     OURS = "ours"
     ANOTHER = "another"
@@ -106,7 +106,7 @@ def label(project: str, stack: str) -> str:
     return f"{text[: LONGEST - _HASH - 1].strip('-_.')}-{digest}".lstrip("-")
 
 
-def marked(metadata: Mapping[str, Any], name: StackName) -> dict[str, Any]:
+def with_mark(metadata: Mapping[str, Any], name: StackName) -> dict[str, Any]:
     """Return the metadata of an object with the mark of a stack."""
     annotations = {**metadata.get("annotations", _NONE), labels.STACK: str(name)}
     return {

@@ -1,5 +1,9 @@
 """Grants lie in the namespace that they open, and name the namespace that they open it to."""
 
+import planning
+from manifests.assembly import objects, render
+from models.load import load
+from planning.ground.marks import StackName
 from tests.support.stacks import exactly, rendered, tree
 
 INTERCEPTOR = {"mode": "label", "namespace": "metering", "serviceAccountName": "counter"}
@@ -25,3 +29,13 @@ def test_a_mirror_is_granted_in_its_own_namespace_to_the_namespaces_of_the_route
     grant = exactly(rendered(stack), "ReferenceGrant", "next-mirror")
     assert grant["metadata"]["namespace"] == "trials"
     assert [each["namespace"] for each in grant["spec"]["from"]] == ["models", "other"]
+
+
+def test_two_stacks_grant_in_roles_of_their_own():
+    """See defects A24."""
+    loaded = load(tree() | {"interceptor": INTERCEPTOR})
+    names = [StackName("organization", "inference-stacks", stack) for stack in ("blue", "green")]
+    places = [[each.place for each in objects(render(planning.plan(loaded, name)))] for name in names]
+    grants = [[place for place in found if place[3].startswith("counter-services")] for found in places]
+    assert [len(grant) for grant in grants] == [2, 2]
+    assert not {*grants[0]} & {*grants[1]}

@@ -75,7 +75,7 @@ def _place(request: Request) -> tuple[str, str, str]:
 
 def as_registered(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rendered object as the program registers it: with the mark, and with the annotation of every object."""
-    metadata = marks.marked(manifest["metadata"], NAME)
+    metadata = marks.with_mark(manifest["metadata"], NAME)
     return {**manifest, "metadata": {**metadata, "annotations": {**FORCED, **metadata.get("annotations", {})}}}
 
 

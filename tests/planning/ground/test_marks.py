@@ -38,13 +38,13 @@ def test_a_project_with_a_dot_is_no_other_project():
 
 def test_metadata_is_marked_in_labels_and_annotations_alone():
     metadata = {"name": "qwen", "labels": {"team": "a"}, "annotations": {"z": "1", "a": "2"}}
-    assert marks.marked(metadata, US) == {
+    assert marks.with_mark(metadata, US) == {
         "name": "qwen",
         "labels": {"team": "a", labels.STACK: "chat.prod"},
         "annotations": {"a": "2", labels.STACK: "acme/chat/prod", "z": "1"},
     }
-    assert list(marks.marked(metadata, US)["annotations"]) == ["a", labels.STACK, "z"]
-    assert marks.read(marks.marked({"name": "qwen"}, US)) == Mark("chat.prod", "acme/chat/prod")
+    assert list(marks.with_mark(metadata, US)["annotations"]) == ["a", labels.STACK, "z"]
+    assert marks.read(marks.with_mark({"name": "qwen"}, US)) == Mark("chat.prod", "acme/chat/prod")
 
 
 @pytest.mark.parametrize(
