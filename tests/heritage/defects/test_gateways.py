@@ -349,7 +349,7 @@ def test_c12_a_mirror_is_never_corrected_to_the_service_itself():
 
 
 def test_b7_no_exception_of_ours_reaches_a_user(monkeypatch, capsys):
-    monkeypatch.setattr(planning, "plan", lambda _: {}["hunter2"])
+    monkeypatch.setattr(planning, "plan", lambda *_: {}["hunter2"])
     monkeypatch.setattr(sys, "argv", ["cli", "render", "examples/canary.yaml"])
     monkeypatch.setattr(gc, "disable", lambda: None)
     with pytest.raises(SystemExit) as ended:
