@@ -8,7 +8,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from tests.support.cluster.server import owned, read, read_one
 RECORDINGS = ROOT / "tests" / "support" / "upgrades"
 SECRET = "4dabf18193072939515e22adb298388d"
 """Key of every secret value in a state (pulumi, sdk/go/common/resource/sig)."""
+MANIFEST = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""}
+"""What a state says about the engine that wrote it."""
+PROVIDER = "pulumi:providers:kubernetes"
 GENERATED = {"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
 """Metadata that the API server writes."""
 CONTROLLED = {"clusterIP", "clusterIPs", "healthCheckNodePort", "volumeName"}
@@ -48,30 +51,36 @@ def record(name: str, program: Path) -> None:
             deployed.write(stack(name))
             deployed.up()
             settle(plane, stack(name)["namespace"])
-            state = deployed.engine.export()
-            state["deployment"].pop("secrets_providers", None)
-            _write(name, "state", _without_secrets(state))
-            _write(name, "objects", [*_objects(plane, state)])
+            resources = deployed.engine.export()["deployment"]["resources"]
+            _write(name, "resources", _without_secrets(resources))
+            _write(name, "objects", _objects(plane, resources))
             deployed.engine.stop()
         finally:
             plane.remove()
 
 
-def _write(name: str, what: str, content: object) -> None:
-    text = json.dumps(content, indent=1, sort_keys=True)
-    (RECORDINGS / name / f"{what}.json").write_text(f"{text}\n", encoding="utf-8")
+def _write(name: str, what: str, items: Iterable[object]) -> None:
+    """Write each item as a line of JSON."""
+    lines = [json.dumps(item, sort_keys=True, ensure_ascii=False) for item in items]
+    (RECORDINGS / name / f"{what}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _read(name: str, what: str) -> list[Any]:
+    text = (RECORDINGS / name / f"{what}.jsonl").read_text(encoding="utf-8")
+    return [*map(json.loads, text.splitlines())]
 
 
 def _without_secrets(value: Any) -> Any:
-    """Return a state in which every secret is a word: they are of a cluster that is gone."""
+    """Return resources in which every secret is a word, without their places in a program: both are gone."""
     if isinstance(value, dict):
-        return "secret" if SECRET in value else {key: _without_secrets(inner) for key, inner in value.items()}
+        kept = {key: inner for key, inner in value.items() if key not in {"sourcePosition", "stackTrace"}}
+        return "secret" if SECRET in value else {key: _without_secrets(inner) for key, inner in kept.items()}
     return [*map(_without_secrets, value)] if isinstance(value, list) else value
 
 
-def _objects(plane: ControlPlane, state: Any) -> Iterator[Any]:
+def _objects(plane: ControlPlane, resources: list[Any]) -> Iterator[Any]:
     """Yield every object of a state as the API server has it, without what is of that one cluster."""
-    for resource in state["deployment"]["resources"]:
+    for resource in resources:
         if resource["type"].startswith("kubernetes:"):
             about = resource["outputs"]
             group, _, version = about["apiVersion"].rpartition("/")
@@ -105,11 +114,18 @@ def _portable(item: Any, version: str) -> Any:
 
 def restore(name: str, deployed: Deployed) -> None:
     """Give an API server the objects of a recording, and an engine its state."""
-    folder, plane = RECORDINGS / name, deployed.plane
+    plane, resources = deployed.plane, _read(name, "resources")
     provide(plane, stack(name)["namespace"])
-    owned(plane, json.loads((folder / "objects.json").read_text(encoding="utf-8")))
+    owned(plane, _read(name, "objects"))
     deployed.write(stack(name))
-    deployed.engine.run("stack", "import", "--file", str(folder / "state.json"))
+    for resource in resources:
+        if resource["type"] == PROVIDER:
+            for values in (resource["inputs"], resource["outputs"]):
+                values["kubeconfig"] = plane.kubeconfig.read_text(encoding="utf-8")
+    file = deployed.project / "state.json"
+    state = {"version": 3, "deployment": {"manifest": MANIFEST, "resources": resources}}
+    file.write_text(json.dumps(state), encoding="utf-8")
+    deployed.engine.run("stack", "import", "--file", str(file))
     settle(plane, stack(name)["namespace"])
 
 
