@@ -30,6 +30,8 @@ GENERATED = {"creationTimestamp", "generation", "managedFields", "resourceVersio
 """Metadata that the API server writes."""
 CONTROLLED = {"clusterIP", "clusterIPs", "healthCheckNodePort", "volumeName"}
 """Fields of a spec that a controller fills in, for one cluster alone."""
+BOUND = {"kubernetes.io/service-account.uid", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"}
+"""Annotations that bind an object to one that has another UID in another cluster."""
 SECONDS = 120
 
 
@@ -98,6 +100,8 @@ def _portable(item: Any, version: str) -> Any:
         for entry in metadata["managedFields"]
         if "subresource" not in entry and entry["apiVersion"].endswith(version)
     ]
+    annotations = metadata.get("annotations", {})
+    metadata["annotations"] = {key: value for key, value in annotations.items() if key not in BOUND}
     rest = {key: value for key, value in item.items() if key not in {"metadata", "status", "data"}}
     if item["kind"] == "ConfigMap":
         rest["data"] = item["data"]
