@@ -17,7 +17,7 @@ _IGNORED = ("spec.backoffLimit", "spec.activeDeadlineSeconds", "spec.template.sp
 A Job that is replaced after a failure gets the spec of the current run. The whole spec is not ignored: for an ignored
 field the provider keeps the value of the cluster, of which the labels that the Job controller adds to the template are
 a part, and then replaces the Job because the manifest lacks them (handleSSAIgnoreFields and Diff in provider/pkg of
-pulumi-kubernetes, 4.25 to 4.32).
+pulumi-kubernetes 4.25).
 """
 
 

@@ -215,7 +215,7 @@ def test_claims_are_retained_and_protected_on_demand(flag):
 
 def test_a_done_job_stays_and_an_undone_one_is_made_again():
     fill = registered(service())[Id("qwen", parts.FILL)]
-    assert fill.ignore == ("spec",)
+    assert fill.ignore == ("spec.backoffLimit", "spec.activeDeadlineSeconds", "spec.template.spec")
     assert fill.manifest["metadata"]["annotations"] == {"pulumi.com/replaceUnready": "true"}
     assert "ttlSecondsAfterFinished" not in fill.manifest["spec"]
 
