@@ -80,7 +80,7 @@ class EngineVersion:
     def knows_flag(self, name: str) -> bool:
         """Tell whether a flag in the canonical form of `models.flags` is known.
 
-        argparse also takes the beginning of a flag if it is that of no other one.
+        argparse also takes an unambiguous prefix of a flag.
         """
         known, head = self.flags, name.partition(".")[0]
         positive = f"--{head.removeprefix('--no-')}" if head.startswith("--no-") else head

@@ -134,15 +134,19 @@ class Deployed:
 
     def alter(self, module: str, **constants: int) -> None:
         """Deploy from now on with other constants in one module of the program."""
+        for constant, value in constants.items():
+            self.replace(module, rf"(?m)^{constant} = \d+$", f"{constant} = {value}")
+
+    def replace(self, module: str, pattern: str, text: str) -> None:
+        """Deploy from now on with another text where a pattern matches once in a module of the program."""
         layer, _, name = module.partition("/")
         copied = self.project / layer
-        copied.unlink()
-        shutil.copytree(ROOT / layer, copied)
-        text = (copied / name).read_text(encoding="utf-8")
-        for constant, value in constants.items():
-            text, changed = re.subn(rf"^{constant} = \d+$", f"{constant} = {value}", text, flags=re.MULTILINE)
-            assert changed == 1, constant
-        (copied / name).write_text(text, encoding="utf-8")
+        if copied.is_symlink():
+            copied.unlink()
+            shutil.copytree(ROOT / layer, copied)
+        replaced, count = re.subn(pattern, lambda _: text, (copied / name).read_text(encoding="utf-8"))
+        assert count == 1, pattern
+        (copied / name).write_text(replaced, encoding="utf-8")
 
     def up(self, *more: str) -> subprocess.CompletedProcess[str]:
         """Deploy; raises where that fails."""
