@@ -60,10 +60,15 @@ def problems(
             for named, mark, verdict in verdicts
             if verdict is Verdict.ANOTHER
         ),
-        *_unmarked_warning([named for named, _, verdict in verdicts if verdict is Verdict.UNMARKED], identity.name),
+        *_unmarked_warning([named for named, _, verdict in verdicts if _gets_mark(named, verdict)], identity.name),
         *(_foreign(named, identity.name) for named, _, verdict in verdicts if verdict is Verdict.FOREIGN),
         *_unchecked_kinds(live),
     ]
+
+
+def _gets_mark(named: NamedObject, verdict: Verdict) -> bool:
+    """Tell whether an object from before the mark gets one. Jobs are not updated, and keep the metadata that they have."""
+    return verdict is Verdict.UNMARKED and named.place[1] != "Job"
 
 
 def _way_out(mark: Mark) -> str:
