@@ -11,9 +11,10 @@ import sys
 from cli import reference, schema
 from cli.render import render, render_json
 from composition import defects
-from facts import cluster
+from facts import cluster, facts_file
 from models.problems import ConfigError
-from planning.ground.cluster_facts import Unknown
+from planning.ground.cluster_facts import PARTS, Unknown
+from planning.ground.differences import differences
 
 
 def main(arguments: list[str]) -> int:
@@ -25,7 +26,7 @@ def main(arguments: list[str]) -> int:
                 write = render_json if options.json else render
                 sys.stdout.write(write(options.stack, options.facts))
             case "facts":
-                return _print_facts(options.context)
+                return _print_facts(options)
             case "reference":
                 sys.stdout.write(reference.text())
             case _:
@@ -52,21 +53,29 @@ def _parser() -> argparse.ArgumentParser:
     )
     facts_options = commands.add_parser("facts", help="print the facts of the kubeconfig's cluster as JSON")
     facts_options.add_argument("--context", help="context of the kubeconfig; its current one if absent")
+    facts_options.add_argument("--secrets", action="store_true", help="add the names of all Secrets")
+    facts_options.add_argument("--previewed", metavar="FILE", help="tell what differs from these earlier facts")
     commands.add_parser("schema", help="print the JSON schema of a stack file")
     commands.add_parser("reference", help="print the page of every configuration word")
     return parser
 
 
-def _print_facts(context: str | None) -> int:
-    """Print the facts of a live cluster and return the exit code: 1 if the cluster cannot be read."""
-    facts = cluster.read_all(cluster.Access(None, context))
-    for name in ("apis", "gateways", "routes", "bundles"):
+def _print_facts(options: argparse.Namespace) -> int:
+    """Print the facts of a live cluster and return the exit code: 1 if the cluster cannot be read.
+
+    On standard error: what could not be read, and what differs from the facts of `--previewed`.
+    """
+    facts = cluster.read_all(cluster.Access(None, options.context), secrets=options.secrets)
+    for name in ("apis", *PARTS):
         part = getattr(facts, name)
-        if isinstance(part, Unknown):
+        if isinstance(part, Unknown) and (name != "secrets" or options.secrets):
             print(f"{name}: {part.reason}", file=sys.stderr)
     if isinstance(facts.apis, Unknown):
         return 1
-    sys.stdout.write(cluster.to_json(facts))
+    if options.previewed is not None:
+        previewed = facts_file.named(options.previewed, "--previewed")
+        print(*differences(previewed, facts), sep="\n", file=sys.stderr)
+    sys.stdout.write(facts_file.text(facts))
     return 0
 
 

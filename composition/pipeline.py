@@ -5,24 +5,27 @@ Some steps do I/O: they read sizes of sources, facts of the cluster, and objects
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import planning
 from composition.target import Target
 from facts import source_sizes
-from manifests import additions, validation
-from manifests.assembly import Component, objects, render
+from manifests import additions, needs, validation
+from manifests.assembly import Component, await_routes, objects, render
 from manifests.objects import Rendered
 from manifests.validation import SchemaError
-from models.load import load
+from models.load import Loaded, load
 from models.paths import Path
 from models.problems import ConfigError, Problem, errors, warning
 from models.stack import Stack
 from planning import outputs, preflight, transition
 from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts, Unknown
+from planning.ground.needs import Needs
 from planning.ground.order import Id
 from planning.plans import ServicePlan, StackPlan
+from planning.preflight.owners import Owners
 from planning.routes import acceptance, collisions, precedence
 from planning.routes.acceptance import Waits
 
@@ -99,13 +102,15 @@ def compose(tree: object, target: Target, earlier: Sequence[Problem] = ()) -> Co
         source_warnings = tuple(size_warnings)
         plan = planning.plan(loaded)
         plan_warnings = plan.warnings
-        facts = target.facts(loaded.stack.cluster, acceptance.gateways(plan.routes))
+        rendered = render(plan)
+        needed = needs.of(objects(rendered), acceptance.gateways(plan.routes))
+        facts = target.facts(loaded.stack.cluster, needed)
         waits = acceptance.decide(plan.routes, facts.gateways)
-        components = render(plan, waits.routes)
+        components = await_routes(rendered, plan, waits.routes)
         validation.check(objects(components))
     except (ConfigError, SchemaError) as error:
         return Refusal(error, source_warnings, plan_warnings)
-    problems = _preflight(loaded.stack, plan, facts, components)
+    problems = _preflight(loaded, plan, facts, needed, target)
     if errors(problems):
         return Composition(loaded.stack, source_warnings, plan, facts, waits, components, problems, ())
     components, drift = _take_back(loaded.stack, plan, facts, components, target)
@@ -114,18 +119,31 @@ def compose(tree: object, target: Target, earlier: Sequence[Problem] = ()) -> Co
 
 
 def _preflight(
-    stack: Stack, plan: StackPlan, facts: ClusterFacts, components: Collection[Component]
+    loaded: Loaded, plan: StackPlan, facts: ClusterFacts, needed: Needs, target: Target
 ) -> tuple[Problem, ...]:
-    """Return the problems of the stack in this cluster: kinds, versions and metrics that it lacks, then routes."""
-    mode = stack.checks.preflight
-    routes = collisions.cluster_problems(plan.routes, _namespaces(plan), facts.routes, mode)
+    """Return the problems of the stack in this cluster.
+
+    First kinds, versions and metrics that it lacks, then what objects refer to in it, then routes of others.
+    """
+    stack = loaded.stack
+    mode, owners = stack.checks.preflight, Owners.of(loaded.merged.tree, plan)
+    references = (
+        *preflight.namespaces(needed, facts, owners, mode),
+        *preflight.levels(needed, facts, owners, mode),
+        *preflight.listeners(plan.routes, needed, facts, owners, mode),
+        *preflight.classes(needed, facts, owners, mode),
+        *preflight.secrets(needed, facts, owners, mode),
+    )
     return (
-        *preflight.kinds(_kinds(components), facts, mode),
+        *preflight.origin(facts, target.name(stack.cluster), datetime.now(UTC)),
+        *preflight.kinds(needed.kinds, facts, mode),
         *(preflight.bundles(plan.release, facts, mode) if plan.routes else ()),
         *preflight.addresses(stack, facts),
         *preflight.metrics(plan, facts, mode),
-        *routes,
+        *loaded.locate(references),
+        *collisions.cluster_problems(plan.routes, _namespaces(plan), facts.routes, mode),
         *(precedence.cluster_warnings(plan.routes, facts.routes) if mode != "skip" else ()),
+        *preflight.unchecked(needed, facts, mode),
     )
 
 

@@ -11,7 +11,7 @@ import traceback
 import pytest
 import yaml
 
-from facts import cluster, connection, credential_plugin, kubeconfig
+from facts import cluster, connection, credential_plugin, kubeconfig, reading
 from facts.cluster import Access
 from facts.credential_plugin import PluginError
 from facts.kubeconfig import Endpoint, KubeconfigError, NeedsClient, Tls
@@ -31,7 +31,7 @@ FAILED = "the cluster could not be read"
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
     """Wait for an answer however busy the machine is, and repeat a read at once."""
-    monkeypatch.setattr(cluster, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(reading, "_PAUSE_SECONDS", 0)
     monkeypatch.setattr(cluster, "_DEADLINE_SECONDS", 300)
 
 
