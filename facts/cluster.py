@@ -2,7 +2,6 @@
 
 import http
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -63,10 +62,7 @@ def read_all(access: Access, *, secrets: bool = False) -> ClusterFacts:
     A failed read does not raise; its facts are `Unknown`.
     """
     readers = {**_EVERY_PART, **({"secrets": inventory.all_secrets} if secrets else {})}
-    facts = _live(access, readers)
-    version = _read_one(access, inventory.version)
-    now = datetime.now(UTC).strftime(TIME_FORMAT)
-    return replace(facts, origin=Origin(name(access), None if isinstance(version, Unknown) else version, now))
+    return _live(access, {"origin": partial(_origin, access=access), **readers})
 
 
 def name(access: Access) -> str | None:
@@ -131,7 +127,15 @@ def _live(access: Access, readers: Mapping[str, Reader]) -> ClusterFacts:
     if isinstance(apis, Unknown):
         return unread(apis)
     served, metrics = apis
-    return ClusterFacts(served, metrics=metrics, **results)
+    origin = results.pop("origin", None)
+    return ClusterFacts(served, metrics=metrics, **results, origin=origin if isinstance(origin, Origin) else None)
+
+
+def _origin(api: Connection, access: Access) -> Origin:
+    """Return name and version of the cluster, and the time."""
+    version = item(api, "/version")
+    now = datetime.now(UTC).strftime(TIME_FORMAT)
+    return Origin(name(access), None if version is None else str(version["gitVersion"]), now)
 
 
 def _readers(needs: Needs) -> dict[str, Reader]:

@@ -38,11 +38,6 @@ _OURS = "inference-stacks.io/"
 _NONE: Mapping[str, Any] = {}
 
 
-def version(api: Connection) -> str:
-    """Read the version of Kubernetes."""
-    return str(api.get("/version", "application/json")["gitVersion"])
-
-
 def namespaces(api: Connection, names: Collection[str]) -> Namespaces:
     """Read the namespaces in `names` that exist.
 
@@ -57,8 +52,9 @@ def secrets(api: Connection, places: Collection[tuple[str, str]]) -> Secrets:
 
     They are read one by one: who may list the Secrets of a namespace may read all of their values.
     """
-    paths = ((place, f"/api/v1/namespaces/{place[0]}/secrets/{place[1]}") for place in sorted(places))
-    return Secrets(tuple(place for place, path in paths if item(api, path, METADATA) is not None))
+    paths = (f"/api/v1/namespaces/{namespace}/secrets/{name}" for namespace, name in sorted(places))
+    found = (item(api, path, METADATA) for path in paths)
+    return Secrets(tuple(_place(each) for each in found if each is not None))
 
 
 def all_secrets(api: Connection) -> Secrets:

@@ -33,6 +33,7 @@ from planning.ground.cluster_facts import (
     Served,
     Unknown,
 )
+from planning.ground.inventory import LiveNamespace, Namespaces
 from planning.ground.needs import NOTHING_NEEDED
 from tests.support.stacks import lines, plan, tree
 
@@ -56,7 +57,7 @@ class Asked:
         self.questions.append(("facts", spec, needs.gateways))
         return self.known
 
-    def name(self, spec):
+    def name(self, _spec):
         return None
 
     def pools(self, spec, namespaces):
@@ -78,7 +79,8 @@ def fitting(stack, *routes):
     """Return facts of a cluster that has what a stack needs, its Gateway accepted."""
     kinds = Served(frozenset(each.api for each in composition(stack).objects))
     gateways = Gateways((LiveGateway(REF, accepted=True, programmed=True),))
-    return ClusterFacts(kinds, gateways, Routes(routes), bundles=Bundles({}))
+    namespaces = Namespaces({"models": LiveNamespace({}, {})})
+    return ClusterFacts(kinds, gateways, Routes(routes), bundles=Bundles({}), namespaces=namespaces)
 
 
 def claimed_by_another():

@@ -47,6 +47,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(content[: len(content) // 2] if self.path in self.server.cut else content)
             self.close_connection = self.close_connection or self.path in self.server.cut
+            if self.server.mended:
+                self.server.cut.discard(self.path)
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -70,12 +72,13 @@ class Server(http.server.ThreadingHTTPServer):
 def serve(answers, authorization="Bearer right", tls=None):
     """Serve answers by path; `tls` is the context of a TLS server.
 
-    Of single paths, the server may refuse some, answer others with a status, cut answers short, or be silent.
+    Of single paths, the server may refuse some, answer others with a status, cut answers short (once, if it is mended),
+    or be silent.
     """
     server = Server(("127.0.0.1", 0), Handler)
     server.answers, server.authorization = answers, authorization
     server.seen, server.refused, server.hang, server.connections = [], set(), None, 0
-    server.statuses, server.cut, server.silent = {}, set(), set()
+    server.statuses, server.cut, server.mended, server.silent = {}, set(), False, set()
     if tls:
         server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
