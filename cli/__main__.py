@@ -73,7 +73,7 @@ def _print_facts(options: argparse.Namespace) -> int:
     if isinstance(facts.apis, Unknown):
         return 1
     if options.previewed is not None:
-        previewed = facts_file.named(options.previewed, "--previewed")
+        previewed = facts_file.from_option(options.previewed, "--previewed")
         print(*differences(previewed, facts), sep="\n", file=sys.stderr)
     sys.stdout.write(facts_file.text(facts))
     return 0

@@ -46,7 +46,7 @@ def render_json(file_or_stack: str, facts_path: str | None) -> str:
 
 
 def _composition(file_or_stack: str, facts_path: str | None) -> Composition:
-    facts = NOTHING_READ if facts_path is None else facts_file.named(facts_path, "--facts")
+    facts = NOTHING_READ if facts_path is None else facts_file.from_option(facts_path, "--facts")
     composition = stackfile.parse(stackfile.locate(file_or_stack)).apply(partial(_compose, facts))
     if facts_path is not None:
         _warn(composition.waits.warnings)

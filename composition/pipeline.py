@@ -143,7 +143,7 @@ def _preflight(
         *loaded.locate(references),
         *collisions.cluster_problems(plan.routes, _namespaces(plan), facts.routes, mode),
         *(precedence.cluster_warnings(plan.routes, facts.routes) if mode != "skip" else ()),
-        *preflight.unchecked(needed, facts, mode),
+        *preflight.gaps(needed, facts, mode),
     )
 
 

@@ -122,7 +122,7 @@ def _live(access: Access, readers: Mapping[str, Reader]) -> ClusterFacts:
 
     If the kinds cannot be read, nothing is known.
     """
-    results = read_within(_DEADLINE_SECONDS, access, {"apis": _served, **readers})
+    results = read_within(_DEADLINE_SECONDS, access, {"apis": _kinds_and_metrics, **readers})
     apis = results.pop("apis")
     if isinstance(apis, Unknown):
         return unread(apis)
@@ -165,7 +165,7 @@ _EVERY_PART: Mapping[str, Reader] = {
 }
 
 
-def _served(api: Connection) -> tuple[Served, Metrics]:
+def _kinds_and_metrics(api: Connection) -> tuple[Served, Metrics]:
     """Read the kinds that the server serves, and the metrics that it offers."""
     groups = _discover(api)
     return Served(frozenset(_kinds(groups))), Metrics(tuple(sorted(set(_metrics(groups)))))

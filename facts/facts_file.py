@@ -29,7 +29,7 @@ def read(path: Path) -> ClusterFacts:
         return unread(Unknown(f"{path.name} could not be read ({type(error).__name__})"))
 
 
-def named(file: str, option: str) -> ClusterFacts:
+def from_option(file: str, option: str) -> ClusterFacts:
     """Return the facts of a file that an option of a command names. Raises `ConfigError` if it cannot be read."""
     facts = read(Path(file))
     if isinstance(facts.apis, Unknown):

@@ -84,7 +84,7 @@ def _nodes(api: Connection) -> Nodes:
     return Nodes(tuple(map(_node, items(api, "/api/v1/nodes"))))
 
 
-def _requested(api: Connection) -> Requested:
+def _device_requests(api: Connection) -> Requested:
     """Read how many devices the pods of each node have requested. Pods that wait for a node have none."""
     found = dict[str, dict[str, int]]()
     for pod in items(api, "/api/v1/pods", fields=_RUNNING):
@@ -115,7 +115,7 @@ def _slices(api: Connection) -> Slices:
     )
 
 
-def _metered(api: Connection) -> Metered:
+def _metered_services(api: Connection) -> Metered:
     found = items(api, "/api/v1/services", _METADATA_LIST, {labels.RESOURCE_ID: ""})
     return Metered(
         tuple(MeteredService(*_place(each), each["metadata"]["labels"][labels.RESOURCE_ID]) for each in found)
@@ -131,10 +131,10 @@ READERS: Mapping[str, Reader] = {
     "storage_classes": storage_classes,
     "priority_classes": priority_classes,
     "nodes": _nodes,
-    "requested": _requested,
+    "requested": _device_requests,
     "quotas": _quotas,
     "slices": _slices,
-    "metered": _metered,
+    "metered": _metered_services,
     "live_pools": _pools,
 }
 """Readers of all objects of a cluster, by part."""

@@ -37,10 +37,10 @@ class Component:
 
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
     """Render a stack. `awaited` holds the keys of services whose routes a run waits for."""
-    return await_routes(_ordered(plan), plan, awaited)
+    return await_routes(_components_in_order(plan), plan, awaited)
 
 
-def _ordered(plan: StackPlan) -> tuple[Component, ...]:
+def _components_in_order(plan: StackPlan) -> tuple[Component, ...]:
     components = tuple(component for component in _components(plan) if component.objects)
     after = order.predecessors((rendered.id for rendered in objects(components)), plan.relations)
     return tuple(

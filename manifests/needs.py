@@ -1,4 +1,4 @@
-"""What the objects of a stack refer to in the cluster: namespaces, Secrets, classes, and Pod Security levels."""
+"""Needs of a stack: namespaces, Secrets, classes and Pod Security levels that its objects refer to."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -60,17 +60,17 @@ def _secrets(pod: Mapping[str, Any]) -> Iterator[str]:
     """Yield the Secrets without which a pod does not start. Optional references are left out."""
     yield from (secret["name"] for secret in pod.get("imagePullSecrets", ()))
     for volume in pod.get("volumes", ()):
-        yield from _required(volume.get("secret", _NONE), "secretName")
+        yield from _hard_reference(volume.get("secret", _NONE), "secretName")
         for source in volume.get("projected", _NONE).get("sources", ()):
-            yield from _required(source.get("secret", _NONE))
+            yield from _hard_reference(source.get("secret", _NONE))
     for container in (*pod.get("initContainers", ()), *pod.get("containers", ())):
         for variable in container.get("env", ()):
-            yield from _required(variable.get("valueFrom", _NONE).get("secretKeyRef", _NONE))
+            yield from _hard_reference(variable.get("valueFrom", _NONE).get("secretKeyRef", _NONE))
         for source in container.get("envFrom", ()):
-            yield from _required(source.get("secretRef", _NONE))
+            yield from _hard_reference(source.get("secretRef", _NONE))
 
 
-def _required(reference: Mapping[str, Any], field: str = "name") -> Iterator[str]:
+def _hard_reference(reference: Mapping[str, Any], field: str = "name") -> Iterator[str]:
     if reference.get(field) and not reference.get("optional"):
         yield reference[field]
 

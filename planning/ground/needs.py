@@ -30,7 +30,7 @@ class PodLevel:
     level: str
     """Strictest of `LEVELS` that admits the pods."""
     causes: tuple[str, ...]
-    """What the next stricter level does not admit."""
+    """Parts of the pods that the next stricter level does not admit."""
     namespace: str
     owner: str
     pods_of: str
@@ -39,7 +39,7 @@ class PodLevel:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a stack needs from its cluster. What no stack needs is not read."""
+    """Objects of the cluster that a stack needs. Nothing else is read."""
 
     kinds: frozenset[str] = frozenset()
     """Kinds of its objects, as `apiVersion/Kind`."""

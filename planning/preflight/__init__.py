@@ -7,19 +7,20 @@ errors, and `skip` checks nothing.
 """
 
 from planning.preflight.admission import levels
+from planning.preflight.gaps import gaps
 from planning.preflight.kinds import addresses, bundles, kinds, metrics
 from planning.preflight.listeners import listeners
 from planning.preflight.namespaces import namespaces
 from planning.preflight.origin import origin
 from planning.preflight.references import classes, secrets
 from planning.preflight.severity import Mode
-from planning.preflight.unchecked import unchecked
 
 __all__ = [
     "Mode",
     "addresses",
     "bundles",
     "classes",
+    "gaps",
     "kinds",
     "levels",
     "listeners",
@@ -27,5 +28,4 @@ __all__ = [
     "namespaces",
     "origin",
     "secrets",
-    "unchecked",
 ]

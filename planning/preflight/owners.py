@@ -38,6 +38,11 @@ class Owners:
         found = (*_leaves(self._value(at), at), *top)
         return next((path for path, value in found if value == reference.name and {*path} & {*keys}), at)
 
+    def storage(self, owner: str) -> Path:
+        """Return the place of the storage whose claim an owner has."""
+        at = self.paths.get(owner, Path())
+        return at / "storage" if self._value(at / "storage") is not None else at
+
     def gateway(self, key: str) -> Path:
         """Return the place of the gateway of a service's route."""
         at = Path("services", key, "route", "gateway")

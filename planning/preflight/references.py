@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground.cluster_facts import ClusterFacts, Unknown
 from planning.ground.needs import Needs, Reference
@@ -31,12 +30,9 @@ def classes(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> It
             if reference.name:
                 yield from _missing("StorageClass", reference, found, owners, mode)
             elif not any(found.values()):
-                at, what = (
-                    owners.paths.get(reference.owner, Path()),
-                    "takes the default StorageClass, and there is none",
-                )
+                what = "takes the default StorageClass, and there is none"
                 remedy = f"write storageClassName: with {_alternatives(found)}"
-                yield Problem(at, what, remedy, severity=SEVERITIES[mode])
+                yield Problem(owners.storage(reference.owner), what, remedy, severity=SEVERITIES[mode])
     if not isinstance(facts.priority_classes, Unknown):
         for reference in needs.priority_classes:
             found = facts.priority_classes.priority_classes

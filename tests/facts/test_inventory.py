@@ -34,7 +34,7 @@ from planning.ground.inventory import (
     Taint,
 )
 from planning.ground.needs import Needs, Reference
-from planning.preflight import unchecked
+from planning.preflight import gaps
 from tests.support.cluster import loopback
 from tests.support.cluster.loopback import discovery
 from tests.support.stacks import lines
@@ -261,7 +261,7 @@ def test_a_failed_read_is_unknown_alone_and_is_named(server, part, failure):
     reason = f"the cluster could not be read ({FAILURES[failure]})"
     assert getattr(found, part) == Unknown(reason)
     assert [name for name in READS if isinstance(getattr(found, name), Unknown)] == [part]
-    assert lines(unchecked(USED, found, "strict"), "warning") == [f"{SUBJECTS[part]} went unchecked: {reason}"]
+    assert lines(gaps(USED, found, "strict"), "warning") == [f"{SUBJECTS[part]} went unchecked: {reason}"]
 
 
 @pytest.mark.parametrize("part", READS)
@@ -271,7 +271,7 @@ def test_a_silent_read_leaves_what_was_read_before_known(server, part, monkeypat
     found = read(server)
     assert not isinstance(found.apis, Unknown)
     assert getattr(found, part) == Unknown("the cluster did not answer within 0.2 seconds")
-    (line,) = lines(unchecked(USED, found, "strict"), "warning")
+    (line,) = lines(gaps(USED, found, "strict"), "warning")
     assert SUBJECTS[part] in line
 
 
@@ -284,6 +284,6 @@ def test_a_read_that_breaks_once_is_repeated_on_another_connection(server):
 
 def test_nothing_is_unchecked_where_nothing_is_asked_or_needed(server):
     found = read(server)
-    assert list(unchecked(USED, found, "strict")) == []
+    assert list(gaps(USED, found, "strict")) == []
     broken = replace(found, secrets=Unknown("no"))
-    assert list(unchecked(USED, broken, "skip")) == list(unchecked(Needs(), broken, "strict")) == []
+    assert list(gaps(USED, broken, "skip")) == list(gaps(Needs(), broken, "strict")) == []

@@ -9,7 +9,7 @@ from planning.ground.needs import Needs
 from planning.preflight.severity import Mode
 
 
-def unchecked(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
+def gaps(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield a warning for each reason for which facts are unknown, with all that it leaves unchecked."""
     if mode == "skip":
         return
