@@ -8,13 +8,14 @@ import argparse
 import gc
 import sys
 
-from cli import reference, schema
+from cli import reference, rights, schema
 from cli.render import render, render_json
 from composition import defects
 from facts import cluster, facts_file
 from models.problems import ConfigError
 from planning.ground.cluster_facts import PARTS, Unknown
 from planning.ground.differences import differences
+from planning.rights import Options, Purpose
 
 
 def main(arguments: list[str]) -> int:
@@ -27,6 +28,9 @@ def main(arguments: list[str]) -> int:
                 sys.stdout.write(write(options.stack, options.facts))
             case "facts":
                 return _print_facts(options)
+            case "rights":
+                options_of = Options(secrets=options.secrets, dry_run=options.dry_run)
+                sys.stdout.write(rights.text(options.stack, Purpose(options.purpose), options_of))
             case "reference":
                 sys.stdout.write(reference.text())
             case _:
@@ -55,9 +59,20 @@ def _parser() -> argparse.ArgumentParser:
     facts_options.add_argument("--context", help="context of the kubeconfig; its current one if absent")
     facts_options.add_argument("--secrets", action="store_true", help="add the names of all Secrets")
     facts_options.add_argument("--previewed", metavar="FILE", help="tell what differs from these earlier facts")
+    _add_rights(
+        commands.add_parser("rights", help="print the Roles that suffice to preview, deploy or look at a stack")
+    )
     commands.add_parser("schema", help="print the JSON schema of a stack file")
     commands.add_parser("reference", help="print the page of every configuration word")
     return parser
+
+
+def _add_rights(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command `rights`."""
+    parser.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
+    parser.add_argument("--for", dest="purpose", choices=list(Purpose), required=True, help="purpose of the rights")
+    parser.add_argument("--secrets", action="store_true", help="let a preview read Secrets, and hence their values")
+    parser.add_argument("--dry-run", action="store_true", help="let a preview ask the API server, as only writers may")
 
 
 def _print_facts(options: argparse.Namespace) -> int:
