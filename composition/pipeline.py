@@ -167,7 +167,7 @@ def _take_back(
         what = f"whether somebody scaled or added to objects went unchecked: {live.reason}"
         return components, (warning(Path(), what),)
     annotated, added = additions.take_back(components, live)
-    return annotated, (*transition.refusals(live), *transition.replicas(plan, live), *added)
+    return annotated, (*transition.refusals(live), *preflight.pools(live), *transition.replicas(plan, live), *added)
 
 
 def _kinds(components: Collection[Component]) -> frozenset[str]:

@@ -26,6 +26,7 @@ from planning.ground.inventory import (
     StorageClasses,
     Taint,
 )
+from planning.ground.pools import verdict
 
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 """Representation of an object without its spec, status and data."""
@@ -123,7 +124,7 @@ def _metered_services(api: Connection) -> Metered:
 
 
 def _pools(api: Connection) -> LivePools:
-    return LivePools(tuple(map(pool, items(api, f"/apis/{POOL_GROUP}/v1/inferencepools"))))
+    return LivePools(tuple(map(_pool, items(api, f"/apis/{POOL_GROUP}/v1/inferencepools"))))
 
 
 READERS: Mapping[str, Reader] = {
@@ -140,20 +141,10 @@ READERS: Mapping[str, Reader] = {
 """Readers of all objects of a cluster, by part."""
 
 
-def pool(found: Mapping[str, Any]) -> LivePool:
+def _pool(found: Mapping[str, Any]) -> LivePool:
     """Return an InferencePool with what the controllers of its gateways say of it."""
-    parents = found.get("status", _NONE).get("parents") or ()
-    conditions = [condition for parent in parents for condition in parent.get("conditions", ())]
-    reported = [
-        each for each in conditions if each["type"] in {"Accepted", "ResolvedRefs"} and each["status"] != "Unknown"
-    ]
-    refused = [each for each in reported if each["status"] == "False"]
-    return LivePool(
-        *_place(found),
-        {str(key): str(value) for key, value in found["spec"].get("selector", _NONE).get("matchLabels", _NONE).items()},
-        not refused if reported else None,
-        f"{refused[0]['reason']}: {refused[0].get('message', '')}" if refused else "",
-    )
+    selector = found["spec"].get("selector", _NONE).get("matchLabels", _NONE)
+    return LivePool(*_place(found), {str(key): str(value) for key, value in selector.items()}, *verdict(found))
 
 
 def _place(found: Mapping[str, Any]) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from planning.preflight.kinds import addresses, bundles, kinds, metrics
 from planning.preflight.listeners import listeners
 from planning.preflight.namespaces import namespaces
 from planning.preflight.origin import origin
+from planning.preflight.pools import pools
 from planning.preflight.references import classes, secrets
 from planning.preflight.severity import Mode
 
@@ -27,5 +28,6 @@ __all__ = [
     "metrics",
     "namespaces",
     "origin",
+    "pools",
     "secrets",
 ]
