@@ -31,7 +31,7 @@ def of_composition(composition: Composition, purpose: Purpose, options: Options)
     """Return the rights that a composed stack needs."""
     rendered = composition.objects
     needed = needs.of(rendered, acceptance.gateways(composition.plan.routes))
-    return rights.rights(purpose, _made(composition, rendered), needed, options)
+    return rights.rights(purpose, _stack_objects(composition, rendered), needed, options)
 
 
 def roles(found: Rights, purpose: Purpose) -> Iterable[Mapping[str, Any]]:
@@ -44,7 +44,7 @@ def roles(found: Rights, purpose: Purpose) -> Iterable[Mapping[str, Any]]:
             yield rbac.cluster_role({"name": name}, rules)
 
 
-def _made(composition: Composition, rendered: Iterable[Rendered]) -> Made:
+def _stack_objects(composition: Composition, rendered: Iterable[Rendered]) -> Made:
     items = list(rendered)
     roles_made = [item for item in items if item.manifest["kind"] in {"Role", "ClusterRole"}]
     names = {item.place[3] for item in roles_made if item.manifest["kind"] == "ClusterRole"}

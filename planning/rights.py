@@ -69,7 +69,7 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a stack makes."""
+    """Objects of a stack, and the rights that they give away."""
 
     objects: frozenset[tuple[str, str]]
     """Kind (`apiVersion/Kind`) and namespace of its objects; empty for cluster-scoped objects."""
@@ -110,7 +110,7 @@ def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Righ
         found += _grants(made) if writes else ()
     if deploys:
         found += [*_object_rules(made, _DELETE, secrets=True), *_waits(made)]
-    return Rights(_merged(_Verbs.of(found, needs.created)))
+    return Rights(_rules_by_place(_Verbs.of(found, needs.created)))
 
 
 def _reads(needs: Needs, *, secrets: bool) -> Iterator[tuple[str, Rule]]:
@@ -196,7 +196,7 @@ class _Verbs:
                 yield (place, group, resource, names), tuple(sorted(missing))
 
 
-def _merged(found: _Verbs) -> dict[str, tuple[Mapping[str, list[str]], ...]]:
+def _rules_by_place(found: _Verbs) -> dict[str, tuple[Mapping[str, list[str]], ...]]:
     """Return the rules of each namespace. Resources of a group with the same verbs and names share a rule."""
     alike = dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], list[str]]()
     for (place, group, resource, names), verbs in found.minimal():

@@ -1,4 +1,4 @@
-"""What controllers of gateways say of an InferencePool (Gateway API Inference Extension, PoolStatus)."""
+"""Verdict of the controllers of gateways on an InferencePool (Gateway API Inference Extension, PoolStatus)."""
 
 from collections.abc import Mapping
 from typing import Any
