@@ -58,7 +58,8 @@ def items(
     token = ""
     while True:
         page = api.get(path, accepted, {"limit": _PAGE, **query, **({"continue": token} if token else {})})
-        yield from page["items"]
+        # The API server writes an empty list of metadata as null.
+        yield from page["items"] or ()
         token = page.get("metadata", {}).get("continue", "")
         if not token:
             return

@@ -224,6 +224,11 @@ def test_what_a_stack_needs_is_read_and_nothing_else(server):
     assert read(server, Needs()).namespaces == found.nodes
 
 
+def test_an_empty_list_of_metadata_is_null(server):
+    server.answers = {**ANSWERS, READS["storage_classes"]: {"items": None}}
+    assert read(server).storage_classes == StorageClasses({})
+
+
 def test_a_namespace_that_is_being_deleted_is_told(server):
     facts = cluster.read_all(access(server))
     assert facts.namespaces.namespaces["gone"] == LiveNamespace({}, {}, terminating=True)
