@@ -8,7 +8,7 @@ from cli import stackfile, stackname
 from composition import Composition, Given, Refusal, compose
 from manifests import additions, needs, rbac
 from manifests.objects import Rendered
-from planning import rights
+from planning import ownership, rights
 from planning.ground import yaml_text
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.marks import StackName
@@ -52,9 +52,10 @@ def _stack_objects(composition: Composition, rendered: Iterable[Rendered]) -> Ma
     roles_made = [item for item in items if item.manifest["kind"] in {"Role", "ClusterRole"}]
     names = {item.place[3] for item in roles_made if item.manifest["kind"] == "ClusterRole"}
     refs = (item.manifest["roleRef"] for item in items if "roleRef" in item.manifest)
+    asked = frozenset((item.api, item.place[2]) for item in items if item.manifest["kind"] not in ownership.UNASKED)
     return Made(
         objects=frozenset((item.api, item.place[2]) for item in items),
-        compared=additions.kinds(composition.components),
+        compared=additions.kinds(composition.components) | asked,
         granted=tuple(Granted(item.place[2], rule) for item in roles_made for rule in item.manifest["rules"]),
         bound=frozenset(ref["name"] for ref in refs if ref["kind"] == "ClusterRole" and ref["name"] not in names),
     )

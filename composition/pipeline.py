@@ -129,7 +129,8 @@ def _preflight(
 
     First kinds, versions and metrics that it lacks, then what objects refer to in it, then routes of others.
     """
-    stack = loaded.stack
+    stack, previewed = loaded.stack, target.previewed()
+    cluster, now = target.name(stack.cluster), datetime.now(UTC)
     mode, owners = stack.checks.preflight, Owners.of(loaded.merged.tree, plan)
     references = (
         *preflight.namespaces(needed, facts, owners, plan.identity, mode),
@@ -137,9 +138,12 @@ def _preflight(
         *preflight.listeners(plan.routes, needed, facts, owners, mode),
         *preflight.classes(needed, facts, owners, mode),
         *preflight.secrets(needed, facts, owners, mode),
+        *preflight.nodes(plan, facts, mode),
     )
     return (
-        *preflight.origin(facts, target.name(stack.cluster), datetime.now(UTC)),
+        *preflight.origin(facts, cluster, now),
+        *preflight.origin(previewed, cluster, now, preflight.EARLIER),
+        *preflight.changes(previewed, facts, needed, plan.identity),
         *preflight.kinds(needed.kinds, facts, mode),
         *(preflight.bundles(plan.release, facts, mode) if plan.routes else ()),
         *preflight.addresses(stack, facts),
@@ -191,12 +195,8 @@ def _ownership(
 
 
 def _of_known_owner(components: Collection[Component]) -> Iterator[Rendered]:
-    """Yield the objects whose owner is asked for.
-
-    Namespaces have a check of their own. Who may list Secrets may read them; a Secret of a stack belongs to whoever has
-    the service account of the same name.
-    """
-    return (rendered for rendered in objects(components) if rendered.manifest["kind"] not in {"Namespace", "Secret"})
+    """Return the objects whose owner is asked for."""
+    return (rendered for rendered in objects(components) if rendered.manifest["kind"] not in ownership.UNASKED)
 
 
 def _take_back(

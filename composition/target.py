@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from facts import cluster
+from facts import cluster, facts_file
 from models.stack import Cluster
 from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Pools, Unknown
 from planning.ground.needs import Needs
@@ -23,6 +23,10 @@ class Target(Protocol):
 
     def name(self, spec: Cluster) -> str | None:
         """Return the name of the cluster in the kubeconfig; None if it is unknown."""
+        ...
+
+    def previewed(self) -> ClusterFacts | None:
+        """Return the facts of an earlier preview; None if there are none to compare with."""
         ...
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
@@ -44,6 +48,8 @@ class Live:
     """Text of a kubeconfig. If it is None, the files that KUBECONFIG names are read, or else the default file."""
     root: Path
     """Folder to which paths in the configuration are relative."""
+    previewed_file: str | None = None
+    """Path of the file with the facts of an earlier preview."""
 
     def access(self, spec: Cluster) -> cluster.Access:
         """Return the kubeconfig and the context of the cluster."""
@@ -56,6 +62,10 @@ class Live:
     def name(self, spec: Cluster) -> str | None:
         """Return the name of the cluster in the kubeconfig."""
         return cluster.name(self.access(spec))
+
+    def previewed(self) -> ClusterFacts | None:
+        """Read the facts of an earlier preview, if a file is named."""
+        return None if self.previewed_file is None else facts_file.read(self.root / self.previewed_file)
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
         """Read the InferencePools of some namespaces. `Unknown` if `cluster.facts` is not of type live."""
@@ -75,6 +85,8 @@ class Given:
     known: ClusterFacts
     cluster: str | None = None
     """Name of the cluster, if it is known."""
+    earlier: ClusterFacts | None = None
+    """Facts of an earlier preview."""
 
     def facts(self, spec: Cluster, needs: Needs) -> ClusterFacts:  # noqa: ARG002, the protocol's
         """Return the given facts."""
@@ -83,6 +95,10 @@ class Given:
     def name(self, spec: Cluster) -> str | None:  # noqa: ARG002, the protocol's
         """Return the given name."""
         return self.cluster
+
+    def previewed(self) -> ClusterFacts | None:
+        """Return the given facts of an earlier preview."""
+        return self.earlier
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:  # noqa: ARG002, the protocol's
         """Return `Unknown`, because the given facts contain no pools."""

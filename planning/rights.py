@@ -74,7 +74,7 @@ class Made:
     objects: frozenset[tuple[str, str]]
     """Kind (`apiVersion/Kind`) and namespace of its objects; empty for cluster-scoped objects."""
     compared: frozenset[tuple[str, str]]
-    """Those of them that a preview compares with the cluster."""
+    """Those of them that a preview compares with the cluster, or whose owners it asks for."""
     granted: tuple[Granted, ...]
     bound: frozenset[str]
     """Names of ClusterRoles that it binds and does not make."""

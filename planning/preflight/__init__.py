@@ -7,19 +7,23 @@ errors, and `skip` checks nothing.
 """
 
 from planning.preflight.admission import levels
+from planning.preflight.changes import EARLIER, changes
 from planning.preflight.gaps import gaps
 from planning.preflight.kinds import addresses, bundles, kinds, metrics
 from planning.preflight.listeners import listeners
 from planning.preflight.namespaces import namespaces
+from planning.preflight.nodes import nodes
 from planning.preflight.origin import origin
 from planning.preflight.pools import pools
 from planning.preflight.references import classes, secrets
 from planning.preflight.severity import Mode
 
 __all__ = [
+    "EARLIER",
     "Mode",
     "addresses",
     "bundles",
+    "changes",
     "classes",
     "gaps",
     "kinds",
@@ -27,6 +31,7 @@ __all__ = [
     "listeners",
     "metrics",
     "namespaces",
+    "nodes",
     "origin",
     "pools",
     "secrets",

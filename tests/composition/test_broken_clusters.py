@@ -43,7 +43,8 @@ POOL, HTTPROUTES = "inference.networking.k8s.io/v1/InferencePool", "httproutes.g
 KEDA = "keda.sh/v1alpha1/ScaledObject"
 PULLED = {"model": {"name": "org/m", "source": "kit://registry.example/m:v1", "size": "1Gi", "secrets": ["registry"]}}
 STORED = {"storage": {"type": "dedicated", "storageClassName": "fast"}}
-PLACED = {"pod": {"priorityClassName": "high"}}
+PLACED = {"pod": {"priorityClassName": "high", "nodeSelector": {"zone": "a"}}}
+NODE = LiveNode("gpu-0", {"zone": "a"}, ready=True, cordoned=False, taints=(), devices={"nvidia.com/gpu": 8})
 SCALED = {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": [{"type": "queue-size", "target": 5}]}}
 OPEN = {"patch": {"spec": {"template": {"spec": {"hostNetwork": True}}}}}
 STACK = tree(
@@ -75,6 +76,7 @@ def whole(stack=STACK):
         secrets=Secrets((("models", "registry"),)),
         storage_classes=StorageClasses({"fast": False}),
         priority_classes=PriorityClasses({"high": False}),
+        nodes=Nodes((NODE,)),
     )
 
 
@@ -163,6 +165,11 @@ BREAKS = {
             "services.qwen.model.secrets[0]: namespace models has no Secret of this name, and pods wait until it has; "
             "create it, or correct its name"
         ),
+    ),
+    "node": (
+        lambda facts: replace(facts, nodes=Nodes((replace(NODE, labels={}),))),
+        "warning",
+        ("services.qwen.accelerator: no node has the labels and devices of this class, and pods wait until one joins"),
     ),
     "route": (
         taken,
@@ -350,9 +357,8 @@ def test_a_file_of_another_cluster_or_of_another_day_is_told(origin, told):
 
 
 def test_a_node_that_joins_changes_no_output_and_no_digest():
-    node = LiveNode("gpu-0", {}, ready=True, cordoned=False, taints=(), devices={"nvidia.com/gpu": 8})
     before, after = (
-        composed(STACK, replace(whole(), nodes=Nodes(nodes), requested=Requested({}))) for nodes in ((), (node,))
+        composed(STACK, replace(whole(), nodes=Nodes(nodes), requested=Requested({}))) for nodes in ((), (NODE,))
     )
     assert before.contract == after.contract
     assert before.facts_digest == after.facts_digest is not None

@@ -51,6 +51,7 @@ def test_who_looks_reads_what_the_stack_needs_and_nothing_else():
     assert ("", "gateway.networking.k8s.io", "httproutes", (), "list") in found
     assert ("", "storage.k8s.io", "storageclasses", (), "list") in found
     assert ("", "scheduling.k8s.io", "priorityclasses", (), "list") in found
+    assert {("models", "", kind, (), "list") for kind in ("configmaps", "serviceaccounts")} <= found
     assert ("models", "apps", "deployments", (), "list") in found
     classes = {resource for _, _, resource, _, _ in granted(Purpose.STATUS, tree())}
     assert not classes & {"storageclasses", "priorityclasses", "secrets"}
