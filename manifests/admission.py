@@ -66,12 +66,7 @@ def restricted_namespaces(manifests: Iterable[Manifest]) -> frozenset[str]:
 
 def problems(manifest: Manifest, restricted: Collection[str]) -> Iterator[Problem]:
     """Yield the problems of an object's pods, with paths in the object; `restricted` are the restricted namespaces."""
-    spec = _map(manifest.get("spec")) or {}
-    for at in _POD_SPECS:
-        # Most kinds of objects have no pods.
-        pod = _map(_at(manifest, at)) if at[1] in spec else None
-        if pod is None:
-            continue
+    for at, pod in _pods(manifest):
         yield from _unknown_names(at, pod)
         namespace = manifest["metadata"].get("namespace", "")
         if namespace in restricted:
@@ -82,7 +77,16 @@ def problems(manifest: Manifest, restricted: Collection[str]) -> Iterator[Proble
 
 def pod_specs(manifest: Manifest) -> Iterator[_Tree]:
     """Yield the specs of an object's pods."""
-    yield from (pod for at in _POD_SPECS if (pod := _map(_at(manifest, at))) is not None)
+    yield from (pod for _, pod in _pods(manifest))
+
+
+def _pods(manifest: Manifest) -> Iterator[tuple[Path, _Tree]]:
+    """Yield path and value of the specs of an object's pods."""
+    spec = _map(manifest.get("spec")) or {}
+    for at in _POD_SPECS:
+        # Most kinds of objects have no pods.
+        if at[1] in spec and (pod := _map(_at(manifest, at))) is not None:
+            yield at, pod
 
 
 def level(pod: _Tree) -> tuple[str, tuple[str, ...]]:

@@ -26,7 +26,12 @@ def of(objects: Iterable[Rendered], gateways: Collection[GatewayRef]) -> Needs:
         created=created,
         secrets=_distinct(secret for secret in secrets if (secret.namespace, secret.name) not in made),
         storage_classes=_distinct(
-            _reference(name, item) for item in rendered for name in _storage_classes(item.manifest)
+            _reference(name, item)
+            for item, names in (
+                *((item, _class_of_claim(item.manifest)) for item in rendered),
+                *((item, _classes_of_volumes(pod)) for item, pod in pods),
+            )
+            for name in names
         ),
         priority_classes=_distinct(
             _reference(pod["priorityClassName"], item) for item, pod in pods if pod.get("priorityClassName")
@@ -75,12 +80,15 @@ def _hard_reference(reference: Mapping[str, Any], field: str = "name") -> Iterat
         yield reference[field]
 
 
-def _storage_classes(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the StorageClass of a claim, or of the claims that each pod makes. Empty for the default class."""
+def _class_of_claim(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the StorageClass of a claim. Empty for the default class."""
     if manifest["kind"] == "PersistentVolumeClaim":
         yield manifest["spec"].get("storageClassName", "")
-    for pod in admission.pod_specs(manifest):
-        for volume in pod.get("volumes", ()):
-            template = volume.get("ephemeral", _NONE).get("volumeClaimTemplate", _NONE)
-            if template:
-                yield template["spec"].get("storageClassName", "")
+
+
+def _classes_of_volumes(pod: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the StorageClasses of the claims that each pod makes. Empty for the default class."""
+    for volume in pod.get("volumes", ()):
+        template = volume.get("ephemeral", _NONE).get("volumeClaimTemplate", _NONE)
+        if template:
+            yield template["spec"].get("storageClassName", "")
