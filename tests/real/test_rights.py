@@ -12,6 +12,7 @@ from composition import Composition, Given, Live, compose
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.rights import Options, Purpose
 from tests.support.cluster.deployments import provide, told
+from tests.support.cluster.recorder import recording
 from tests.support.stacks import NAME, tree
 
 pytestmark = pytest.mark.real
@@ -66,12 +67,14 @@ def ground(plane):
 class Runner:
     """An identity with given rules and nothing else."""
 
-    def __init__(self, plane, name):
+    def __init__(self, plane, name, server=None):
         self.plane, self.name = plane, name
         apply(plane, named("ServiceAccount", name, NAMESPACE))
         token = plane.kubectl("create", "token", name, "-n", NAMESPACE).strip()
         config = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))
         config["users"][0]["user"] = {"token": token}
+        if server is not None:
+            config["clusters"][0]["cluster"] = {"server": server}
         self.kubeconfig = yaml.safe_dump(config)
 
     def may(self, roles):
@@ -136,7 +139,7 @@ def test_the_rights_to_look_suffice_and_without_any_of_them_it_is_told_what_went
 
 
 def test_a_preview_without_secrets_names_them_and_nothing_else(ground):
-    runner = Runner(ground, "previewer")
+    runner = Runner(ground, "looker-at-objects")
     runner.may(printed(Purpose.PREVIEW, Options()))
     found = runner.settled(lambda found: len(found) == 1)
     assert found == [
@@ -144,22 +147,68 @@ def test_a_preview_without_secrets_names_them_and_nothing_else(ground):
     ]
 
 
-def test_the_rights_to_deploy_and_to_preview_suffice(ground, deploy):
-    deployer, previewer = Runner(ground, "deployer"), Runner(ground, "refresher")
-    deployer.may(printed(Purpose.DEPLOY, Options()))
-    previewer.may(printed(Purpose.PREVIEW, Options()))
-    deployer.settled(lambda found: found == [])
-    one = deploy(stack())
+def each(roles):
+    """Return (namespace, group, resource, names, verb) of every right to objects in some roles."""
+    return {
+        (role["metadata"].get("namespace", ""), group, resource, tuple(rule.get("resourceNames", ())), verb)
+        for role in roles
+        for rule in role["rules"]
+        for group in rule.get("apiGroups", ())
+        for resource in rule.get("resources", ())
+        for verb in rule["verbs"]
+    }
 
-    def become(runner):
-        config = {"inference-stacks:stack": stack(), "inference-stacks:kubeconfig": runner.kubeconfig}
-        (one.project / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": config}, sort_keys=False))
 
-    become(deployer)
-    done, _ = one.attempt()
-    assert done.returncode == 0, told(done)
-    become(previewer)
-    done = one.preview("--refresh", "--expect-no-changes", "--diff")
-    assert done.returncode == 0, told(done)
-    become(deployer)
-    one.destroy()
+def is_used(right, asked):
+    """Tell whether a request takes a right."""
+    namespace, group, resource, names, verb = right
+    return any(
+        (request.group, request.resource, request.verb) == (group, resource, verb)
+        and namespace in {"", request.namespace}
+        and (not names or request.name in names)
+        for request in asked
+    )
+
+
+def given():
+    """Return the rights that the stack gives to its own identities: who makes a Role needs what it gives."""
+    composed = compose(stack(), Given(NOTHING_READ), NAME)
+    made = [item.manifest for item in composed.objects]
+    bound = {manifest["roleRef"]["name"] for manifest in made if "roleRef" in manifest}
+    roles = [manifest for manifest in made if manifest["kind"] in {"Role", "ClusterRole"}]
+    return each(roles), bound - {role["metadata"]["name"] for role in roles}
+
+
+def unused(roles, asked):
+    """Return the rights that no request takes, and nobody needs to give them away."""
+    given_rights, bound = given()
+    return {
+        right
+        for right in each(roles)
+        if not is_used(right, asked) and right not in given_rights and not (right[4] == "bind" and {*right[3]} <= bound)
+    }
+
+
+def test_the_rights_to_deploy_and_to_preview_suffice_and_a_run_uses_each(ground, deploy):
+    """Without a right, the request that takes it is refused: rights only add up."""
+    deploying, previewing = printed(Purpose.DEPLOY, Options()), printed(Purpose.PREVIEW, Options())
+    with recording(ground) as deployed, recording(ground) as previewed:
+        deployer, previewer = Runner(ground, "deployer", deployed.url), Runner(ground, "previewer", previewed.url)
+        deployer.may(deploying)
+        previewer.may(previewing)
+        deployer.settled(lambda found: found == [])
+        one = deploy(stack())
+
+        def become(runner):
+            config = {"inference-stacks:stack": stack(), "inference-stacks:kubeconfig": runner.kubeconfig}
+            (one.project / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": config}, sort_keys=False))
+
+        become(deployer)
+        done, _ = one.attempt()
+        assert done.returncode == 0, told(done)
+        become(previewer)
+        done = one.preview("--refresh", "--expect-no-changes", "--diff")
+        assert done.returncode == 0, told(done)
+        become(deployer)
+        one.destroy()
+    assert unused(deploying, deployed.asked) == unused(previewing, previewed.asked) == set()
