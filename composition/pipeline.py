@@ -129,7 +129,7 @@ def _preflight(
 
     First kinds, versions and metrics that it lacks, then what objects refer to in it, then routes of others.
     """
-    stack, previewed = loaded.stack, target.previewed()
+    stack, earlier = loaded.stack, target.earlier_facts()
     cluster, now = target.name(stack.cluster), datetime.now(UTC)
     mode, owners = stack.checks.preflight, Owners.of(loaded.merged.tree, plan)
     references = (
@@ -142,8 +142,8 @@ def _preflight(
     )
     return (
         *preflight.origin(facts, cluster, now),
-        *preflight.origin(previewed, cluster, now, preflight.EARLIER),
-        *preflight.changes(previewed, facts, needed, plan.identity),
+        *preflight.origin(earlier, cluster, now, preflight.EARLIER),
+        *preflight.changes(earlier, facts, needed, plan.identity),
         *preflight.kinds(needed.kinds, facts, mode),
         *(preflight.bundles(plan.release, facts, mode) if plan.routes else ()),
         *preflight.addresses(stack, facts),

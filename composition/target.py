@@ -25,7 +25,7 @@ class Target(Protocol):
         """Return the name of the cluster in the kubeconfig; None if it is unknown."""
         ...
 
-    def previewed(self) -> ClusterFacts | None:
+    def earlier_facts(self) -> ClusterFacts | None:
         """Return the facts of an earlier preview; None if there are none to compare with."""
         ...
 
@@ -63,7 +63,7 @@ class Live:
         """Return the name of the cluster in the kubeconfig."""
         return cluster.name(self.access(spec))
 
-    def previewed(self) -> ClusterFacts | None:
+    def earlier_facts(self) -> ClusterFacts | None:
         """Read the facts of an earlier preview, if a file is named."""
         return None if self.previewed_file is None else facts_file.read(self.root / self.previewed_file)
 
@@ -96,7 +96,7 @@ class Given:
         """Return the given name."""
         return self.cluster
 
-    def previewed(self) -> ClusterFacts | None:
+    def earlier_facts(self) -> ClusterFacts | None:
         """Return the given facts of an earlier preview."""
         return self.earlier
 

@@ -28,7 +28,7 @@ class ClassNode:
     """Why no pod comes to the node, such as `cordoned`; empty if pods may come."""
 
 
-def matched(
+def of_class(
     accelerator: AcceleratorClass, placement: Placement, facts: ClusterFacts
 ) -> tuple[ClassNode, ...] | Unknown:
     """Return the nodes with the labels and the devices that pods need. `Unknown` if the nodes are unknown.
@@ -46,7 +46,7 @@ def matched(
         ClassNode(
             node.name,
             devices.get(node.name, 0),
-            _requested(accelerator, node, requested),
+            _requested_devices(accelerator, node, requested),
             tuple(_obstacles(node, placement.tolerations)),
         )
         for node in facts.nodes.nodes
@@ -70,7 +70,7 @@ def _devices(accelerator: AcceleratorClass, facts: ClusterFacts) -> Mapping[str,
     return found
 
 
-def _requested(
+def _requested_devices(
     accelerator: AcceleratorClass, node: LiveNode, requested: Mapping[str, Mapping[str, int]] | None
 ) -> int | None:
     """Return how many devices of a node are requested. Pods do not say which devices their claims got."""

@@ -18,20 +18,21 @@ _REMEDY = "name a file that python -m cli facts wrote"
 _OTHER = Unknown("it is not compared")
 
 
-def changes(previewed: ClusterFacts | None, facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[Problem]:
+def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[Problem]:
     """Yield a warning for everything that a stack needs and that is different from the facts of an earlier preview.
 
     The stack's own routes are left out. Facts that one of the readings lacks are not compared.
     """
-    if previewed is None:
+    if earlier is None:
         return
-    if isinstance(previewed.apis, Unknown):
-        yield warning(EARLIER, previewed.apis.reason, _REMEDY)
+    if isinstance(earlier.apis, Unknown):
+        yield warning(EARLIER, earlier.apis.reason, _REMEDY)
     elif not isinstance(facts.apis, Unknown):
-        readings = tuple(_needed(each, needs, identity) for each in (previewed, facts))
-        known = set[str].intersection(*(set(parts) for parts in readings))
-        before, after = (_only({name: parts[name] for name in known}) for parts in readings)
-        for line in differences(before, after):
+        before, after = (
+            dict((*_narrow(each, needs, identity), *_narrow_references(each, needs))) for each in (earlier, facts)
+        )
+        known = before.keys() & after.keys()
+        for line in differences(*(_only({name: parts[name] for name in known}) for parts in (before, after))):
             yield warning(EARLIER, f"the cluster has changed since ({line})")
 
 
@@ -41,34 +42,38 @@ def _only(parts: Mapping[str, Any]) -> ClusterFacts:
     return ClusterFacts(**{**others, **parts})
 
 
-def _needed(facts: ClusterFacts, needs: Needs, identity: Identity) -> dict[str, Any]:
-    """Return the known parts of facts by name, without what a stack does not need."""
-    narrowed: Mapping[str, Any] = {
-        "apis": lambda part: Served(part.kinds & needs.kinds),
-        "gateways": lambda part: Gateways(tuple(each for each in part.gateways if each.ref in needs.gateways)),
-        "routes": lambda part: Routes(tuple(each for each in part.routes if _is_beside(each, needs, identity))),
-        "bundles": lambda part: part,
-        "namespaces": lambda part: Namespaces(_of(part.namespaces, needs.namespaces - needs.created)),
-        "secrets": lambda part: Secrets(tuple(place for place in part.secrets if place in _places(needs))),
-        "storage_classes": lambda part: StorageClasses(_classes(part.storage_classes, needs.storage_classes)),
-        "priority_classes": lambda part: PriorityClasses(_classes(part.priority_classes, needs.priority_classes)),
-    }
-    parts = {name: getattr(facts, name) for name in narrowed}
-    return {name: narrowed[name](part) for name, part in parts.items() if not isinstance(part, Unknown)}
+def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of the known parts of facts, without what a stack does not need."""
+    if not isinstance(facts.apis, Unknown):
+        yield "apis", Served(facts.apis.kinds & needs.kinds)
+    if not isinstance(facts.gateways, Unknown):
+        yield "gateways", Gateways(tuple(each for each in facts.gateways.gateways if each.ref in needs.gateways))
+    if not isinstance(facts.routes, Unknown):
+        yield "routes", Routes(tuple(each for each in facts.routes.routes if _is_beside(each, needs, identity)))
+    if not isinstance(facts.bundles, Unknown):
+        yield "bundles", facts.bundles
+
+
+def _narrow_references(facts: ClusterFacts, needs: Needs) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of the known parts that objects refer to, without what a stack does not need."""
+    if not isinstance(facts.namespaces, Unknown):
+        found, names = facts.namespaces.namespaces, needs.namespaces - needs.created
+        yield "namespaces", Namespaces({name: found[name] for name in found.keys() & names})
+    if not isinstance(facts.secrets, Unknown):
+        places = {(reference.namespace, reference.name) for reference in needs.secrets}
+        yield "secrets", Secrets(tuple(place for place in facts.secrets.secrets if place in places))
+    if not isinstance(facts.storage_classes, Unknown):
+        classes = _classes(facts.storage_classes.storage_classes, needs.storage_classes)
+        yield "storage_classes", StorageClasses(classes)
+    if not isinstance(facts.priority_classes, Unknown):
+        classes = _classes(facts.priority_classes.priority_classes, needs.priority_classes)
+        yield "priority_classes", PriorityClasses(classes)
 
 
 def _is_beside(route: LiveRoute, needs: Needs, identity: Identity) -> bool:
     """Tell whether a route of somebody else is on a Gateway of the stack."""
     is_attached = any(parent.gateway in needs.gateways for parent in route.parents)
     return is_attached and identity.verdict(route.mark) is not Verdict.OURS
-
-
-def _places(needs: Needs) -> set[tuple[str, str]]:
-    return {(reference.namespace, reference.name) for reference in needs.secrets}
-
-
-def _of(found: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    return {name: found[name] for name in found.keys() & names}
 
 
 def _classes(found: Mapping[str, bool], references: tuple[Reference, ...]) -> dict[str, bool]:

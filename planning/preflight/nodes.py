@@ -23,7 +23,7 @@ def nodes(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]
         return
     for service in plan.services:
         for workload in service.workloads:
-            found = fleet.matched(workload.accelerator, workload.placement, facts)
+            found = fleet.of_class(workload.accelerator, workload.placement, facts)
             if not isinstance(found, Unknown):
                 yield from _verdict(workload, found)
 
@@ -34,8 +34,8 @@ def _verdict(workload: Workload, found: tuple[ClassNode, ...]) -> Iterator[Probl
     if not found:
         yield warning(at, "no node has the labels and devices of this class, and pods wait until one joins")
     elif not large:
-        most = max(node.allocatable for node in found)
-        yield warning(at, f"a pod takes {devices} devices, and no node of this class has more than {most}")
+        largest = max(node.allocatable for node in found)
+        yield warning(at, f"a pod takes {devices} devices, and no node of this class has more than {largest}")
     elif all(node.obstacles for node in large):
         listed = ", ".join(f"{node.name}: {', '.join(node.obstacles)}" for node in large[:_MOST_NAMES])
         yield warning(at, f"no node of this class takes pods ({listed})")

@@ -60,6 +60,9 @@ class Asked:
     def name(self, _spec):
         return None
 
+    def earlier_facts(self):
+        return None
+
     def pools(self, spec, namespaces):
         self.questions.append(("pools", spec, frozenset(namespaces)))
         return self.live

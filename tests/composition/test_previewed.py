@@ -116,10 +116,10 @@ def test_earlier_facts_of_another_cluster_or_another_day_are_told():
 
 def test_the_file_is_that_of_the_configuration_key(tmp_path):
     (tmp_path / "facts.json").write_text(facts_file.text(whole()))
-    read = Live(None, tmp_path, "facts.json").previewed()
+    read = Live(None, tmp_path, "facts.json").earlier_facts()
     assert (read.apis, read.routes) == (whole().apis, whole().routes)
-    assert Live(None, tmp_path).previewed() is None
-    found = changes(whole(), Live(None, Path("/nowhere"), "facts.json").previewed())
+    assert Live(None, tmp_path).earlier_facts() is None
+    found = changes(whole(), Live(None, Path("/nowhere"), "facts.json").earlier_facts())
     assert found == [
         "facts.json could not be read (FileNotFoundError); name a file that python -m cli facts wrote",
     ]

@@ -6,7 +6,8 @@ import pytest
 
 from planning.ground.cluster_facts import NOTHING_READ, Unknown
 from planning.ground.inventory import LiveNode, Nodes, Requested, Slice, Slices, Taint
-from planning.hardware.nodes import ClassNode, matched
+from planning.hardware.nodes import ClassNode
+from planning.hardware.nodes import of_class as nodes_of_class
 from planning.preflight import nodes
 from tests.support.stacks import lines, plan, tree
 
@@ -24,7 +25,7 @@ def facts(*found, **parts):
 def of_class(found, stack=None):
     (service,) = plan(stack or tree(qwen=SERVICE)).services
     (workload,) = service.workloads
-    return matched(workload.accelerator, workload.placement, found)
+    return nodes_of_class(workload.accelerator, workload.placement, found)
 
 
 @pytest.mark.parametrize(
