@@ -269,6 +269,50 @@ def test_a_failed_read_is_unknown_alone_and_is_named(server, part, failure):
     assert lines(gaps(USED, found, "strict"), "warning") == [f"{SUBJECTS[part]} went unchecked: {reason}"]
 
 
+IN_A_FILE = {
+    **{
+        part: f"{path}?limit=500"
+        for part, path in {
+            "namespaces": "/api/v1/namespaces",
+            "nodes": "/api/v1/nodes",
+            "quotas": "/api/v1/resourcequotas",
+            "storage_classes": "/apis/storage.k8s.io/v1/storageclasses",
+            "priority_classes": "/apis/scheduling.k8s.io/v1/priorityclasses",
+            "slices": "/apis/resource.k8s.io/v1/resourceslices",
+            "live_pools": "/apis/inference.networking.k8s.io/v1/inferencepools",
+            "gateways": f"/apis/{GATEWAY_API}/v1/gateways",
+            "routes": f"/apis/{GATEWAY_API}/v1/httproutes",
+            "secrets": "/api/v1/secrets",
+        }.items()
+    },
+    "requested": PODS,
+    "metered": SERVICES,
+    "bundles": f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{min(versioned_definitions())}",
+}
+"""A path of each part that a facts file may have."""
+
+
+def test_every_part_of_a_file_has_a_read_that_may_fail():
+    assert IN_A_FILE.keys() == PARTS.keys() - {"metrics"}, "metrics are read with the kinds"
+
+
+@pytest.mark.parametrize("failure", [refuse, fail, cut])
+@pytest.mark.parametrize("part", IN_A_FILE)
+def test_a_failed_read_for_a_file_is_unknown_alone(server, part, failure):
+    failure(server, IN_A_FILE[part])
+    found = cluster.read_all(access(server), secrets=True)
+    assert getattr(found, part) == Unknown(f"the cluster could not be read ({FAILURES[failure]})")
+    assert [name for name in PARTS if isinstance(getattr(found, name), Unknown)] == [part]
+
+
+@pytest.mark.parametrize("part", sorted(IN_A_FILE.keys() - {"bundles"}))
+def test_a_misformed_read_for_a_file_is_unknown_alone(server, part):
+    """Metadata of a definition may lack everything but its name."""
+    confuse(server, IN_A_FILE[part])
+    found = cluster.read_all(access(server), secrets=True)
+    assert [name for name in PARTS if isinstance(getattr(found, name), Unknown)] == [part]
+
+
 @pytest.mark.parametrize("part", READS)
 def test_a_silent_read_leaves_what_was_read_before_known(server, part, monkeypatch):
     server.hang, server.silent = threading.Event(), {READS[part]}
