@@ -38,7 +38,8 @@ def main() -> None:
 
 def _deploy() -> None:
     """Deploy the stack. A mistake of the user ends the run before the first resource."""
-    target = Live(pulumi.Config().get("kubeconfig"), pathlib.Path.cwd())
+    settings = pulumi.Config()
+    target = Live(settings.get("kubeconfig"), pathlib.Path.cwd(), settings.get("previewed"))
     name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
     composition = _compose(_configuration(), target, name, config_keys.problems(_config_keys()))
     _warn(composition.source_warnings)

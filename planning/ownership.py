@@ -16,6 +16,12 @@ from planning.ground.marks import Identity, Mark, StackName, Verdict
 _PROVIDER = "pulumi:providers:kubernetes::cluster"
 """Type and logical name of the provider of every object."""
 _CLAIM = "PersistentVolumeClaim"
+UNASKED = frozenset({"Namespace", "Secret"})
+"""Kinds whose owners are not asked for.
+
+Namespaces have a check of their own. Who may list Secrets may read them; a Secret of a stack belongs to whoever has the
+service account of the same name.
+"""
 _UNCHECKED = "whether objects of others have the names of this stack's objects went unchecked"
 
 

@@ -20,8 +20,12 @@ from planning.variant.context import resource_id
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
 
+_SYSTEM_NAMESPACE, _SYSTEM_PREFIX = "default", "kube-"
+"""Namespace that every cluster has, and beginning of the names that Kubernetes reserves (Kubernetes documentation,
+Namespaces, Working with Namespaces)."""
 _BYTES = frozenset({"ephemeral-storage", "memory"})
 """Resources that are counted in bytes."""
+_CREATE = Path("namespaceOptions", "create")
 
 
 def problems(resolved: Resolved) -> list[Problem]:
@@ -29,6 +33,7 @@ def problems(resolved: Resolved) -> list[Problem]:
     stack, variants = resolved.stack, resolved.configured_variants
     devices = accelerators.resource_names(resolved.classes)
     found = [*_release_problems(stack), *_interceptor_problems(stack), *hardware.problems(stack.accelerators)]
+    found += _system_namespace_problems(stack)
     found += [
         *_reserved_label_problems(stack, variants),
         *_reserved_annotation_problems(stack, variants),
@@ -110,6 +115,19 @@ def _release_problems(stack: Stack) -> Iterator[Problem]:
         close = difflib.get_close_matches(stack.release, channels(), n=1)
         remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(channels())}"
         yield Problem(Path("release"), f"unknown channel ({stack.release})", remedy)
+
+
+def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:
+    """Reject the creation of a namespace of Kubernetes. The run would take it over, and `destroy` would delete it."""
+    if not stack.namespace_options.create:
+        return
+    uses = {Path("services", key, "namespace"): service.namespace for key, service in stack.services.items()}
+    if stack.caches or None in uses.values():
+        uses = {Path("namespace"): stack.namespace, **uses}
+    for at, name in uses.items():
+        if name is not None and (name == _SYSTEM_NAMESPACE or name.startswith(_SYSTEM_PREFIX)):
+            what, remedy = f"is a namespace of Kubernetes, which no stack may create ({name})", "write another"
+            yield Problem(at, what, f"{remedy}, or namespaceOptions: {{create: false}}", (_CREATE,))
 
 
 def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
