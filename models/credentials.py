@@ -80,7 +80,7 @@ def is_credential(name: str, value: str, *, in_object: bool = False) -> bool:
 
 def has_shape(text: str) -> bool:
     """Return whether a text contains a credential, as its shape shows."""
-    return may_have_shape(text) and next(_shapes_of(text), None) is not None
+    return next(_shapes_of(text), None) is not None
 
 
 def may_have_shape(text: str) -> bool:
@@ -102,7 +102,7 @@ def variable_name(name: str) -> str:
 
 def _shapes_of(text: str) -> Iterator[_Shape]:
     """Yield the shapes of credentials in a text."""
-    for shape in _table().shapes:
+    for shape in _table().shapes if may_have_shape(text) else ():
         if any(part in text for part in shape.contains) and shape.pattern.search(text) is not None:
             yield shape
 

@@ -65,6 +65,21 @@ class Loaded:
             raise ConfigError(_distinct((*self.problems, *relocated)))
         return self.stack
 
+    def is_repaired(self, path: Path) -> bool:
+        """Return whether the value at a path of the merged tree, or a value around it or in it, was repaired."""
+        return _overlaps_repaired(path, self.repaired)
+
+    def locate(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+        """Return distinct problems with the paths at which their values were written, such as those in `defaults`."""
+        return tuple(
+            _distinct(
+                replace(problem, path=self.merged.locate(problem.path, absent=False))
+                if self.merged.holds(problem.path)
+                else problem
+                for problem in problems
+            )
+        )
+
     def _relocate(self, problems: Sequence[Problem]) -> Iterator[Problem]:
         """Yield problems with the paths at which their values were written.
 

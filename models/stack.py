@@ -20,6 +20,7 @@ from models.vocabulary import (
     LabelKey,
     LabelValue,
     Shape,
+    StackPath,
     Text,
     Url,
 )
@@ -77,8 +78,8 @@ class Checks(Spec):
     """Severity of failed checks."""
 
     preflight: Literal["strict", "warn", "skip"] = "strict"
-    """Check for kinds that the cluster does not serve and for routes that collide. A failure is an error (strict) or a
-    warning (warn); skip checks nothing."""
+    """Check of what the stack needs from its cluster: kinds, namespaces, classes, listeners, and routes that do not
+    collide. What only a person can change is an error (strict) or a warning (warn); skip checks nothing."""
 
 
 class Images(Spec):
@@ -187,6 +188,9 @@ class Stack(Spec):
     """Metrics and traces of running services."""
     cluster: Cluster = Cluster.default()
     """The cluster to deploy to."""
+    formerly: Items[StackPath] = Field(default=(), examples=[["inference-stacks/staging"]])
+    """Earlier names of this stack, as project/stack or organization/project/stack. Objects marked with one of them are
+    this stack's: name it here after `pulumi stack rename`."""
     checks: Checks = Checks.default()
     """Severity of failed checks."""
     network_policies: NetworkPolicies | None = Field(

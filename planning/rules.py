@@ -20,8 +20,12 @@ from planning.variant.context import resource_id
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
 
+_SYSTEM_NAMESPACE, _SYSTEM_PREFIX = "default", "kube-"
+"""Namespace that every cluster has, and beginning of the names that Kubernetes reserves (Kubernetes documentation,
+Namespaces, Working with Namespaces)."""
 _BYTES = frozenset({"ephemeral-storage", "memory"})
 """Resources that are counted in bytes."""
+_CREATE = Path("namespaceOptions", "create")
 
 
 def problems(resolved: Resolved) -> list[Problem]:
@@ -29,8 +33,10 @@ def problems(resolved: Resolved) -> list[Problem]:
     stack, variants = resolved.stack, resolved.configured_variants
     devices = accelerators.resource_names(resolved.classes)
     found = [*_release_problems(stack), *_interceptor_problems(stack), *hardware.problems(stack.accelerators)]
+    found += _system_namespace_problems(stack)
     found += [
         *_reserved_label_problems(stack, variants),
+        *_reserved_annotation_problems(stack, variants),
         *network.problems(stack),
         *_mutable_image_problems(stack, variants),
         *pins.problems(stack, variants),
@@ -111,6 +117,19 @@ def _release_problems(stack: Stack) -> Iterator[Problem]:
         yield Problem(Path("release"), f"unknown channel ({stack.release})", remedy)
 
 
+def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:
+    """Reject the creation of a namespace of Kubernetes. The run would take it over, and `destroy` would delete it."""
+    if not stack.namespace_options.create:
+        return
+    uses = {Path("services", key, "namespace"): service.namespace for key, service in stack.services.items()}
+    if stack.caches or None in uses.values():
+        uses = {Path("namespace"): stack.namespace, **uses}
+    for at, name in uses.items():
+        if name is not None and (name == _SYSTEM_NAMESPACE or name.startswith(_SYSTEM_PREFIX)):
+            what, remedy = f"is a namespace of Kubernetes, which no stack may create ({name})", "write another"
+            yield Problem(at, what, f"{remedy}, or namespaceOptions: {{create: false}}", (_CREATE,))
+
+
 def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
     """Reject labels that this program sets itself, because it would overwrite the user's value."""
     label_sets = [
@@ -128,10 +147,26 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
             yield Problem(at / key, f"is decided by this program ({key})", "remove it, or use another key")
 
 
+def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
+    """Reject annotations below this program's domain, because they would say something wrong about an object."""
+    annotation_sets = [
+        (Path("services", key, "route", "annotations"), service.route.annotations)
+        for key, service in stack.services.items()
+    ]
+    for configured in variants:
+        picker_pod = configured.spec.endpoint_picker.pod
+        annotation_sets.append((configured.path / "annotations", configured.spec.annotations))
+        annotation_sets.append((configured.path / "endpointPicker" / "pod" / "annotations", picker_pod.annotations))
+        annotation_sets += [(at / "pod" / "annotations", role.pod.annotations) for _, at, role in configured.roles]
+    for at, annotations in annotation_sets:
+        for key in filter(labels.is_ours, annotations):
+            yield Problem(at / key, f"is decided by this program ({key})", "remove it, or use another key")
+
+
 def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
     """Reject variants that would make the same object. The object applied later would overwrite the other one."""
     holders = dict[tuple[str, str], Path]()
-    for context in sorted(variants, key=lambda context: context.path):
+    for context in sorted(variants, key=lambda context: str(context.path)):
         identities = [
             (kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in context.names.exclusive_names
         ]

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from cli.render import render_json
-from facts import cluster
+from facts import facts_file
 from planning.ground.cluster_facts import Bundles, ClusterFacts, Gateways, LiveGateway, Routes, Served
 from planning.routes import acceptance
 from tests.support.program import as_registered, run_whole
@@ -20,7 +20,7 @@ def written(tmp_path):
 
     def write(stack):
         facts = tmp_path / "facts.json"
-        facts.write_text(cluster.to_json(fitting(stack)))
+        facts.write_text(facts_file.text(fitting(stack)))
         spec = {**stack.get("cluster", {}), "name": "c", "facts": {"type": "file", "path": str(facts)}}
         whole = {**stack, "cluster": spec}
         file = tmp_path / "stack.yaml"
@@ -72,7 +72,7 @@ def differences(run, document):
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_run_and_a_rendering_have_the_same_objects(path, written):
     stack, file, facts = written(shipped(path))
-    run, document = run_whole(stack), json.loads(render_json(file, facts))
+    run, document = run_whole(stack), json.loads(render_json(file, facts, "inference-stacks/dev"))
     assert differences(run, document) == set()
     assert document["factsDigest"] is not None
     assert len(registered(run)) == len(document["objects"])
@@ -80,7 +80,7 @@ def test_a_run_and_a_rendering_have_the_same_objects(path, written):
 
 def test_a_step_that_only_one_of_them_has_is_noticed(written):
     stack, file, facts = written(shipped(SHIPPED[0]))
-    run, document = run_whole(stack), json.loads(render_json(file, facts))
+    run, document = run_whole(stack), json.loads(render_json(file, facts, "inference-stacks/dev"))
     assert len(document["objects"]) > 1
     for index, manifest in enumerate(document["objects"]):
         other = copy.deepcopy(document)
