@@ -36,8 +36,8 @@ CODE = {
     },
 }
 WIDE = {
-    "accelerator": "nvidia-h100-80gb",
-    "engine": {"image": "registry.example/vllm-openai:v0.23.0"},
+    "accelerator": "amd-mi300x",
+    "engine": {"image": "registry.example/vllm-openai-rocm:v0.23.0"},
     "parallelism": {"data": 8, "loadBalancing": "external", "expert": True},
 }
 COPIES = range(8000, 8008)
@@ -197,7 +197,7 @@ def test_every_copy_of_a_pod_is_reached_on_a_port_of_its_own(path):
     """See defects A23."""
     (pod,) = {server.pod for server in path.of("wide")}
     limits = path.listed(f"pod/{pod}")[0]["spec"]["containers"][0]["resources"]["limits"]
-    assert limits["nvidia.com/gpu"] == "8"
+    assert limits["amd.com/gpu"] == "8"
     assert copies(path) == {*COPIES}
 
 
