@@ -100,6 +100,18 @@ def _groups() -> dict[str, Any]:
     return tree(qwen=service)
 
 
+def _ranked() -> dict[str, Any]:
+    """Return copies that are endpoints, in roles that have different numbers of them, with all that guards ports."""
+    service = {
+        "accelerator": "nvidia-h100-80gb",
+        "engine": {"image": "registry.example/vllm-openai:v0.23.0"},
+        "parallelism": {"data": 3, "loadBalancing": "external", "expert": True},
+        "prefill": {"parallelism": {"data": 2}},
+    }
+    stack = tree(qwen=service, bert={**service, "endpointPicker": {"preset": "precise-prefix-cache"}})
+    return stack | {"observability": {"metrics": {"type": "prometheus-operator"}}, "networkPolicies": {}}
+
+
 FILL = {"env": ENV, "resources": {"requests": {"cpu": "2"}, "limits": {"memory": "8Gi"}}}
 
 
@@ -548,6 +560,7 @@ VARIED = {
     "claimed": _claimed(),
     "signed": _signed(),
     "groups": _groups(),
+    "ranked": _ranked(),
     "shared": _shared(),
     "dedicated": _dedicated(),
     "existing": _existing(),
