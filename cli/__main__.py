@@ -8,7 +8,7 @@ import argparse
 import gc
 import sys
 
-from cli import lint, reference, schema
+from cli import affected, lint, reference, schema
 from cli.render import render, render_json
 from composition import defects
 from facts import cluster
@@ -31,10 +31,12 @@ def main(arguments: list[str]) -> int:
                 return _print_facts(options.context)
             case "lint":
                 return lint.run(options.file, options.release, options.app_protocol, after)
+            case "affected":
+                sys.stdout.writelines(f"{stack}\n" for stack in affected.since(options.ref))
             case "reference":
                 sys.stdout.write(reference.text())
             case _:
-                sys.stdout.write(schema.text())
+                sys.stdout.write(schema.text(options.kind))
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
@@ -73,7 +75,12 @@ def _parser() -> argparse.ArgumentParser:
     lint_options.add_argument(
         "--app-protocol", metavar="P", help="appProtocol of the pool; its parsers are judged by it"
     )
-    commands.add_parser("schema", help="print the JSON schema of a stack file")
+    schema_options = commands.add_parser("schema", help="print the JSON schema of a kind of file")
+    schema_options.add_argument("kind", nargs="?", choices=schema.KINDS, default="stack", help="absent: a stack file")
+    affected_options = commands.add_parser("affected", help="print the stacks that a change of files touches")
+    affected_options.add_argument(
+        "--since", dest="ref", metavar="REF", required=True, help="the commit before the change, such as origin/main"
+    )
     commands.add_parser("reference", help="print the page of every configuration word")
     return parser
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import planning
+from composition import sources
+from composition.sources import Sources
 from composition.target import Target
 from facts import source_sizes
 from manifests import additions, validation
@@ -93,17 +95,21 @@ def compose(tree: object, target: Target, earlier: Sequence[Problem] = ()) -> Co
 
     `earlier` are errors that were found before. With them no cluster is read.
     """
-    source_warnings, plan_warnings = tuple[Problem, ...](), tuple[Problem, ...]()
+    source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
     try:
-        loaded, size_warnings = source_sizes.add_sizes(load(tree, earlier))
+        files = sources.read(tree, earlier)
+        loaded, size_warnings = source_sizes.add_sizes(load(tree, earlier, files.sources))
         source_warnings = tuple(size_warnings)
         plan = planning.plan(loaded)
         plan_warnings = plan.warnings
+        files.refuse_ambiguities()
         facts = target.facts(loaded.stack.cluster, acceptance.gateways(plan.routes))
         waits = acceptance.decide(plan.routes, facts.gateways)
         components = render(plan, waits.routes)
         validation.check(objects(components))
-    except (ConfigError, SchemaError) as error:
+    except ConfigError as error:
+        return Refusal(files.completed(error.problems), source_warnings, plan_warnings)
+    except SchemaError as error:
         return Refusal(error, source_warnings, plan_warnings)
     problems = _preflight(loaded.stack, plan, facts, components)
     if errors(problems):

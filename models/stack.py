@@ -31,6 +31,10 @@ class NamespaceOptions(Spec):
     create: bool = False
     """Create them, with the Pod Security level `restricted` enforced. If false, they must exist, and are not
     changed."""
+    retain: bool = False
+    """Keep created namespaces, with all that is in them, when the stack no longer has them."""
+    protect: bool = False
+    """Fail a run that would delete a created namespace."""
 
 
 class LiveFacts(Spec):
@@ -164,6 +168,9 @@ class Stack(Spec):
 
     release: Text = "llm-d-0.10"
     """Release channel: images, flags and API versions that belong together."""
+    extends: Items[Text] = Field(default=(), examples=[["stacks/base.yaml"]])
+    """Base files below this file, the lowest first. They hold the same keys, may extend others, and their paths are
+    relative to the folder of Pulumi.yaml."""
     namespace: Annotated[DnsLabel, Field(examples=["models"])]
     """Namespace of the services that set none."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])

@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_mistake_has_its_message(case, folder, golden):
-    with pytest.raises(ConfigError) as error:
+    with pytest.raises(ConfigError) as error, case.beside(folder):
         render(str(case.stack_file(folder)), None)
     golden(case.file, case.file_with(f"{error.value}\n"))
 

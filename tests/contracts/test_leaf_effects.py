@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import planning
+from composition import sources
 from facts import cluster
 from manifests.assembly import objects, render
 from models.load import load
@@ -31,7 +32,7 @@ CONSTANTS = {
 TEXTS = [
     "edited", "7s", "7m", "9h", "1Gi", "1m", "77Gi", "170Gi", "100Mi", "7", "0.5", "/edited", "--enforce-eager",
     "edited.example.com", "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3",
-    "tests/contracts/facts/complete.json",
+    "tests/contracts/facts/complete.json", "tests/contracts/facts/base.yaml",
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited",
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
@@ -83,7 +84,8 @@ LIKELY: dict[Place, tuple[int, Any]] = {}
 @cache
 def effect(text: str) -> str:
     """Return everything that a stack decides. Raises `ConfigError` where it is none."""
-    loaded = load(json.loads(text))
+    stack = json.loads(text)
+    loaded = load(stack, (), sources.read(stack, ()).sources)
     plan = planning.plan(loaded)
     everything = list(objects(render(plan)))
     facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
