@@ -18,6 +18,7 @@ from models.config_keys import ROOT
 from models.paths import Path
 from models.problems import ConfigError, Problem, errors, warnings
 from models.stack import Cluster
+from planning.ground.marks import StackName
 from planning.plans import ServicePlan, VariantPlan
 
 _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
@@ -38,7 +39,8 @@ def main() -> None:
 def _deploy() -> None:
     """Deploy the stack. A mistake of the user ends the run before the first resource."""
     target = Live(pulumi.Config().get("kubeconfig"), pathlib.Path.cwd())
-    composition = _compose(_configuration(), target, config_keys.problems(_config_keys()))
+    name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
+    composition = _compose(_configuration(), target, name, config_keys.problems(_config_keys()))
     _warn(composition.source_warnings)
     if isinstance(composition, Refusal):
         if isinstance(composition.error, ConfigError):
@@ -52,7 +54,7 @@ def _deploy() -> None:
     _export(composition, _register(composition, _provider(spec, target.access(spec))))
 
 
-def _compose(tree: object, target: Live, earlier: Sequence[Problem]) -> Composition | Refusal:
+def _compose(tree: object, target: Live, name: StackName, earlier: Sequence[Problem]) -> Composition | Refusal:
     """Compose without garbage collection.
 
     Plans and manifests stay in use until the end. Every collection would examine all of them, which takes up to half of
@@ -60,7 +62,7 @@ def _compose(tree: object, target: Live, earlier: Sequence[Problem]) -> Composit
     """
     gc.disable()
     try:
-        return compose(tree, target, earlier)
+        return compose(tree, target, name, earlier)
     finally:
         gc.freeze()
         gc.enable()

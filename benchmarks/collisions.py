@@ -17,6 +17,7 @@ from facts import gateways
 from manifests.assembly import objects, render
 from models.load import load
 from planning.ground.cluster_facts import Routes
+from planning.ground.marks import Identity
 from planning.plans import StackPlan
 from planning.routes import collisions
 
@@ -51,7 +52,7 @@ def _check_seconds(services: int) -> float:
     def check() -> None:
         found = (
             list(collisions.problems(plan.routes)),
-            collisions.cluster_problems(plan.routes, {"new"}, live, "strict"),
+            collisions.cluster_problems(plan.routes, Identity(stacks.NAME), live, "strict"),
         )
         if found != ([], []):
             raise AssertionError(found)
@@ -60,7 +61,7 @@ def _check_seconds(services: int) -> float:
 
 
 def _plan(namespace: str, services: int) -> StackPlan:
-    return planning.plan(load(stacks.tree(services, namespace)))
+    return planning.plan(load(stacks.tree(services, namespace)), stacks.NAME)
 
 
 def _live_routes(plan: StackPlan) -> Routes:

@@ -96,11 +96,11 @@ def _measure(services: int) -> dict[str, float]:
     count = _whole(tree)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     loaded = load(tree)
-    plan = planning.plan(loaded)
+    plan = planning.plan(loaded, stacks.NAME)
     components = render(plan)
     works: dict[str, Callable[[], object]] = {
         "load": lambda: load(tree),
-        "plan": lambda: planning.plan(loaded),
+        "plan": lambda: planning.plan(loaded, stacks.NAME),
         "render": lambda: render(plan),
         "check": lambda: validation.check(objects(components)),
         "whole": lambda: _whole(tree),
@@ -110,7 +110,7 @@ def _measure(services: int) -> dict[str, float]:
 
 
 def _whole(tree: dict[str, Any]) -> int:
-    components = render(planning.plan(load(tree)))
+    components = render(planning.plan(load(tree), stacks.NAME))
     validation.check(objects(components))
     return sum(len(component.objects) for component in components)
 

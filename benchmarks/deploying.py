@@ -61,7 +61,7 @@ def _up_seconds(shared: Cluster, services: int) -> float:
 def _apply_seconds(shared: Cluster, services: int) -> tuple[int, float, float]:
     """Return the number of objects, the seconds until all are applied, and until all Deployments are Available."""
     namespace = f"kubectl-{services}"
-    composition = compose(stacks.tree(services, namespace, create_namespace=True), Given(NOTHING_READ))
+    composition = compose(stacks.tree(services, namespace, create_namespace=True), Given(NOTHING_READ), stacks.NAME)
     if isinstance(composition, Refusal):
         raise composition.error
     file = shared.directory / f"{namespace}.yaml"

@@ -110,7 +110,7 @@ def _comparable(state: Mapping[str, Any]) -> dict[str, Any]:
 def _registrations(shared: Cluster, tree: Mapping[str, Any]) -> dict[str, Any]:
     """Return the input of the bare program."""
     target = Live(shared.plane.kubeconfig.read_text(encoding="utf-8"), ROOT)
-    composition = compose(tree, target)
+    composition = compose(tree, target, stacks.NAME)
     if isinstance(composition, Refusal):
         raise composition.error
     names = {

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from planning.ground.marks import StackName
+
+NAME = StackName("organization", "inference-stacks", "benchmark")
 _MODELS = (
     ("Qwen/Qwen3-8B", "16Gi"),
     ("meta-llama/Llama-3.1-8B-Instruct", "16Gi"),

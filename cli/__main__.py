@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         match options.command:
             case "render":
                 write = render_json if options.json else render
-                sys.stdout.write(write(options.stack, options.facts))
+                sys.stdout.write(write(options.stack, options.facts, options.name))
             case "facts":
                 return _print_facts(options.context)
             case "lint":
@@ -59,6 +59,9 @@ def _parser() -> argparse.ArgumentParser:
         "render", help="print the objects of a stack as YAML, in the order of registration"
     )
     render_options.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
+    render_options.add_argument(
+        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: Pulumi.yaml's and the file's"
+    )
     render_options.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
     render_options.add_argument(
         "--json", action="store_true", help="print one JSON document: release, factsDigest, objects"

@@ -93,7 +93,11 @@ def _changed_files(ref: str) -> frozenset[str]:
     base = [] if ref.startswith("-") else _git("merge-base", ref, "HEAD")
     if not base:
         raise ConfigError(
-            [Problem(ConfigPath("--since"), f"names no commit with a common history ({ref})", "fetch it, or name another")]
+            [
+                Problem(
+                    ConfigPath("--since"), f"names no commit with a common history ({ref})", "fetch it, or name another"
+                )
+            ]
         )
     differing = _git("diff", "--name-only", "--no-renames", "--relative", "-z", base[0].strip())
     above = _git("diff", "--name-only", "--no-renames", "-z", base[0].strip())

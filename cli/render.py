@@ -11,21 +11,23 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from cli import stackfile
+from cli import stackfile, stackname
 from composition import Composition, Given, Refusal, compose
 from facts import cluster
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem, warnings
 from planning.ground import yaml_text
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts, Unknown
+from planning.ground.marks import StackName
 
 
-def render(file_or_stack: str, facts_file: str | None) -> str:
+def render(file_or_stack: str, facts_file: str | None, name: str | None = None) -> str:
     """Return the rendered stack as YAML, with a header that names release, facts and number of objects.
 
-    Raises `ConfigError` with all mistakes of the user.
+    `name` is `project/stack`, if it is another than that of the file. Raises `ConfigError` with all mistakes of the
+    user.
     """
-    composition = _composition(file_or_stack, facts_file)
+    composition = _composition(file_or_stack, facts_file, name)
     manifests = [rendered.manifest for rendered in composition.objects]
     facts = composition.facts_digest or "none"
     header = f"# release: {composition.plan.release}\n# facts: {facts}\n# objects: {len(manifests)}\n"
@@ -33,12 +35,13 @@ def render(file_or_stack: str, facts_file: str | None) -> str:
     return header + "".join(f"---\n{document}" for document in documents)
 
 
-def render_json(file_or_stack: str, facts_file: str | None) -> str:
+def render_json(file_or_stack: str, facts_file: str | None, name: str | None = None) -> str:
     """Return the rendered stack as one JSON document.
 
-    Raises `ConfigError` with all mistakes of the user.
+    `name` is `project/stack`, if it is another than that of the file. Raises `ConfigError` with all mistakes of the
+    user.
     """
-    composition = _composition(file_or_stack, facts_file)
+    composition = _composition(file_or_stack, facts_file, name)
     document = {
         "release": composition.plan.release,
         "factsDigest": composition.facts_digest,
@@ -47,9 +50,11 @@ def render_json(file_or_stack: str, facts_file: str | None) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _composition(file_or_stack: str, facts_file: str | None) -> Composition:
+def _composition(file_or_stack: str, facts_file: str | None, name: str | None) -> Composition:
     facts = NOTHING_READ if facts_file is None else _facts(facts_file)
-    composition = stackfile.parse(stackfile.locate(file_or_stack)).apply(partial(_compose, facts))
+    file = stackfile.locate(file_or_stack)
+    content = stackfile.parse(file)
+    composition = content.apply(partial(_compose, facts, stackname.of(file, name)))
     if facts_file is not None:
         _warn(composition.waits.warnings)
     return composition
@@ -65,9 +70,9 @@ def _facts(file: str) -> ClusterFacts:
     return facts
 
 
-def _compose(facts: ClusterFacts, tree: object) -> Composition:
+def _compose(facts: ClusterFacts, name: StackName, tree: object) -> Composition:
     """Compose a stack and print its warnings; raises the error of a refusal."""
-    composition = compose(tree, Given(facts))
+    composition = compose(tree, Given(facts), name)
     _warn((*composition.source_warnings, *composition.plan_warnings))
     if isinstance(composition, Refusal):
         raise composition.error

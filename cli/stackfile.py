@@ -35,7 +35,7 @@ class StackFile:
         try:
             result = work(self.tree)
         except ConfigError as error:
-            raise ConfigError([*self.unknown_keys, *self.document.completed(error.problems)]) from None
+            raise ConfigError([*self.unknown_keys, *self.document.complete(error.problems)]) from None
         if self.unknown_keys or self.document.ambiguities:
             raise ConfigError([*self.unknown_keys, *self.document.ambiguities])
         return result

@@ -5,7 +5,7 @@ from typing import Any
 
 import pulumi
 
-from manifests.objects import Manifest, Rendered
+from manifests.objects import Manifest, Rendered, resource_type
 from planning.ground.order import Id
 
 _SECRET_OUTPUTS = ["data", "stringData"]
@@ -35,12 +35,6 @@ class KubernetesObject(pulumi.CustomResource):
             opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(additional_secret_outputs=_SECRET_OUTPUTS))
             fields |= {field: pulumi.Output.secret(fields[field]) for field in _SECRET_OUTPUTS if field in fields}
         super().__init__(resource_type(manifest), name, fields, opts)
-
-
-def resource_type(manifest: Manifest) -> str:
-    """Return the type of an object's resource: the SDK calls the group without a name `core`."""
-    version = str(manifest["apiVersion"])
-    return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
 
 
 def register(name: str, objects: Iterable[Rendered], registered: Registered, opts: pulumi.ResourceOptions) -> None:

@@ -3,7 +3,7 @@
 Some steps do I/O: they read sizes of sources, facts of the cluster, and objects in it. All others are pure functions.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,18 +12,20 @@ from composition import sources
 from composition.sources import Sources
 from composition.target import Target
 from facts import source_sizes
-from manifests import additions, validation
+from manifests import additions, marking, validation
 from manifests.assembly import Component, objects, render
-from manifests.objects import Rendered
+from manifests.objects import Rendered, resource_type
 from manifests.validation import SchemaError
 from models.load import load
 from models.paths import Path
 from models.problems import ConfigError, Problem, errors, warning
 from models.stack import Stack
-from planning import outputs, preflight, transition
+from planning import outputs, ownership, preflight, transition
 from planning.ground import parts
-from planning.ground.cluster_facts import ClusterFacts, Unknown
+from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Unknown
+from planning.ground.marks import StackName
 from planning.ground.order import Id
+from planning.ownership import NamedObject
 from planning.plans import ServicePlan, StackPlan
 from planning.routes import acceptance, collisions, precedence
 from planning.routes.acceptance import Waits
@@ -90,31 +92,33 @@ class Composition:
         return tuple(object_id for object_id in ids if object_id.owner in owners and object_id.part in awaited_parts)
 
 
-def compose(tree: object, target: Target, earlier: Sequence[Problem] = ()) -> Composition | Refusal:
-    """Run all steps on a configuration. `tree` is the value of the configuration key `inference-stacks:stack`.
+def compose(tree: object, target: Target, name: StackName, earlier: Sequence[Problem] = ()) -> Composition | Refusal:
+    """Run all steps on the configuration of the stack called `name`.
 
-    `earlier` are errors that were found before. With them no cluster is read.
+    `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that were found before.
+    With them no cluster is read.
     """
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
     try:
         files = sources.read(tree, earlier)
         loaded, size_warnings = source_sizes.add_sizes(load(tree, earlier, files.sources))
         source_warnings = tuple(size_warnings)
-        plan = planning.plan(loaded)
+        plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
         files.refuse_ambiguities()
         facts = target.facts(loaded.stack.cluster, acceptance.gateways(plan.routes))
         waits = acceptance.decide(plan.routes, facts.gateways)
-        components = render(plan, waits.routes)
+        components = marking.mark(render(plan, waits.routes), name)
         validation.check(objects(components))
     except ConfigError as error:
-        return Refusal(files.completed(error.problems), source_warnings, plan_warnings)
+        return Refusal(files.complete(error.problems), source_warnings, plan_warnings)
     except SchemaError as error:
         return Refusal(error, source_warnings, plan_warnings)
-    problems = _preflight(loaded.stack, plan, facts, components)
+    live = _live_objects(loaded.stack, facts, components, target)
+    problems = (*_preflight(loaded.stack, plan, facts, components), *_ownership(loaded.stack, plan, components, live))
     if errors(problems):
         return Composition(loaded.stack, source_warnings, plan, facts, waits, components, problems, ())
-    components, drift = _take_back(loaded.stack, plan, facts, components, target)
+    components, drift = _take_back(plan, facts, components, live)
     announcements = (*_announcements(loaded.stack, plan, target), *drift)
     return Composition(loaded.stack, source_warnings, plan, facts, waits, components, problems, announcements)
 
@@ -124,7 +128,7 @@ def _preflight(
 ) -> tuple[Problem, ...]:
     """Return the problems of the stack in this cluster: kinds, versions and metrics that it lacks, then routes."""
     mode = stack.checks.preflight
-    routes = collisions.cluster_problems(plan.routes, _namespaces(plan), facts.routes, mode)
+    routes = collisions.cluster_problems(plan.routes, plan.identity, facts.routes, mode)
     return (
         *preflight.kinds(_kinds(components), facts, mode),
         *(preflight.bundles(plan.release, facts, mode) if plan.routes else ()),
@@ -141,19 +145,58 @@ def _announcements(stack: Stack, plan: StackPlan, target: Target) -> tuple[Probl
     return tuple(transition.warnings(plan, target.pools(stack.cluster, _namespaces(plan))))
 
 
+def _live_objects(
+    stack: Stack, facts: ClusterFacts, components: Collection[Component], target: Target
+) -> LiveObjects | Unknown:
+    """Return the objects of the cluster that have names of this stack's.
+
+    A cluster whose kinds are unknown is not asked again.
+    """
+    if isinstance(facts.apis, Unknown):
+        return facts.apis
+    names = dict[tuple[str, str], list[str]]()
+    for rendered in _of_known_owner(components):
+        *_, namespace, name = rendered.place
+        names.setdefault((rendered.api, namespace), []).append(name)
+    return target.objects(stack.cluster, additions.kinds(components), names)
+
+
+def _ownership(
+    stack: Stack, plan: StackPlan, components: Collection[Component], live: LiveObjects | Unknown
+) -> list[Problem]:
+    """Return the problems of objects whose names others have taken."""
+    named = [
+        NamedObject(
+            rendered.place,
+            resource_type(rendered.manifest),
+            f"{component.name}-{rendered.suffix}",
+            component.type.identity(component.name),
+        )
+        for component in components
+        for rendered in _of_known_owner((component,))
+    ]
+    return ownership.problems(named, live, plan.identity, stack.checks.preflight)
+
+
+def _of_known_owner(components: Collection[Component]) -> Iterator[Rendered]:
+    """Yield the objects whose owner is asked for.
+
+    Namespaces have a check of their own. Who may list Secrets may read them; a Secret of a stack belongs to whoever has
+    the service account of the same name.
+    """
+    return (rendered for rendered in objects(components) if rendered.manifest["kind"] not in {"Namespace", "Secret"})
+
+
 def _take_back(
-    stack: Stack, plan: StackPlan, facts: ClusterFacts, components: tuple[Component, ...], target: Target
+    plan: StackPlan, facts: ClusterFacts, components: tuple[Component, ...], live: LiveObjects | Unknown
 ) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
     """Return the components as they undo what somebody else did in the cluster, and warnings about that.
 
-    A cluster whose kinds are unknown is not asked again: preflight has said why.
+    If no facts could be read, preflight has said why.
     """
-    if isinstance(facts.apis, Unknown):
-        return components, ()
-    live = target.objects(stack.cluster, additions.kinds(components))
     if isinstance(live, Unknown):
         what = f"whether somebody scaled or added to objects went unchecked: {live.reason}"
-        return components, (warning(Path(), what),)
+        return components, () if isinstance(facts.apis, Unknown) else (warning(Path(), what),)
     annotated, added = additions.take_back(components, live)
     return annotated, (*transition.refusals(live), *transition.replicas(plan, live), *added)
 

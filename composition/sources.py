@@ -17,11 +17,11 @@ class Sources:
     sources: tuple[Source, ...] = ()
     documents: tuple[Document, ...] = ()
 
-    def completed(self, problems: Iterable[Problem]) -> ConfigError:
+    def complete(self, problems: Iterable[Problem]) -> ConfigError:
         """Return the error of some problems, and of the ambiguous text in the files."""
         found = list(problems)
         for document in self.documents:
-            found = document.completed(found)
+            found = document.complete(found)
         return ConfigError(found)
 
     def refuse_ambiguities(self) -> None:

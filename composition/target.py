@@ -1,6 +1,6 @@
 """The cluster that a configuration is composed for: the one that the configuration names, or given facts."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -8,6 +8,9 @@ from typing import Protocol
 from facts import cluster
 from models.stack import Cluster
 from planning.ground.cluster_facts import ClusterFacts, GatewayRef, LiveObjects, Pools, Unknown
+
+ListedKind = tuple[str, str]
+"""Kind (`apiVersion/Kind`) and namespace of objects; an empty namespace for cluster-scoped objects."""
 
 
 class Target(Protocol):
@@ -21,8 +24,10 @@ class Target(Protocol):
         """Return the InferencePools of some namespaces."""
         ...
 
-    def objects(self, spec: Cluster, kinds: Iterable[tuple[str, str]]) -> LiveObjects | Unknown:
-        """Return the objects of some kinds (`apiVersion/Kind`), each in a namespace; empty for cluster-scoped ones."""
+    def objects(
+        self, spec: Cluster, kinds: Iterable[ListedKind], names: Mapping[ListedKind, Collection[str]]
+    ) -> LiveObjects | Unknown:
+        """Return the objects of some kinds that stacks made, and the marks of all objects with one of `names`."""
         ...
 
 
@@ -47,9 +52,11 @@ class Live:
         """Read the InferencePools of some namespaces. `Unknown` if `cluster.facts` is not of type live."""
         return cluster.pools(spec, self.access(spec), namespaces)
 
-    def objects(self, spec: Cluster, kinds: Iterable[tuple[str, str]]) -> LiveObjects | Unknown:
-        """Read the objects of some kinds; none unless the configuration has live facts."""
-        return cluster.objects(spec, self.access(spec), kinds)
+    def objects(
+        self, spec: Cluster, kinds: Iterable[ListedKind], names: Mapping[ListedKind, Collection[str]]
+    ) -> LiveObjects | Unknown:
+        """Read objects and marks. `Unknown` if `cluster.facts` is not of type live."""
+        return cluster.objects(spec, self.access(spec), kinds, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,11 @@ class Given:
         """Return `Unknown`, because the given facts contain no pools."""
         return Unknown("the cluster was not asked")
 
-    def objects(self, spec: Cluster, kinds: Iterable[tuple[str, str]]) -> LiveObjects | Unknown:  # noqa: ARG002
+    def objects(
+        self,
+        spec: Cluster,  # noqa: ARG002, the protocol's
+        kinds: Iterable[ListedKind],  # noqa: ARG002
+        names: Mapping[ListedKind, Collection[str]],  # noqa: ARG002
+    ) -> LiveObjects | Unknown:
         """Return no objects: given facts have none."""
         return LiveObjects({})

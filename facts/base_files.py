@@ -59,7 +59,7 @@ class _Reader:
         """Read one file after those that it extends."""
         try:
             document = yaml_file.read(self.root / name, f"write it, or correct {_KEY}", file=name)
-            content = _checked(document)
+            content = _content(document)
         except ConfigError as error:
             self.problems += (_with_name(problem, self.root / name, name) for problem in error.problems)
             return
@@ -72,7 +72,7 @@ def _with_name(problem: Problem, path: File, name: str) -> Problem:
     return replace(problem, path=Path(str(problem.path).replace(str(path), name)))
 
 
-def _checked(document: Document) -> Mapping[str, Any]:
+def _content(document: Document) -> Mapping[str, Any]:
     """Return the tree of a base file. Raises `ConfigError` if it cannot be one."""
     name, content = document.file, document.tree
     if not isinstance(content, dict) or not content:

@@ -16,7 +16,7 @@ from facts import gateways, kubeconfig, live_objects
 from facts.connection import Connection, RefusedError, connect
 from facts.kubeconfig import Access
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
-from planning.ground import bundles, labels
+from planning.ground import bundles, labels, marks
 from planning.ground.api_groups import GATEWAY_GROUP, METRICS_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import (
     NOTHING_READ,
@@ -35,6 +35,7 @@ from planning.ground.cluster_facts import (
     Unknown,
     unread,
 )
+from planning.ground.marks import Mark
 
 Read = TypeVar("Read")
 
@@ -46,6 +47,8 @@ _GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 """Representation of an object without its spec and status."""
+_METADATA_LIST = _METADATA.replace("Metadata;", "MetadataList;")
+"""Representation of a list without spec and status of its objects."""
 _PAGE = "500"
 """Objects in one page of a list."""
 _ALL: Mapping[str, str] = {}
@@ -130,13 +133,16 @@ def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | U
     return _within_deadline(read_pools)
 
 
-def objects(spec: Cluster, access: Access, kinds: Iterable[tuple[str, str]]) -> LiveObjects | Unknown:
+def objects(
+    spec: Cluster, access: Access, kinds: Iterable[tuple[str, str]], names: Mapping[tuple[str, str], Collection[str]]
+) -> LiveObjects | Unknown:
     """Read the objects of some kinds (`apiVersion/Kind`), each in a namespace; empty for cluster-scoped objects.
 
-    The result is empty unless the configuration has live facts.
+    `names` are the names of objects whose marks are read, whoever made the objects, by kind and namespace. The result
+    is `Unknown` if the read fails, or if `cluster.facts` is not of type live.
     """
     if not isinstance(spec.facts, LiveFacts):
-        return LiveObjects({})
+        return Unknown(f"cluster.facts is {spec.facts.type}")
     distinct = tuple(sorted(set(kinds)))
 
     def read_objects() -> LiveObjects:
@@ -150,9 +156,34 @@ def objects(spec: Cluster, access: Access, kinds: Iterable[tuple[str, str]]) -> 
                     # A kind that the cluster does not serve has no objects.
                     if error.status != http.HTTPStatus.NOT_FOUND:
                         refused[kind] = None
-        return LiveObjects(found, tuple(refused))
+            return LiveObjects(found, tuple(refused), *_marks(api, found, names))
 
     return _within_deadline(read_objects)
+
+
+def _marks(
+    api: Connection, known: Mapping[Place, LiveObject], names: Mapping[tuple[str, str], Collection[str]]
+) -> tuple[Mapping[Place, Mark], tuple[str, ...]]:
+    """Return the marks of objects by their names, and the kinds that the API server refuses to list.
+
+    `known` are objects that have been read. Lists are read only for names that are not among them.
+    """
+    found, refused = dict[Place, Mark](), dict[str, None]()
+    for (kind, namespace), listed in sorted(names.items()):
+        places = {live_objects.named_place(kind, namespace, name) for name in listed}
+        found |= {place: marks.read(known[place].content["metadata"]) for place in places & known.keys()}
+        try:
+            path = live_objects.path(kind, namespace)
+            items = () if places <= known.keys() else _list_objects(api, path, accepted=_METADATA_LIST)
+            found |= {
+                place: marks.read(item["metadata"])
+                for item in items
+                if (place := live_objects.place(kind, item)) in places
+            }
+        except RefusedError as error:
+            if error.status != http.HTTPStatus.NOT_FOUND:
+                refused[kind] = None
+    return found, tuple(refused)
 
 
 def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
@@ -278,13 +309,16 @@ def _is_bundle_version(annotation: str) -> bool:
     return annotation.endswith("/bundle-version")
 
 
-def _list_objects(api: Connection, path: str, selector: Mapping[str, str] = _ALL) -> Iterator[Mapping[str, Any]]:
+def _list_objects(
+    api: Connection, path: str, selector: Mapping[str, str] = _ALL, accepted: str = _JSON
+) -> Iterator[Mapping[str, Any]]:
     """Yield the objects of a list that have some labels, page by page."""
     token = ""
     query = {"labelSelector": ",".join(f"{key}={value}" for key, value in selector.items())} if selector else {}
     while True:
-        page = api.get(path, _JSON, {"limit": _PAGE, **query, **({"continue": token} if token else {})})
-        yield from page["items"]
+        page = api.get(path, accepted, {"limit": _PAGE, **query, **({"continue": token} if token else {})})
+        # The API server writes an empty list of metadata as null.
+        yield from page["items"] or ()
         token = page.get("metadata", {}).get("continue", "")
         if not token:
             return

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from planning.ground import marks
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.cluster_facts import GatewayRef, LiveGateway, LiveRoute, ParentRef, RouteMatch
 
@@ -38,10 +39,10 @@ def route(item: Mapping[str, Any]) -> LiveRoute:
     return LiveRoute(
         namespace=metadata["namespace"],
         name=metadata["name"],
-        part_of=metadata.get("labels", {}).get("app.kubernetes.io/part-of"),
         parents=tuple(_parents(spec, metadata["namespace"])),
         hostnames=tuple(spec.get("hostnames", ())),
         matches=tuple(dict.fromkeys(map(_match, matches))),
+        mark=marks.read(metadata),
     )
 
 

@@ -19,9 +19,14 @@ def path(api: str, namespace: str) -> str:
 
 def place(api: str, item: Mapping[str, Any]) -> Place:
     """Return group, kind, namespace and name of an item of a list; items do not repeat the first two."""
-    version, _, kind = api.rpartition("/")
     metadata = item["metadata"]
-    return version.rpartition("/")[0], kind, metadata.get("namespace", ""), metadata["name"]
+    return named_place(api, metadata.get("namespace", ""), metadata["name"])
+
+
+def named_place(api: str, namespace: str, name: str) -> Place:
+    """Return group, kind, namespace and name of an object of a kind (`apiVersion/Kind`)."""
+    version, _, kind = api.rpartition("/")
+    return version.rpartition("/")[0], kind, namespace, name
 
 
 def live_object(item: Mapping[str, Any]) -> LiveObject:

@@ -89,7 +89,7 @@ def _owned_fields(
     With `moved`, yield instead the items of lists that have a stated name and other keys; nothing is stated for them.
     """
     for owner in live.others:
-        # An owner of nothing does not own the whole object.
+        # An empty set of fields means no field, not the whole object.
         if owner.fields:
             for field, stated, value in _fields(owner.fields, manifest, live.content, ""):
                 if moved == (stated is None):

@@ -56,8 +56,10 @@ def restricted_namespaces(manifests: Iterable[Manifest]) -> frozenset[str]:
 
 def problems(manifest: Manifest, restricted: Collection[str]) -> Iterator[Problem]:
     """Yield the problems of an object's pods, with paths in the object; `restricted` are the restricted namespaces."""
+    spec = _map(manifest.get("spec")) or {}
     for at in _POD_SPECS:
-        pod = _map(_at(manifest, at))
+        # Most kinds of objects have no pods.
+        pod = _map(_at(manifest, at)) if at[1] in spec else None
         if pod is None:
             continue
         yield from _unknown_names(at, pod)
@@ -76,7 +78,8 @@ def _at(tree: object, at: Iterable[str | int]) -> object:
 
 
 def _map(value: object) -> _Tree | None:
-    return cast("_Tree", value) if isinstance(value, Mapping) else None
+    # Nearly every value is a dict; the check of an abstract class takes several times as long.
+    return cast("_Tree", value) if isinstance(value, dict) or isinstance(value, Mapping) else None  # noqa: SIM101
 
 
 def _containers(pod: _Tree) -> Iterator[tuple[Path, _Tree]]:
@@ -97,22 +100,24 @@ def _list(value: object) -> list[_Tree]:
 def _unknown_names(at: Path, pod: _Tree) -> Iterator[Problem]:
     """Yield containers without an image, mounts of missing volumes, and hooks with several handlers."""
     volumes = [str(volume.get("name")) for volume in _list(pod.get("volumes"))]
-    images = [str(container.get("name")) for _, container in _containers(pod) if container.get("image")]
-    for container_at, container in _containers(pod):
-        path = Path(*at, *container_at)
+    containers = tuple(_containers(pod))
+    for container_at, container in containers:
         if not container.get("image"):
+            images = ", ".join(str(other.get("name")) for _, other in containers if other.get("image"))
             what = f"is no container of this pod and has no image ({container.get('name')})"
-            yield Problem(path, what, f"write one of {', '.join(images)}, or add the image of a further container")
+            yield Problem(
+                Path(*at, *container_at), what, f"write one of {images}, or add the image of a further container"
+            )
         for index, mount in enumerate(_list(container.get("volumeMounts"))):
             if mount.get("name") not in volumes:
                 what = f"mounts a volume that the pod does not have ({mount.get('name')})"
                 remedy = f"add it to volumes, or mount one of {', '.join(volumes)}"
-                yield Problem(path / "volumeMounts" / index, what, remedy)
-        for hook in ("preStop", "postStart"):
-            handlers = _map(_at(container, ("lifecycle", hook))) or {}
+                yield Problem(Path(*at, *container_at, "volumeMounts", index), what, remedy)
+        for hook, value in (_map(container.get("lifecycle")) or {}).items():
+            handlers = _map(value) or {}
             if len(handlers) > 1:
                 what = f"has more than one handler ({', '.join(sorted(handlers))})"
-                yield Problem(path / "lifecycle" / hook, what, "write null for the one that is to go")
+                yield Problem(Path(*at, *container_at, "lifecycle", hook), what, "write null for the one that is to go")
 
 
 _Finding = tuple[Path, str, str]

@@ -12,6 +12,9 @@ from planning.ground.order import Id
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes import acceptance
 
+_PACKAGE = "inference-stacks:index"
+"""First part of the type tokens of components."""
+
 
 class ComponentType(StrEnum):
     """Types of components: the last part of their type token."""
@@ -21,6 +24,10 @@ class ComponentType(StrEnum):
     MODEL_SERVICE = "ModelServiceStack"
     EPP = "EPPStack"
     ROUTING = "RoutingStack"
+
+    def identity(self, name: str) -> tuple[str, str] | None:
+        """Return type token and logical name of a component; None for objects that are in the stack itself."""
+        return None if self in {ComponentType.NAMESPACES, ComponentType.CACHES} else (f"{_PACKAGE}:{self}", name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,12 @@ class Rendered(NamedTuple):
         return group, self.manifest["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
+def resource_type(manifest: Manifest) -> str:
+    """Return the type of an object's resource: the SDK calls the group without a name `core`."""
+    version = str(manifest["apiVersion"])
+    return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
+
+
 def metadata(
     name: str,
     namespace: str | None,

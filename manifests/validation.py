@@ -25,7 +25,7 @@ from typing import Any, cast
 import jsonschema_rs
 
 from manifests import admission
-from manifests.objects import Rendered
+from manifests.objects import Manifest, Rendered
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
 from planning.ground import yaml_text
@@ -74,27 +74,31 @@ def check(objects: Iterable[Rendered]) -> None:
     restricted = admission.restricted_namespaces(rendered.manifest for rendered in every)
     for rendered in every:
         manifest = rendered.manifest
-        name = f"{manifest.get('kind', '')} {manifest.get('metadata', {}).get('name', '')}"
         schema = _compiled_schema(str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")))
         if schema is None:
-            internal_errors.append(f"{name}: no schema is known for {manifest.get('apiVersion')}")
+            internal_errors.append(f"{_name(manifest)}: no schema is known for {manifest.get('apiVersion')}")
             continue
         for misfit in _misfits(schema, rendered):
             config_path = _configuration_path(rendered.origins, misfit.at)
             if config_path is None:
-                internal_errors.append(f"{name}: {misfit.at or 'the object'}: {misfit.what}")
+                internal_errors.append(f"{_name(manifest)}: {misfit.at or 'the object'}: {misfit.what}")
             else:
                 problems.append(Problem(config_path, f"does not fit Kubernetes' schema ({misfit.what})", misfit.remedy))
         for problem in admission.problems(manifest, restricted):
             config_path = _configuration_path(rendered.origins, problem.path)
             if config_path is None:
-                internal_errors.append(f"{name}: {problem}")
+                internal_errors.append(f"{_name(manifest)}: {problem}")
             else:
                 problems.append(replace(problem, path=config_path))
     if problems:
         raise ConfigError(problems)
     if internal_errors:
         raise SchemaError("\n".join(internal_errors))
+
+
+def _name(manifest: Manifest) -> str:
+    """Return the kind and the name of an object, as far as it has them."""
+    return f"{manifest.get('kind', '')} {manifest.get('metadata', {}).get('name', '')}"
 
 
 def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:

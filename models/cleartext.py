@@ -63,7 +63,8 @@ def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
 
 
 def _keys(mapping: Mapping[Any, Any], at: _Keys) -> Iterator[Problem]:
-    if any(isinstance(key, str) and credentials.has_shape(key) for key in mapping):
+    names = [key for key in mapping if isinstance(key, str)]
+    if credentials.may_have_shape("\n".join(names)) and any(map(credentials.has_shape, names)):
         yield Problem(_path(at), "has a credential as a key", _TO_SECRET)
 
 

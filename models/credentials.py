@@ -83,6 +83,11 @@ def has_shape(text: str) -> bool:
     return next(_shapes_of(text), None) is not None
 
 
+def may_have_shape(text: str) -> bool:
+    """Return whether a text has a part that credentials of some shape have. A text that joins others has theirs."""
+    return _table().parts.search(text) is not None
+
+
 def hide(text: str) -> str:
     """Return a text in which each credential that its shape shows is replaced by an ellipsis."""
     for shape in _shapes_of(text):
@@ -97,8 +102,7 @@ def variable_name(name: str) -> str:
 
 def _shapes_of(text: str) -> Iterator[_Shape]:
     """Yield the shapes of credentials in a text."""
-    table = _table()
-    for shape in table.shapes if table.parts.search(text) is not None else ():
+    for shape in _table().shapes if may_have_shape(text) else ():
         if any(part in text for part in shape.contains) and shape.pattern.search(text) is not None:
             yield shape
 

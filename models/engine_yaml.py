@@ -79,7 +79,7 @@ class Document:
     file: str = ""
     """Name of the file in messages; empty for the stack file."""
 
-    def completed(self, problems: Iterable[Problem]) -> list[Problem]:
+    def complete(self, problems: Iterable[Problem]) -> list[Problem]:
         """Return problems with values as they are written in the file, and the problems of ambiguous text.
 
         Problems of values in other files are returned unchanged.

@@ -375,7 +375,7 @@ def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) 
         return _merge_mappings(low, high, path, problems)
     if path[-2:] == ("engine", "args") and _is_tokens(low.tree) and _is_tokens(high.tree):
         return _merge_arguments(low, high, problems)
-    if low.origin.file and isinstance(high.tree, dict) and _is_of_wrong_type(low.tree, path):
+    if low.origin.file and _is_mapping(high.tree) and _is_of_wrong_type(low.tree, path):
         problems.append(_no_mapping(low))
     return Layer(_copy_without_nulls(high.tree, high.origin, problems), high.origin)
 

@@ -112,7 +112,7 @@ class PredictorDeployment(Spec):
 
 
 class LatencyPredictor(Spec):
-    """The latency predictor for the pool of this service: one beside the picker, or the addresses of another one."""
+    """The latency predictor for the pool of this service: deployed beside the picker, or at given addresses."""
 
     deploy: PredictorDeployment | None = Field(default=None, examples=[{"predictionWorkers": 4}])
     """A predictor in the pods of the picker; {} for the default images and sizes. Absent: the predictor is not part of

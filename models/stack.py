@@ -20,6 +20,7 @@ from models.vocabulary import (
     LabelKey,
     LabelValue,
     Shape,
+    StackPath,
     Text,
     Url,
 )
@@ -194,6 +195,9 @@ class Stack(Spec):
     """Metrics and traces of running services."""
     cluster: Cluster = Cluster.default()
     """The cluster to deploy to."""
+    formerly: Items[StackPath] = Field(default=(), examples=[["inference-stacks/staging"]])
+    """Earlier names of this stack, as project/stack or organization/project/stack. Objects marked with one of them are
+    this stack's: name it here after `pulumi stack rename`."""
     checks: Checks = Checks.default()
     """Severity of failed checks."""
     network_policies: NetworkPolicies | None = Field(

@@ -6,6 +6,7 @@ A value contains its unit. Durations follow the grammar of the Gateway API, quan
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
@@ -150,6 +151,10 @@ _QUANTITY = r"[0-9]+(\.[0-9]{1,9})?(m|k|Ki|[MGTPE]i?)?"
 _LABEL_VALUE = r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?"
 QUALIFIED_NAME = rf"(?!.{{254}}.*/)({_LABEL}(\.{_LABEL})*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?"
 """Pattern of a label's key: an optional prefix of at most 253 characters, and a name of at most 63."""
+_STACK_PART = r"[A-Za-z0-9_.-]{1,100}"
+"""Name of an organization, a project or a stack, as Pulumi takes it."""
+STACK_PATH = rf"({_STACK_PART}/)?{_STACK_PART}/{_STACK_PART}"
+"""Pattern of the name of a stack: project/stack or organization/project/stack."""
 _LONGEST_ARGUMENT = 2**17 - 1
 """Longest argument that Linux gives to a process, in bytes (execve(2), MAX_ARG_STRLEN)."""
 LARGEST = 2**31 - 1
@@ -206,6 +211,15 @@ LabelKey = Annotated[
 ]
 LabelValue = Annotated[
     str, Shape("is not a label value", rf"({_LABEL_VALUE})?", "use letters, digits, '-', '_' and '.'", 63)
+]
+StackPath = Annotated[
+    str,
+    Shape(
+        "is not the name of a stack",
+        STACK_PATH,
+        "write project/stack, or organization/project/stack",
+        302,
+    ),
 ]
 ResourceId = Annotated[
     str, Shape("is not a label value", _LABEL_VALUE, "use letters, digits, '-', '_' and '.', such as chat-7f3a", 63)
@@ -268,7 +282,11 @@ def lacks_unit(quantity: str) -> bool:
     return 0 < amount(quantity) < _SMALLEST and not quantity.endswith(("k", "Ki"))
 
 
+@lru_cache(4096)
 def amount(quantity: str) -> Decimal:
-    """Return a Kubernetes quantity as a plain number of cores, bytes or items."""
+    """Return a Kubernetes quantity as a plain number of cores, bytes or items.
+
+    Results are cached, because the services of a stack have few different quantities.
+    """
     number = quantity.rstrip("mkKMGTPEi")
     return Decimal(number) * _UNITS[quantity[len(number) :]]

@@ -2,14 +2,15 @@
 
 from models.load import Loaded
 from planning import rules
+from planning.ground.marks import StackName
 from planning.plans import ServicePlan, StackPlan, VariantPlan, decide
 from planning.resolve import resolve
 
 __all__ = ["ServicePlan", "StackPlan", "VariantPlan", "plan"]
 
 
-def plan(loaded: Loaded) -> StackPlan:
-    """Return the plan of a stack.
+def plan(loaded: Loaded, name: StackName) -> StackPlan:
+    """Return the plan of the stack called `name`.
 
     Raises `ConfigError` with every problem, both those found while loading and those that only the whole stack shows.
     """
@@ -17,4 +18,4 @@ def plan(loaded: Loaded) -> StackPlan:
     loaded.finish(rules.problems(resolved))
     if resolved.release is None:
         raise ValueError("this channel is unknown")
-    return decide(resolved, resolved.release)
+    return decide(resolved, resolved.release, name)

@@ -9,8 +9,9 @@ from models.problems import Problem, warning
 from models.source import served_name
 from models.stack import Stack
 from planning import network, picker, routes, serving, variant, weights
-from planning.ground import labels, parts
+from planning.ground import labels, marks, parts
 from planning.ground.flows import Policy
+from planning.ground.marks import Identity, StackName
 from planning.ground.names import LONGEST, PRIMARY, Names, address, shorten
 from planning.ground.order import Id, Relations
 from planning.network import gke, monitoring
@@ -26,6 +27,9 @@ from planning.variant import Contexts, VariantContext
 from planning.variant.canary import Share
 from planning.weights import claims
 from planning.weights.claims import StoragePlan
+
+_LONGEST_ROLE = 253
+"""Maximum length of the name of a Role in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +171,13 @@ class InterceptorGrant:
     subject_namespace: str
     """Namespace of the interceptor's service account."""
     service_account: str
+    stack: StackName
+    """The stack of the Role and of its binding. Other stacks in the namespace grant the same in their own ones."""
 
     @property
     def role_name(self) -> str:
         """Return the name of the Role and of its binding."""
-        return f"{self.service_account}-services"
+        return marks.per_stack(f"{self.service_account}-services", self.stack, _LONGEST_ROLE)
 
     @property
     def app_label(self) -> str:
@@ -193,6 +199,8 @@ class InterceptorGrant:
 class StackPlan:
     """Plan of a stack."""
 
+    identity: Identity
+    """Names of the stack."""
     release: str
     """Name of the release channel."""
     labels: Mapping[str, str]
@@ -244,8 +252,8 @@ class StackPlan:
         )
 
 
-def decide(resolved: Resolved, release: Release) -> StackPlan:
-    """Return the plan of a stack that has passed the rules."""
+def decide(resolved: Resolved, release: Release, name: StackName) -> StackPlan:
+    """Return the plan of the stack called `name`, which has passed the rules."""
     stack = resolved.stack
     mirroring = routes.mirroring_namespaces(resolved.routes.values())
     services = tuple(_service(key, resolved, mirroring.get(key, set())) for key in sorted(stack.services))
@@ -253,13 +261,14 @@ def decide(resolved: Resolved, release: Release) -> StackPlan:
     namespaces = {service.primary.names.namespace for service in services} | {cache.namespace for cache in caches}
     vendors = {workload.accelerator.vendor for service in services for workload in service.workloads}
     return StackPlan(
+        identity=Identity(name, tuple(stack.formerly)),
         release=stack.release,
         labels=stack.labels,
         namespaces=tuple(sorted(namespaces)) if stack.namespace_options.create else (),
         retain_namespaces=stack.namespace_options.retain,
         protect_namespaces=stack.namespace_options.protect,
         services=services,
-        grants=tuple(_grants(stack, services)),
+        grants=tuple(_grants(stack, services, name)),
         caches=caches,
         own_warnings=(
             *_unproven_facts(release, vendors),
@@ -359,12 +368,10 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
     return replace(canary, storage=None, weights_of=primary.owner)
 
 
-def _grants(stack: Stack, services: tuple[ServicePlan, ...]) -> list[InterceptorGrant]:
+def _grants(stack: Stack, services: tuple[ServicePlan, ...], name: StackName) -> list[InterceptorGrant]:
     if stack.interceptor is None:
         return []
     primaries = [service.primary for service in services]
     namespaces = sorted({primary.names.namespace for primary in primaries if primary.resource_id is not None})
-    return [
-        InterceptorGrant(namespace, stack.interceptor.namespace, stack.interceptor.service_account_name)
-        for namespace in namespaces
-    ]
+    spec = stack.interceptor
+    return [InterceptorGrant(namespace, spec.namespace, spec.service_account_name, name) for namespace in namespaces]

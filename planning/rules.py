@@ -32,6 +32,7 @@ def problems(resolved: Resolved) -> list[Problem]:
     found += hardware.problems(stack.accelerators)
     found += [
         *_reserved_label_problems(stack, variants),
+        *_reserved_annotation_problems(stack, variants),
         *network.problems(stack),
         *_mutable_image_problems(stack, variants),
         *pins.problems(stack, variants),
@@ -138,10 +139,26 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
             yield Problem(at / key, f"is decided by this program ({key})", "remove it, or use another key")
 
 
+def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
+    """Reject annotations below this program's domain, because they would say something wrong about an object."""
+    annotation_sets = [
+        (Path("services", key, "route", "annotations"), service.route.annotations)
+        for key, service in stack.services.items()
+    ]
+    for configured in variants:
+        picker_pod = configured.spec.endpoint_picker.pod
+        annotation_sets.append((configured.path / "annotations", configured.spec.annotations))
+        annotation_sets.append((configured.path / "endpointPicker" / "pod" / "annotations", picker_pod.annotations))
+        annotation_sets += [(at / "pod" / "annotations", role.pod.annotations) for _, at, role in configured.roles]
+    for at, annotations in annotation_sets:
+        for key in filter(labels.is_ours, annotations):
+            yield Problem(at / key, f"is decided by this program ({key})", "remove it, or use another key")
+
+
 def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
     """Reject variants that would make the same object. The object applied later would overwrite the other one."""
     holders = dict[tuple[str, str], Path]()
-    for context in sorted(variants, key=lambda context: context.path):
+    for context in sorted(variants, key=lambda context: str(context.path)):
         identities = [
             (kind, f"{context.namespace}/{name}", "name or namespace") for kind, name in context.names.exclusive_names
         ]

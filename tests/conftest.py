@@ -56,6 +56,7 @@ def pytest_collection():
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(200_000, 20, 100)
         gc.enable()
 
 

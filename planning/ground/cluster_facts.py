@@ -6,8 +6,10 @@ A failed read is `Unknown`, never an empty record.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from planning.ground.marks import NO_MARK, Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,12 @@ class LiveRoute:
 
     namespace: str
     name: str
-    part_of: str | None
-    """Value of the label `app.kubernetes.io/part-of`."""
     parents: tuple[ParentRef, ...]
     hostnames: tuple[str, ...]
     """Hosts of the route; empty for every host."""
     matches: tuple[RouteMatch, ...]
+    mark: Mark = NO_MARK
+    """The stack that the route belongs to, as its labels and annotations say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +195,15 @@ def _has(fields: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LiveObjects:
-    """Objects of the cluster that stacks of this program made."""
+    """Objects of the cluster that stacks of this program made, and marks of objects whoever made them."""
 
     objects: Mapping[Place, LiveObject]
     refused: tuple[str, ...] = ()
-    """Kinds (`apiVersion/Kind`) that the API server did not let the run read."""
+    """Kinds (`apiVersion/Kind`) of objects that the API server did not let the run read."""
+    marks: Mapping[Place, Mark] = field(default_factory=dict[Place, Mark])
+    """Marks of the objects that have a name of the stack's objects."""
+    unchecked: tuple[str, ...] = ()
+    """Kinds (`apiVersion/Kind`) of marks that the API server did not let the run read."""
 
 
 def unread(reason: Unknown) -> ClusterFacts:

@@ -28,6 +28,8 @@ FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open: while no picker answers, requests go to any pod."""
 TAKEN_BACK = f"{_OURS}/taken-back"
 """Annotation with what a run took back that somebody else had added to the object."""
+STACK = f"{_OURS}/stack"
+"""Label and annotation with the stack that an object belongs to. `planning.ground.marks` decides their values."""
 LLM_D_ROLE = "llm-d.ai/role"
 """Role of a serving pod, which llm-d's pickers filter by."""
 PART_OF = {"app.kubernetes.io/part-of": "inference-stacks"}
@@ -90,9 +92,14 @@ def worker(names: Names, role: str) -> dict[str, str]:
     return {WORKER_OF: names.service, **_variant(names), ROLE: role}
 
 
+def is_ours(key: str) -> bool:
+    """Tell whether a label or an annotation is below this program's domain, so that a user may not set it."""
+    return key.startswith(f"{_OURS}/")
+
+
 def is_reserved(key: str) -> bool:
     """Tell whether this module decides a label's value, so that a user may not set it."""
-    return key.startswith(f"{_OURS}/") or key in {
+    return is_ours(key) or key in {
         *standard("", "", {}),
         *serving("", ""),
         *routing_contract(""),

@@ -71,9 +71,22 @@ def load(text: str) -> object:
     return yaml.load(text, Loader=_LOADER)  # noqa: S506, a safe loader either way
 
 
+def texts(value: object) -> Iterator[str]:
+    """Yield every text inside a value, including keys of mappings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in cast("dict[str, object]", value).items():
+            yield key
+            yield from texts(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from texts(inner)
+
+
 def with_folding(value: object, is_quoted: Callable[[str], bool] = lambda _: False) -> str:
     """Return a value as YAML with long texts folded. Texts and keys for which `is_quoted` is true are quoted."""
-    if any(map(is_quoted, _texts(value))):
+    if any(map(is_quoted, texts(value))):
         return yaml.dump(value, Dumper=_quoting(is_quoted), sort_keys=False)
     is_same = _FOLDED_OTHERWISE.search(json.dumps(value)) is None
     dumper = cast("Any", getattr(yaml, "CSafeDumper", yaml.SafeDumper)) if is_same else yaml.SafeDumper
@@ -90,19 +103,6 @@ def _quoting(is_quoted: Callable[[str], bool]) -> type[yaml.SafeDumper]:
     dumper = type("_Quoting", (yaml.SafeDumper,), {})
     cast("Any", dumper).add_representer(str, represent)
     return dumper
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield every text inside a value, including keys of mappings."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in cast("dict[str, object]", value).items():
-            yield key
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in cast("list[object]", value):
-            yield from _texts(inner)
 
 
 def with_blocks(value: object) -> str:

@@ -68,8 +68,9 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict
     template = preset(picker.preset, facts, disaggregated=spec.prefill is not None)
     if template is None:
         raise ValueError("this release has no such preset")
-    config = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
-    config = _with_weights(config, picker.scorer_weights)
+    if facts.presets[picker.preset].has_names:
+        template = cast("dict[str, Any]", _fill_template(template, _values(spec, names, cache)))
+    config = _with_weights(template, picker.scorer_weights)
     if serves_tls(spec) and facts.tls_metrics is not None:
         config = _with_tls_metrics(config, facts.tls_metrics)
     return _with_flow_control(config, picker.flow_control, facts, declare=True)

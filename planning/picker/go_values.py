@@ -83,7 +83,10 @@ def number(value: object) -> float:
 
 
 def integer(value: object) -> int:
-    """Return a number of JSON as a 64-bit integer. A whole float below 1e21 is one, because JSON drops its fraction."""
+    """Return a number of JSON as a 64-bit integer.
+
+    JSON drops the fraction of a whole float below 1e21, so such a float is accepted.
+    """
     if (
         isinstance(value, JsonFraction)
         or number(value) != int(number(value))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from models.paths import Path
+from planning.ground import yaml_text
 from planning.ground.labels import LLM_D_ROLE
 from planning.picker import shapes
 from planning.picker.shapes import Reference
@@ -93,7 +94,7 @@ class Profile:
         return any(
             plugin is not None
             and plugin.facts is not None
-            and (plugin.facts.role == role or {LLM_D_ROLE, role} <= set(_texts(plugin.parameters)))
+            and (plugin.facts.role == role or {LLM_D_ROLE, role} <= set(yaml_text.texts(plugin.parameters)))
             for plugin in filters
         )
 
@@ -308,16 +309,3 @@ def mappings(value: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for index, item in enumerate(cast("list[object]", value) if isinstance(value, list) else []):
         if isinstance(item, dict):
             yield index, cast("dict[str, Any]", item)
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield every text inside a value, including keys of mappings."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in cast("dict[str, object]", value).items():
-            yield key
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in cast("list[object]", value):
-            yield from _texts(inner)

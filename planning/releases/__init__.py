@@ -3,6 +3,7 @@
 Each channel is a YAML file in this folder, and the classes here are its schema. A new file is a new channel.
 """
 
+import json
 from collections.abc import Collection, Iterator
 from functools import cache, cached_property
 from typing import Any, Literal, cast
@@ -166,6 +167,11 @@ class Preset(Sourced):
     """Configuration for services with prefill; None if the preset does not support prefill."""
     needs: list[Literal["kv-events", "latency-predictor"]] = Field(default=[])
     """Requirements of the preset besides the picker: events from the engines, or the latency predictor."""
+
+    @cached_property
+    def has_names(self) -> bool:
+        """Tell whether a configuration refers to values of a service by names in braces."""
+        return '"{' in json.dumps((self.aggregated, self.disaggregated))
 
 
 class TlsMetricsFacts(Sourced):

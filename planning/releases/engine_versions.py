@@ -80,14 +80,9 @@ class EngineVersion:
     def knows_flag(self, name: str) -> bool:
         """Tell whether a flag in the canonical form of `models.flags` is known.
 
-        argparse also takes the beginning of a flag if it is that of no other one.
+        argparse also takes an unambiguous prefix of a flag.
         """
-        known, head = self.flags, name.partition(".")[0]
-        positive = f"--{head.removeprefix('--no-')}" if head.startswith("--no-") else head
-        spellings = {head, head[1:], positive} | ({"-O"} if head == "--optimization-level" else set[str]())
-        if spellings & known:
-            return True
-        return sum(flag.startswith(positive) for flag in known) == 1
+        return _knows_flag(self.number, name.partition(".")[0])
 
     def knows_variable(self, name: str) -> bool:
         """Tell whether an environment variable is known."""
@@ -130,6 +125,15 @@ def table() -> Table:
 def groups() -> Groups:
     """Return the flags in a replica that spans pods."""
     return tables.read(Groups, "releases/engines/groups.yaml")
+
+
+@cache
+def _knows_flag(version: str, name: str) -> bool:
+    """Tell whether a version knows a flag. Results are cached, because every service has the same generated flags."""
+    known = _names("flags", version)
+    positive = f"--{name.removeprefix('--no-')}" if name.startswith("--no-") else name
+    spellings = {name, name[1:], positive} | ({"-O"} if name == "--optimization-level" else set[str]())
+    return bool(spellings & known) or sum(flag.startswith(positive) for flag in known) == 1
 
 
 @cache

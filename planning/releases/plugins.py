@@ -18,7 +18,7 @@ class Condition(Spec):
     at: str
     """Path of the value, with dots. In a list, the path continues in every item."""
     any_of: list[Any] | None = Field(default=None, alias="in")
-    """Values of which the value must be one; null stands for an absent value."""
+    """Allowed values; null stands for an absent value."""
     or_value_of: str | None = None
     """Path of further values for `in`."""
     not_in: list[Any] | None = None
@@ -30,7 +30,7 @@ class Condition(Spec):
     below: float | str | None = None
     at_most: float | str | None = None
     differs: str | None = None
-    """Path of a value that must be another one."""
+    """Path of another value, which this value must not equal."""
     empty: bool | None = None
     """Whether the value must be absent, null, "" or an empty list or mapping."""
     blank: bool | None = None
@@ -151,7 +151,7 @@ class Plugin(Spec):
     corrected: dict[str, str] = Field(default={})
     """Shapes of parameters, by their paths. The picker silently replaces other values by a value of its own."""
     superseded: dict[str, str] = Field(default={})
-    """Parameters that the picker does not read if another is set, each with that other one."""
+    """Parameters that the picker ignores if another parameter is set: ignored parameter to other parameter."""
     unread: dict[str, str] = Field(default={})
     """Deprecated parameters that the picker takes and does not use, each with the reason."""
     ignores_parameters: bool = False
@@ -209,7 +209,10 @@ class PluginFacts(Sourced):
 
 
 class Additions(Spec):
-    """Plugins that the picker adds to a configuration, by type. A plugin that has the name of one replaces it."""
+    """Plugins that the picker adds to a configuration, by type.
+
+    A declared plugin with the same name replaces the added plugin.
+    """
 
     picker: str
     """Added if no picker is declared."""

@@ -7,22 +7,22 @@ index stores a claim under its own values and under every wider value. A collisi
 by a comparison of pairs.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, product
 from typing import Literal
 
 from models.paths import Path
 from models.problems import Problem, warning
-from planning.ground import labels
 from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
+from planning.ground.marks import Identity, Verdict
 from planning.routes.records import Match, Route
 
 _REMEDY = "give one of them another path or hostname"
-_OLDER_WINS = "unless this run removes that, the older of the two gets them"
+_OLDER_WINS = "make sure that only one of them stays; the older of the two gets them"
+_UNTIL_REMOVED = "this run removes that; until then the older of the two gets them"
 EVERY_HOST = "*"
 """Host of a claim without hostnames."""
-(_PART_OF,) = labels.PART_OF.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +115,14 @@ def problems(routes: Iterable[Route]) -> Iterator[Problem]:
 
 
 def cluster_problems(
-    routes: Iterable[Route],
-    namespaces: Collection[str],
-    live: Routes | Unknown,
-    mode: Literal["strict", "warn", "skip"],
+    routes: Iterable[Route], identity: Identity, live: Routes | Unknown, mode: Literal["strict", "warn", "skip"]
 ) -> list[Problem]:
     """Return the collisions between the routes of a stack and other routes on its gateways in the cluster.
 
-    A route of the cluster with the namespace and name of a planned route is the same object, so it is skipped. Other
-    routes of this program in `namespaces` yield only warnings, because this run may remove them. `namespaces` are the
-    namespaces of the stack's services. If the cluster's routes are unknown, the result is one warning that nothing was
-    compared.
+    A route of the cluster with the namespace and name of a planned route is the same object, so it is skipped. Routes
+    of other stacks and of somebody else are errors. A route of this stack is a warning, because this run removes it,
+    and so is a route from before the mark. If the cluster's routes are unknown, the result is one warning that nothing
+    was compared.
     """
     planned = tuple(routes)
     if mode == "skip" or not planned:
@@ -134,32 +131,32 @@ def cluster_problems(
         gateways = ", ".join(sorted({str(reference(route).gateway) for route in planned}))
         what = f"whether other routes on {gateways} claim the same requests went unchecked: {live.reason}"
         return [warning(Path(), what)]
-    others, earlier = _index_cluster_routes(planned, namespaces, live)
-    severity = "error" if mode == "strict" else "warning"
-    errors = (Problem(at, what, _REMEDY, severity=severity) for at, what in _collisions(planned, others))
-    return [*errors, *(warning(at, what, _OLDER_WINS) for at, what in _collisions(planned, earlier))]
-
-
-def _index_cluster_routes(
-    planned: tuple[Route, ...], namespaces: Collection[str], live: Routes
-) -> tuple[_Index, _Index]:
-    """Return two indices of cluster routes that are not planned: routes of others, and routes of earlier runs."""
     planned_names = {(route.namespace, route.name) for route in planned}
-    others, earlier = _Index(), _Index()
+    indices = {verdict: _Index() for verdict in Verdict}
     for route in live.routes:
-        if (route.namespace, route.name) in planned_names:
-            continue
-        index = earlier if route.part_of == _PART_OF and route.namespace in namespaces else others
-        for claim in live_route_claims(route):
-            index.add(claim)
-    return others, earlier
+        if (route.namespace, route.name) not in planned_names:
+            index = indices[identity.verdict(route.mark)]
+            for claim in live_route_claims(route):
+                index.add(claim)
+    severity = "error" if mode == "strict" else "warning"
+    return [
+        *(
+            Problem(at, what, _REMEDY, severity=severity)
+            for verdict in (Verdict.ANOTHER, Verdict.FOREIGN)
+            for at, what in _collisions(planned, indices[verdict])
+        ),
+        *(warning(at, what, _OLDER_WINS) for at, what in _collisions(planned, indices[Verdict.UNMARKED])),
+        *(warning(at, what, _UNTIL_REMOVED) for at, what in _collisions(planned, indices[Verdict.OURS])),
+    ]
 
 
 def live_route_claims(route: LiveRoute) -> Iterator[RequestClaim]:
-    """Yield the claims of a route in the cluster."""
+    """Yield the claims of a route in the cluster. Their holder is named with its stack."""
     path = Path(f"HTTPRoute {route.namespace}/{route.name}")
+    owner = route.mark.owner
+    holder = path if owner is None else Path(f"HTTPRoute {route.namespace}/{route.name} of stack {owner}")
     for match in route.matches:
-        yield RequestClaim(path, path, route.parents, route.hostnames, _normalize(match))
+        yield RequestClaim(path, holder, route.parents, route.hostnames, _normalize(match))
 
 
 def _collisions(planned: Iterable[Route], index: _Index) -> Iterator[tuple[Path, str]]:

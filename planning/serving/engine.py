@@ -8,7 +8,6 @@ from models import flags
 from models.accelerators import ExtendedResource
 from models.flags import Flag
 from models.problems import Problem
-from models.role import Role
 from models.service import KvCache, Lora
 from models.source import served_name
 from models.vocabulary import amount
@@ -92,7 +91,7 @@ class EnginePlan:
     command: tuple[str, ...]
     arguments: tuple[str, ...]
     worker_arguments: tuple[str, ...]
-    """Arguments of the worker pods of a replica that spans pods."""
+    """Arguments of the worker pods of a replica that spans pods; empty if a replica is one pod."""
     env: tuple[Variable, ...]
     port: int
     """Port that the engine listens on."""
@@ -120,7 +119,7 @@ def plan(context: RoleContext) -> EnginePlan:
         pull_policy=role.engine.image_pull_policy,
         command=() if context.is_custom else ("vllm", "serve"),
         arguments=_merge_arguments(generated_arguments(context, is_leader=True), role.engine.args),
-        worker_arguments=_merge_arguments(generated_arguments(context, is_leader=False), _worker_arguments(role)),
+        worker_arguments=_worker_arguments(context) if layout.pods_per_replica > 1 else (),
         env=environment.container_variables(_environment(context), environment.values(role.engine.env)),
         port=context.engine_port,
         probes=lifecycle.probes(
@@ -159,11 +158,12 @@ def _merge_arguments(generated: tuple[str, ...], explicit: tuple[str, ...]) -> t
     return tuple(flags.merge(generated, explicit)) if generated else explicit
 
 
-def _worker_arguments(role: Role) -> tuple[str, ...]:
-    """Return the user's arguments without the flags that only the leader takes."""
+def _worker_arguments(context: RoleContext) -> tuple[str, ...]:
+    """Return the arguments of worker pods: those of the leader without the flags that only the leader takes."""
     leader_flags = engine_versions.groups().leader.flags
-    parsed = (flag for flag in flags.parse(role.engine.args) if flag.switch not in leader_flags)
-    return tuple(token for flag in parsed for token in flag.tokens)
+    parsed = (flag for flag in flags.parse(context.role.engine.args) if flag.switch not in leader_flags)
+    explicit = tuple(token for flag in parsed for token in flag.tokens)
+    return _merge_arguments(generated_arguments(context, is_leader=False), explicit)
 
 
 def generated_arguments(context: RoleContext, *, is_leader: bool) -> tuple[str, ...]:

@@ -61,8 +61,9 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
     yield from listeners.problems(context)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from _check_memory(context)
-    devices = accelerators.resource_names({role.accelerator: context.accelerator})
-    yield from patch.problems(context.path / "patch", role.patch, Limits(context.drain, drain_timeout, devices))
+    if role.patch:
+        devices = accelerators.resource_names({role.accelerator: context.accelerator})
+        yield from patch.problems(context.path / "patch", role.patch, Limits(context.drain, drain_timeout, devices))
     if context.layout.pods_per_replica > 1:
         yield from _check_multi_pod(context)
 

@@ -6,7 +6,7 @@ import yaml
 
 from composition import Composition, Live, compose
 from tests.support.cluster import loopback
-from tests.support.stacks import lines, tree
+from tests.support.stacks import NAME, lines, tree
 
 METRICS = [{"type": "queue-size", "target": 5}, {"type": "running-requests", "target": 9}]
 SCALED = {"autoscaling": {"type": "hpa", "maxReplicas": 3, "metrics": METRICS}}
@@ -42,7 +42,7 @@ def told(*metrics):
         clusters = [{"name": "one", "cluster": {"server": server.url}}]
         users = [{"name": "me", "user": {"token": "right"}}]
         kubeconfig = {"current-context": "here", "contexts": [context], "clusters": clusters, "users": users}
-        composed = compose(stack, Live(yaml.safe_dump(kubeconfig), Path()))
+        composed = compose(stack, Live(yaml.safe_dump(kubeconfig), Path()), NAME)
     assert isinstance(composed, Composition)
     return [line for line in lines(composed.preflight, "warning") if line.startswith("services.qwen.autoscaling")]
 

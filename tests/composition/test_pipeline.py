@@ -7,7 +7,7 @@ import pytest
 import planning
 from composition import Composition, Given, Live, Refusal, compose
 from facts import cluster
-from manifests import additions, pods
+from manifests import additions, marking, pods
 from manifests.assembly import objects, render
 from manifests.validation import SchemaError
 from models.load import load
@@ -33,7 +33,7 @@ from planning.ground.cluster_facts import (
     Served,
     Unknown,
 )
-from tests.support.stacks import lines, plan, tree
+from tests.support.stacks import NAME, lines, plan, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
 UNCHECKED = "whether somebody scaled or added to objects went unchecked"
@@ -59,13 +59,13 @@ class Asked:
         self.questions.append(("pools", spec, frozenset(namespaces)))
         return self.live
 
-    def objects(self, spec, kinds):
-        self.questions.append(("objects", spec, frozenset(kinds)))
+    def objects(self, spec, kinds, names):
+        self.questions.append(("objects", spec, frozenset(kinds), names))
         return self.made
 
 
 def composition(stack, known=NOTHING_READ):
-    composed = compose(stack, Given(known))
+    composed = compose(stack, Given(known), NAME)
     assert isinstance(composed, Composition)
     return composed
 
@@ -80,14 +80,14 @@ def fitting(stack, *routes):
 def claimed_by_another():
     """Return a route of somebody else's that gets the requests of `qwen`."""
     match = RouteMatch("PathPrefix", "/models/qwen")
-    return LiveRoute("elsewhere", "theirs", None, (ParentRef(REF, None, None),), (), (match,))
+    return LiveRoute("elsewhere", "theirs", (ParentRef(REF, None, None),), (), (match,))
 
 
 def test_the_plan_is_that_of_the_configuration_and_the_objects_are_those_of_the_plan():
     composed = composition(tree(qwen={}, bert={}))
     assert composed.stack == load(tree(qwen={}, bert={})).stack
     assert composed.plan == plan(tree(qwen={}, bert={}))
-    assert composed.components == render(composed.plan)
+    assert composed.components == marking.mark(render(composed.plan), NAME)
     assert composed.objects == tuple(objects(composed.components))
     assert composed.plan_warnings == composed.plan.warnings
     assert composed.source_warnings == ()
@@ -96,7 +96,8 @@ def test_the_plan_is_that_of_the_configuration_and_the_objects_are_those_of_the_
 def test_routes_of_an_accepted_gateway_are_awaited_in_objects_outputs_and_readiness():
     composed = composition(tree(), fitting(tree()))
     assert composed.waits.routes == {"qwen"}
-    assert composed.components == render(composed.plan, {"qwen"}) != render(composed.plan)
+    assert composed.components == marking.mark(render(composed.plan, {"qwen"}), NAME)
+    assert render(composed.plan, {"qwen"}) != render(composed.plan)
     assert composed.contract["services"]["qwen"]["awaited"] == ["endpointPicker", "route", "workload"]
     (service,) = composed.plan.services
     assert {each.part for each in composed.awaited_objects(service)} == {
@@ -130,15 +131,15 @@ def test_the_digest_is_of_the_kinds_that_are_needed_and_of_the_gateways_that_are
 
 def test_the_cluster_is_asked_for_the_gateways_of_the_routes_as_the_configuration_says():
     target = Asked(NOTHING_READ)
-    compose(tree() | {"cluster": {"facts": {"type": "none"}, "context": "daily"}}, target)
+    compose(tree() | {"cluster": {"facts": {"type": "none"}, "context": "daily"}}, target, NAME)
     ((what, spec, used),) = target.questions
     assert (what, spec.context, used) == ("facts", "daily", {REF})
 
 
 def test_pools_are_asked_for_where_pods_exchange_their_cache_and_the_change_is_announced():
     target = Asked(NOTHING_READ, Unknown("no answer"))
-    composed = compose(TWO_GENERATIONS, target)
-    assert [(what, about) for what, _, about in target.questions] == [("facts", {REF}), ("pools", {"models"})]
+    composed = compose(TWO_GENERATIONS, target, NAME)
+    assert [(what, about) for what, _, about, *_ in target.questions] == [("facts", {REF}), ("pools", {"models"})]
     assert lines(composed.announcements, "warning") == [
         "services.qwen.canary: whether pods of another generation run went unchecked: no answer",
     ]
@@ -162,7 +163,7 @@ def scaled(stack, number):
 def test_what_somebody_did_in_the_cluster_is_announced_and_taken_back():
     """See defects A17."""
     target = Asked(fitting(tree()), made=scaled(tree(), 3))
-    composed = compose(tree(), target)
+    composed = compose(tree(), target, NAME)
     assert [what for what, *_ in target.questions] == ["facts", "objects"]
     assert target.questions[1][2] == additions.kinds(render(plan(tree())))
     assert lines(composed.announcements, "warning") == [
@@ -175,22 +176,22 @@ def test_what_somebody_did_in_the_cluster_is_announced_and_taken_back():
 
 
 def test_a_cluster_that_does_not_answer_a_second_time_is_told():
-    composed = compose(tree(), Asked(fitting(tree()), made=Unknown("no answer")))
+    composed = compose(tree(), Asked(fitting(tree()), made=Unknown("no answer")), NAME)
     assert lines(composed.announcements, "warning") == [f"{UNCHECKED}: no answer"]
-    assert composed.objects == tuple(objects(render(composed.plan, {"qwen"})))
+    assert composed.objects == tuple(objects(marking.mark(render(composed.plan, {"qwen"}), NAME)))
 
 
 def test_errors_of_preflight_are_of_kinds_then_of_routes_and_nothing_is_announced():
     stack = TWO_GENERATIONS
     known = replace(fitting(stack, claimed_by_another()), apis=Served(frozenset()))
     target = Asked(known, Unknown("no answer"))
-    composed = compose(stack, target)
+    composed = compose(stack, target, NAME)
     *kinds, route = lines(composed.preflight, "error")
     assert len(kinds) == len({each.api for each in composed.objects})
     assert all("the cluster does not serve it" in line for line in kinds)
     assert route.startswith("services.qwen.route.matches[0].path: is taken on gateways/gateway by HTTPRoute")
     assert composed.announcements == ()
-    assert [what for what, *_ in target.questions] == ["facts"]
+    assert [what for what, *_ in target.questions] == ["facts", "objects"]
 
 
 @pytest.mark.parametrize(("mode", "errors", "warnings"), [("strict", 1, 0), ("warn", 0, 1), ("skip", 0, 0)])
@@ -203,9 +204,9 @@ def test_preflight_is_as_strict_as_the_configuration_says(mode, errors, warnings
 def test_mistakes_of_the_configuration_are_refused_all_at_once():
     stack = tree(qwen={"accelerator": "abacus"}, bert={"replica": 2})
     with pytest.raises(ConfigError) as mistakes:
-        planning.plan(load(stack))
+        planning.plan(load(stack), NAME)
     target = Asked(NOTHING_READ)
-    refusal = compose(stack, target)
+    refusal = compose(stack, target, NAME)
     assert isinstance(refusal, Refusal)
     assert isinstance(refusal.error, ConfigError)
     assert refusal.error.problems == mistakes.value.problems
@@ -215,7 +216,7 @@ def test_mistakes_of_the_configuration_are_refused_all_at_once():
 def test_what_sources_did_not_answer_is_kept_beside_the_refusal():
     source, storage = "kit://127.0.0.1:1/org/kit:v1", {"type": "dedicated", "storageClassName": "fast"}
     model = {"name": "org/kit", "source": source, "insecure": True}
-    refusal = compose(tree(qwen={"model": model, "storage": storage}), Given(NOTHING_READ))
+    refusal = compose(tree(qwen={"model": model, "storage": storage}), Given(NOTHING_READ), NAME)
     assert isinstance(refusal, Refusal)
     (line,) = lines(refusal.source_warnings, "warning")
     assert f"neither size nor existence of {source} was checked" in line
@@ -224,9 +225,11 @@ def test_what_sources_did_not_answer_is_kept_beside_the_refusal():
 
 def test_a_misfit_that_a_user_wrote_and_one_of_ours_are_refused_with_what_the_plan_warns_of(monkeypatch):
     idle = {"weight": 0}
-    written = compose(tree(qwen={"canary": idle, "patch": {"decode": {"spec": {"replica": 1}}}}), Given(NOTHING_READ))
+    written = compose(
+        tree(qwen={"canary": idle, "patch": {"decode": {"spec": {"replica": 1}}}}), Given(NOTHING_READ), NAME
+    )
     monkeypatch.setattr(pods, "security", lambda *_: {"runAsNonRot": True})
-    ours = compose(tree(qwen={"canary": idle}), Given(NOTHING_READ))
+    ours = compose(tree(qwen={"canary": idle}), Given(NOTHING_READ), NAME)
     for refusal, kind in ((written, ConfigError), (ours, SchemaError)):
         assert isinstance(refusal, Refusal)
         assert isinstance(refusal.error, kind)
@@ -242,11 +245,12 @@ def test_a_live_target_reads_with_the_kubeconfig_and_the_context_of_the_configur
     target = Live("kind: Config", tmp_path)
     assert target.facts(spec, {REF}) == NOTHING_READ
     assert target.pools(spec, {"models"}) == Pools({})
-    assert target.objects(spec, {("v1/Service", "models")}) == LiveObjects({})
+    names = {("v1/Service", "models"): ["qwen"]}
+    assert target.objects(spec, {("v1/Service", "models")}, names) == LiveObjects({})
     assert asked == [
         (spec, access, tmp_path, {REF}),
         (spec, access, {"models"}),
-        (spec, access, {("v1/Service", "models")}),
+        (spec, access, {("v1/Service", "models")}, names),
     ]
 
 
@@ -254,4 +258,4 @@ def test_given_facts_hold_whatever_the_configuration_says_about_reading_them():
     facts = fitting(tree())
     assert composition(tree() | {"cluster": {"facts": {"type": "none"}}}, facts).facts == facts
     assert Given(facts).pools(Cluster(), ["models"]) == Unknown("the cluster was not asked")
-    assert Given(facts).objects(Cluster(), [("v1/Service", "models")]) == LiveObjects({})
+    assert Given(facts).objects(Cluster(), [("v1/Service", "models")], {}) == LiveObjects({})

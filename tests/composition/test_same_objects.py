@@ -72,7 +72,7 @@ def differences(run, document):
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_run_and_a_rendering_have_the_same_objects(path, written):
     stack, file, facts = written(shipped(path))
-    run, document = run_whole(stack), json.loads(render_json(file, facts))
+    run, document = run_whole(stack), json.loads(render_json(file, facts, "inference-stacks/dev"))
     assert differences(run, document) == set()
     assert document["factsDigest"] is not None
     assert len(registered(run)) == len(document["objects"])
@@ -80,7 +80,7 @@ def test_a_run_and_a_rendering_have_the_same_objects(path, written):
 
 def test_a_step_that_only_one_of_them_has_is_noticed(written):
     stack, file, facts = written(shipped(SHIPPED[0]))
-    run, document = run_whole(stack), json.loads(render_json(file, facts))
+    run, document = run_whole(stack), json.loads(render_json(file, facts, "inference-stacks/dev"))
     assert len(document["objects"]) > 1
     for index, manifest in enumerate(document["objects"]):
         other = copy.deepcopy(document)

@@ -43,7 +43,7 @@ class Edited:
     base: str
     """Name of the base, which is `default` unless the case says another."""
     stack: object
-    files: Mapping[str, str]
+    files: dict[str, str]
     """Text of other files, by path."""
 
     def stack_file(self, folder: Path) -> Path:
@@ -54,8 +54,8 @@ class Edited:
         return path
 
     def beside(self, folder: Path) -> contextlib.AbstractContextManager[None]:
-        """Write the other files, and work in their folder."""
-        for name, text in self.files.items():
+        """Write the other files and those of a project, and work in their folder."""
+        for name, text in (self.files | {"Pulumi.yaml": "name: inference-stacks"} if self.files else {}).items():
             path = self._folder(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -129,7 +129,7 @@ def _case(
     edit: Any,
     message: str,
     base: str = "default",
-    files: Mapping[str, str] | None = None,
+    files: dict[str, str] | None = None,
 ) -> Edited:
     stack = _merged(bases[base], edit) if isinstance(edit, dict) else reduce(_extended, edit, bases[base])
     return Edited(case, message, file, base, stack, files or {})

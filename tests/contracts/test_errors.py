@@ -11,6 +11,7 @@ from cli.render import render
 from models.load import load
 from models.problems import ConfigError
 from tests.contracts import mistakes
+from tests.support.stacks import NAME
 
 SECTIONS = list(mistakes.sections())
 CASES = sorted(
@@ -73,4 +74,4 @@ def test_every_base_of_a_section_has_a_case(section):
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.path.stem)
 def test_no_base_of_a_section_has_a_mistake(section):
     for base in section.bases.values():
-        assert planning.plan(load(base))
+        assert planning.plan(load(base), NAME)

@@ -11,6 +11,7 @@ from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
 from planning import outputs
+from tests.support.stacks import NAME
 from tests.support.stacks.hostile import COUNT, NAMES_OF_STACKS, SECRETS, hostile_stacks, text_leaves
 
 
@@ -24,7 +25,7 @@ def stacks():
 def verdict(name):
     """Return whether a stack is accepted, and everything that a user gets to see or that the state would hold."""
     try:
-        plan = planning.plan(load(stacks()[name].stack))
+        plan = planning.plan(load(stacks()[name].stack), NAME)
         rendered = [*objects(render(plan))]
         validation.check(rendered)
     except ConfigError as error:

@@ -16,6 +16,8 @@ from manifests.assembly import objects, render
 from models.load import load
 from models.problems import ConfigError
 from planning import outputs, preflight
+from planning.ground.marks import Mark
+from tests.support.stacks import NAME
 from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
 from tests.support.stacks.varied import VARIED
 
@@ -34,7 +36,7 @@ TEXTS = [
     "edited.example.com", "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3",
     "tests/contracts/facts/complete.json", "tests/contracts/facts/base.yaml",
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
-    "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited",
+    "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited", "edited/edited",
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
@@ -86,14 +88,15 @@ def effect(text: str) -> str:
     """Return everything that a stack decides. Raises `ConfigError` where it is none."""
     stack = json.loads(text)
     loaded = load(stack, (), sources.read(stack, ()).sources)
-    plan = planning.plan(loaded)
+    plan = planning.plan(loaded, NAME)
     everything = list(objects(render(plan)))
     facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
     needed = [one.api for one in everything]
     verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
     provider = (loaded.stack.cluster.name, loaded.stack.cluster.context)
     manifests = [(one.manifest, str(one.wait), one.replace, one.retain, one.protect) for one in everything]
-    return json.dumps([manifests, outputs.of_stack(plan, facts.digest(needed)), provider, str(verdict)])
+    owner = str(plan.identity.verdict(Mark(stack="organization/edited/edited")))
+    return json.dumps([manifests, outputs.of_stack(plan, facts.digest(needed)), provider, str(verdict), owner])
 
 
 def outcome(stack: dict[str, Any]) -> str | None:

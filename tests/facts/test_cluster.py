@@ -10,6 +10,7 @@ import yaml
 from facts import cluster
 from facts.cluster import Access
 from models.stack import Cluster, FileFacts, NoFacts
+from planning.ground import labels
 from planning.ground.cluster_facts import (
     NOTHING_READ,
     Bundles,
@@ -25,6 +26,7 @@ from planning.ground.cluster_facts import (
     Served,
     Unknown,
 )
+from planning.ground.marks import Mark
 from tests.support.cluster import loopback
 from tests.support.cluster.loopback import discovery
 
@@ -53,7 +55,8 @@ CHAT = {
     "metadata": {
         "namespace": "chat",
         "name": "qwen",
-        "labels": {"app.kubernetes.io/part-of": "inference-stacks"},
+        "labels": {"app.kubernetes.io/part-of": "inference-stacks", labels.STACK: "chat.prod"},
+        "annotations": {labels.STACK: "acme/chat/prod"},
     },
     "spec": {
         "parentRefs": [
@@ -235,8 +238,8 @@ def test_the_routes_that_attach_to_a_gateway_in_use_are_read_page_by_page(server
     parents, hosts = (public, ParentRef(service, None, 80)), ("llm.example.com",)
     assert live(server, USED).routes == Routes(
         (
-            LiveRoute("chat", "qwen", "inference-stacks", parents, hosts, matches),
-            LiveRoute("gateways", "bare", None, (ParentRef(USED, None, None),), (), (RouteMatch("PathPrefix", "/"),)),
+            LiveRoute("chat", "qwen", parents, hosts, matches, Mark("chat.prod", "acme/chat/prod")),
+            LiveRoute("gateways", "bare", (ParentRef(USED, None, None),), (), (RouteMatch("PathPrefix", "/"),)),
         )
     )
 

@@ -9,7 +9,9 @@ from facts import cluster
 from facts.cluster import Access
 from facts.live_objects import path
 from models.stack import Cluster, FileFacts, NoFacts
+from planning.ground import labels
 from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects, Unknown
+from planning.ground.marks import Mark
 from tests.support.cluster import loopback
 
 SELECTED = "limit=500&labelSelector=app.kubernetes.io%2Fpart-of%3Dinference-stacks"
@@ -36,12 +38,16 @@ QWEN = {
     "spec": {"replicas": 3},
 }
 OLD = {"metadata": {"namespace": "models", "name": "old"}, "spec": {}}
+PLACE = {"namespace": "models"}
+SERVICE = {"metadata": {**PLACE, "name": "qwen", "annotations": {labels.STACK: "acme/chat/prod"}}}
 BINDING = {"metadata": {"name": "inference-stacks:models:qwen-epp"}}
 ANSWERS = {
     DEPLOYMENTS: {"items": [QWEN], "metadata": {"continue": "more"}},
     f"{DEPLOYMENTS}&continue=more": {"items": [OLD], "metadata": {}},
     f"/api/v1/namespaces/models/services?{SELECTED}": {"items": []},
     f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings?{SELECTED}": {"items": [BINDING]},
+    "/api/v1/namespaces/models/configmaps?limit=500": {"items": None},
+    "/api/v1/namespaces/models/services?limit=500": {"items": [SERVICE, {"metadata": {**PLACE, "name": "other"}}]},
 }
 KINDS = [
     ("apps/v1/Deployment", "models"),
@@ -56,14 +62,14 @@ def server():
         yield server
 
 
-def read(server, kinds, token="right", spec=None):
+def read(server, kinds, token="right", spec=None, names=None):
     config = {
         "current-context": "here",
         "contexts": [{"name": "here", "context": {"cluster": "one", "user": "me"}}],
         "clusters": [{"name": "one", "cluster": {"server": server.url}}],
         "users": [{"name": "me", "user": {"token": token}}],
     }
-    return cluster.objects(spec or Cluster(), Access(yaml.safe_dump(config), None), kinds)
+    return cluster.objects(spec or Cluster(), Access(yaml.safe_dump(config), None), kinds, names or {})
 
 
 def test_objects_are_read_page_by_page_with_those_that_own_fields_beside_pulumi(server):
@@ -79,6 +85,33 @@ def test_objects_are_read_page_by_page_with_those_that_own_fields_beside_pulumi(
             ("apps", "Deployment", "models", "old"): LiveObject(OLD),
             ("rbac.authorization.k8s.io", "ClusterRoleBinding", "", BINDING["metadata"]["name"]): LiveObject(BINDING),
         }
+    )
+
+
+NAMES = {
+    ("apps/v1/Deployment", "models"): ["qwen-decode"],
+    ("v1/Service", "models"): ["qwen", "qwen-epp"],
+    ("v1/ConfigMap", "models"): ["qwen-epp"],
+    ("example.com/v1/Absent", "models"): ["qwen"],
+}
+
+
+def test_marks_are_read_by_name_whoever_made_the_object_and_lists_only_where_a_name_is_missing(server):
+    found = read(server, KINDS, names=NAMES)
+    assert found.marks == {
+        ("apps", "Deployment", "models", "qwen-decode"): Mark(),
+        ("", "Service", "models", "qwen"): Mark(stack="acme/chat/prod"),
+    }
+    assert found.unchecked == ()
+    pages, lists_without_selector = 4, 3
+    assert len(server.seen) == pages + lists_without_selector
+
+
+def test_kinds_whose_marks_are_refused_are_named(server):
+    found = read(server, [], "wrong", names=NAMES)
+    assert (found.marks, found.unchecked) == (
+        {},
+        ("apps/v1/Deployment", "example.com/v1/Absent", "v1/ConfigMap", "v1/Service"),
     )
 
 
@@ -98,7 +131,7 @@ def test_a_kind_that_is_not_served_has_no_objects_and_one_that_is_refused_is_nam
 
 @pytest.mark.parametrize("facts", [NoFacts(type="none"), FileFacts(type="file", path="facts.json")])
 def test_a_cluster_that_is_not_to_be_read_is_not(server, facts):
-    assert read(server, KINDS, spec=Cluster(facts=facts)) == LiveObjects({})
+    assert read(server, KINDS, spec=Cluster(facts=facts)) == Unknown(f"cluster.facts is {facts.type}")
     assert server.seen == []
 
 

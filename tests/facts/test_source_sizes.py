@@ -13,6 +13,7 @@ from models.load import load
 from models.problems import ConfigError
 from planning.ground.cluster_facts import Unknown
 from planning.weights.sizes import Unusable, Wanted, questions
+from tests.support.stacks import NAME
 from tests.support.traffic.weight_servers import ANSWERS_SOON, ask, s3_error, serve
 
 
@@ -96,7 +97,7 @@ def test_a_claim_is_as_large_as_its_source_says(moto, bucket):
     }
     claims = [
         one.manifest["spec"]["resources"]["requests"]["storage"]
-        for one in objects(render(planning.plan(loaded)))
+        for one in objects(render(planning.plan(loaded, NAME)))
         if one.manifest["kind"] == "PersistentVolumeClaim"
     ]
     assert claims == ["1Gi", "1Gi"]
@@ -106,7 +107,7 @@ def test_a_claim_is_as_large_as_its_source_says(moto, bucket):
 def test_an_empty_prefix_is_a_mistake_of_each_that_claims_it(moto, bucket):
     loaded, _ = known(claiming(moto, bucket, "hollow"))
     with pytest.raises(ConfigError) as error:
-        planning.plan(loaded)
+        planning.plan(loaded, NAME)
     told = [str(problem.path) for problem in error.value.problems]
     assert "caches.weights.source" in told
     assert "services.own.model.source" in told
@@ -127,4 +128,4 @@ def test_what_is_packed_or_unknown_warns_and_has_to_be_written(moto, bucket):
         assert len(warnings) == 2
         assert all(str(warning).startswith(("caches.weights: ", "services.own.model: ")) for warning in warnings)
         with pytest.raises(ConfigError, match=r"size: is missing and was not told by s3://"):
-            planning.plan(loaded)
+            planning.plan(loaded, NAME)

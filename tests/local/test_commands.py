@@ -17,7 +17,7 @@ from local.errors import LocalError
 from local.report import Report
 
 ROOT = Path(__file__).parent.parent.parent
-RENDERING = ("cli", "composition", "facts", "manifests", "models", "planning", ".venv")
+RENDERING = ("cli", "composition", "facts", "manifests", "models", "planning", "Pulumi.yaml", ".venv")
 """What a project has to have for its plan to be printed."""
 PLAN = """\
 Pulumi.dev.yaml describes 15 objects:
@@ -33,8 +33,8 @@ Pulumi.dev.yaml describes 15 objects:
   InferencePool       models  qwen
   Deployment          models  qwen-epp
   DestinationRule     models  qwen-epp
-  Role                models  phoebe-interceptor-services
-  RoleBinding         models  phoebe-interceptor-services
+  Role                models  phoebe-interceptor-services-inference-stacks.dev
+  RoleBinding         models  phoebe-interceptor-services-inference-stacks.dev
   HTTPRoute           models  qwen"""
 
 

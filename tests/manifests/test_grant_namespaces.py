@@ -1,5 +1,9 @@
 """Grants lie in the namespace that they open, and name the namespace that they open it to."""
 
+import planning
+from manifests.assembly import objects, render
+from models.load import load
+from planning.ground.marks import StackName
 from tests.support.stacks import exactly, rendered, tree
 
 INTERCEPTOR = {"mode": "label", "namespace": "metering", "serviceAccountName": "counter"}
@@ -8,7 +12,8 @@ INTERCEPTOR = {"mode": "label", "namespace": "metering", "serviceAccountName": "
 def test_the_interceptor_may_read_services_in_the_namespace_of_the_metered_services_alone():
     stack = tree(free={"interceptor": {"enabled": False}}, qwen={"namespace": "other"}) | {"interceptor": INTERCEPTOR}
     everything = rendered(stack)
-    role, binding = (exactly(everything, kind, "counter-services") for kind in ("Role", "RoleBinding"))
+    name = "counter-services-inference-stacks.dev"
+    role, binding = (exactly(everything, kind, name) for kind in ("Role", "RoleBinding"))
     assert role["metadata"]["namespace"] == binding["metadata"]["namespace"] == "other"
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "counter", "namespace": "metering"}]
 
@@ -24,3 +29,13 @@ def test_a_mirror_is_granted_in_its_own_namespace_to_the_namespaces_of_the_route
     grant = exactly(rendered(stack), "ReferenceGrant", "next-mirror")
     assert grant["metadata"]["namespace"] == "trials"
     assert [each["namespace"] for each in grant["spec"]["from"]] == ["models", "other"]
+
+
+def test_two_stacks_grant_in_roles_of_their_own():
+    """See defects A24."""
+    loaded = load(tree() | {"interceptor": INTERCEPTOR})
+    names = [StackName("organization", "inference-stacks", stack) for stack in ("blue", "green")]
+    places = [[each.place for each in objects(render(planning.plan(loaded, name)))] for name in names]
+    grants = [[place for place in found if place[3].startswith("counter-services")] for found in places]
+    assert [len(grant) for grant in grants] == [2, 2]
+    assert not {*grants[0]} & {*grants[1]}

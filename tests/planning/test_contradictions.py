@@ -5,7 +5,7 @@ import pytest
 import planning
 from models.load import load
 from models.problems import ConfigError
-from tests.support.stacks import tree
+from tests.support.stacks import NAME, tree
 
 EVENTS = {"kvCache": {"events": True}}
 HUB = {"name": "org/m", "source": "hf://org/m"}
@@ -15,7 +15,7 @@ CUSTOM = {"type": "custom", "image": "registry.example/server:v1"}
 
 def messages(service, **stack):
     try:
-        planning.plan(load(tree(qwen=service) | stack))
+        planning.plan(load(tree(qwen=service) | stack), NAME)
     except ConfigError as error:
         return str(error).splitlines()
     return []

@@ -10,7 +10,7 @@ from models.load import load
 from planning.hardware import accelerators
 from planning.routes import httproute
 from planning.variant import canary, context, engine_environment, generation, kv_cache
-from tests.support.stacks import tree
+from tests.support.stacks import NAME, tree
 
 MODEL = {"name": "org/m", "source": "s3://bucket/m"}
 STACK = tree(
@@ -40,7 +40,7 @@ def constructed(monkeypatch):
 
 
 def test_no_context_of_a_service_its_canary_or_its_prefill_is_made_twice(constructed):
-    planning.plan(load(json.loads(json.dumps(STACK))))
+    planning.plan(load(json.loads(json.dumps(STACK))), NAME)
     variants = [f"VariantContext {owner}" for owner in ("bert", "qwen", "qwen.canary")]
     assert constructed == dict.fromkeys([*variants, *(f"RoleContext {role}" for role in ROLES)], 1)
 
@@ -65,5 +65,5 @@ def test_what_contexts_hold_is_decided_once_for_each(monkeypatch, module, functi
         return original(*args, **keys)
 
     monkeypatch.setattr(module, function, counted)
-    planning.plan(load(json.loads(json.dumps(STACK))))
+    planning.plan(load(json.loads(json.dumps(STACK))), NAME)
     assert len(calls) == times

@@ -1,7 +1,7 @@
 """What the configuration states is taken back in one run, whoever changed it; what others own is left alone."""
 
 import json
-import shutil
+import re
 from typing import NamedTuple
 
 import pytest
@@ -11,7 +11,7 @@ from local.errors import LocalError
 from manifests import additions
 from manifests.assembly import objects, render
 from models.stack import Cluster
-from tests.support.cluster.deployments import ROOT, in_namespace, told
+from tests.support.cluster.deployments import in_namespace, told
 from tests.support.cluster.server import read
 from tests.support.stacks import plan
 
@@ -216,7 +216,7 @@ def test_the_selector_of_a_workload_cannot_be_changed(drifting):
 def test_every_object_whose_lists_can_grow_is_read(drifting, plane):
     components = render(plan(stack(NAME)))
     access = cluster.Access(plane.kubeconfig.read_text(encoding="utf-8"), None)
-    live = cluster.objects(Cluster(), access, additions.kinds(components))
+    live = cluster.objects(Cluster(), access, additions.kinds(components), {})
     expected = {each.place for each in objects(components) if (each.api, each.place[2]) in additions.kinds(components)}
     assert expected <= live.objects.keys()
     assert live.refused == ()
@@ -226,14 +226,8 @@ def test_without_the_annotation_a_scaled_workload_ends_in_a_conflict_and_getting
     """The negative control, and what the first run does to objects of before. See defects A17."""
     name = "unrepaired"
     one = deploy(in_namespace(name, bert={}))
-    program = one.project / "components"
-    program.unlink()
-    shutil.copytree(ROOT / "components", program)
-    source = program / "registration.py"
-    text = source.read_text(encoding="utf-8")
-    mutated = text.replace('_FORCED = {"pulumi.com/patchForce": "true"}', "_FORCED = dict[str, str]()")
-    assert mutated != text
-    source.write_text(mutated, encoding="utf-8")
+    forced = '_FORCED = {"pulumi.com/patchForce": "true"}'
+    one.replace("components/registration.py", re.escape(forced), "_FORCED = dict[str, str]()")
     one.up()
     before = {pod["metadata"]["uid"] for pod in read(one.plane, "pods", name)}
     one.plane.kubectl("scale", "deployment/bert-decode", "--replicas=3", "-n", name)
@@ -241,7 +235,7 @@ def test_without_the_annotation_a_scaled_workload_ends_in_a_conflict_and_getting
         assert refused.returncode
         assert 'conflict with "kubectl" with subresource "scale"' in told(refused)
         assert ".spec.replicas" in told(refused)
-    source.write_text(text, encoding="utf-8")
+    one.replace("components/registration.py", r"_FORCED = dict\[str, str\]\(\)", forced)
     assert set(one.operate("--refresh").done.values()) == {"update"}
     assert one.get("deployment", "bert-decode", name)["spec"]["replicas"] == 1
     assert before & {pod["metadata"]["uid"] for pod in read(one.plane, "pods", name)}

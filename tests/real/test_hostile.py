@@ -10,6 +10,7 @@ from models.load import load
 from models.problems import ConfigError
 from tests.support.cluster.plane import serve_googles_kinds, serve_moved_kinds
 from tests.support.cluster.server import refusals
+from tests.support.stacks import NAME
 from tests.support.stacks.hostile import hostile_stacks
 
 pytestmark = pytest.mark.real
@@ -20,7 +21,7 @@ def accepted():
     seen = set[str]()
     for hostile in hostile_stacks():
         try:
-            plan = planning.plan(load(hostile.stack))
+            plan = planning.plan(load(hostile.stack), NAME)
         except ConfigError:
             continue
         for one in objects(render(plan)):

@@ -18,6 +18,8 @@ from tests.support.cluster.deployments import ROOT
 
 pytestmark = pytest.mark.real
 UNWANTED = {"go", "pulumi"}
+OTHERS = ("PULUMI", "KUBE", "PYTEST", "MAKE", "MFLAGS")
+"""Beginnings of variables that a test run sets, or its Make: a Make below another one prints its directory."""
 OURS = {".kube", ".pulumi"}
 """Folders of a user's home that Kubernetes' and Pulumi's own tools would write to."""
 
@@ -36,7 +38,7 @@ def clone(tools, tmp_path):
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(checkout)], check=True)
     folders = [Path(sys.executable).resolve().parent, *map(Path, os.environ["PATH"].split(os.pathsep))]
     fitting = [str(folder) for folder in folders if not any((folder / name).exists() for name in UNWANTED)]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PULUMI", "KUBE", "PYTEST"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
     own = {"HOME": str(home), "PATH": os.pathsep.join(fitting), "INFERENCE_STACKS_CACHE": str(cache_directory())}
     yield checkout, kept | own, home
     subprocess.run(["make", "down"], cwd=checkout, env=kept | own, check=False, capture_output=True)

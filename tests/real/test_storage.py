@@ -74,6 +74,21 @@ def test_a_new_source_is_filled_beside_the_old_one_and_then_served(deploy, plane
     one.assert_unchanged()
 
 
+def test_a_changed_label_fetches_nothing_again(deploy, plane):
+    name = "relabelled"
+    provide(plane, name)
+    stack = dedicated(name, "hf://org/model@v1")
+    deployment = deploy(stack | {"labels": {"cost-centre": "a"}})
+    deployment.up()
+    (before,) = found(plane, "jobs", name)
+    deployment.write(stack | {"labels": {"cost-centre": "b", "example.com/team": "c"}})
+    assert set(deployment.operate().done.values()) == {"update"}
+    deployment.assert_plainly_unchanged()
+    (job,) = found(plane, "jobs", name)
+    assert job["metadata"]["uid"] == before["metadata"]["uid"]
+    assert job["metadata"]["labels"]["cost-centre"] == "b"
+
+
 def bucket(namespace, **fill):
     """Return a stack whose Job finds in a bucket what `fill` opens."""
     return dedicated(namespace, "s3://bucket/model", fill=fill)

@@ -12,6 +12,9 @@ from google.protobuf.json_format import MessageToDict
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto import resource_pb2
 
+from planning.ground import marks
+from tests.support.stacks import NAME
+
 Request = resource_pb2.RegisterResourceRequest
 FORCED = {"pulumi.com/patchForce": "true"}
 """The annotation that the program adds to every object when it registers it."""
@@ -71,8 +74,8 @@ def _place(request: Request) -> tuple[str, str, str]:
 
 
 def as_registered(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rendered object as the program registers it."""
-    metadata = manifest["metadata"]
+    """Return a rendered object as the program registers it: with the mark, and with the annotation of every object."""
+    metadata = marks.with_mark(manifest["metadata"], NAME)
     return {**manifest, "metadata": {**metadata, "annotations": {**FORCED, **metadata.get("annotations", {})}}}
 
 
@@ -86,7 +89,8 @@ def run_whole(stack: Mapping[str, Any], **config: str) -> Run:
     recorder, awaited, outputs = Recorder(), dict[str, frozenset[str]](), dict[str, Any]()
     monitor = Monitor(recorder)
     asyncio.set_event_loop(asyncio.new_event_loop())
-    pulumi.runtime.set_mocks(recorder, project="inference-stacks", stack="dev", preview=False, monitor=monitor)
+    name = {"organization": NAME.organization, "project": NAME.project, "stack": NAME.stack}
+    pulumi.runtime.set_mocks(recorder, **name, preview=False, monitor=monitor)
     values = {"inference-stacks:stack": json.dumps(stack), **config}
     pulumi.runtime.set_all_config(values, [key for key in config if key.endswith("kubeconfig")])
 

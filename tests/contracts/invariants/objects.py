@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.contracts.invariants import monitoring, network, routing, storage
 from tests.contracts.invariants.wishes import Wish
-from tests.contracts.invariants.world import Place, World, marks, same
+from tests.contracts.invariants.world import STACK, Place, World, marks, same
 
 SKIPPED = {"pulumi.com/skipAwait": "true"}
 
@@ -91,7 +91,7 @@ def nothing_else_is_made(stack: Mapping[str, Any], every: Sequence[Wish], index:
 
 def _of_the_interceptor(stack: Mapping[str, Any], every: Sequence[Wish]) -> Iterator[Place]:
     for namespace in {wish.namespace for wish in every if contract(wish)}:
-        name = f"{stack['interceptor'].get('serviceAccountName', 'phoebe-interceptor')}-services"
+        name = f"{stack['interceptor'].get('serviceAccountName', 'phoebe-interceptor')}-services-{STACK}"
         yield from ((kind, name, namespace) for kind in ("Role", "RoleBinding"))
 
 
@@ -99,7 +99,7 @@ def what_is_the_interceptors_carries_its_marks(
     stack: Mapping[str, Any], every: Sequence[Wish], index: Mapping[Place, Any]
 ) -> Iterator[str]:
     for place in _of_the_interceptor(stack, every):
-        labels = stack.get("labels", {}) | marks(str(place[1]).removesuffix("-services"), "interceptor")
+        labels = stack.get("labels", {}) | marks(str(place[1]).removesuffix(f"-services-{STACK}"), "interceptor")
         yield from same(f"{place[0]} {place[1]} labels", index.get(place, {}).get("metadata", {}).get("labels"), labels)
 
 

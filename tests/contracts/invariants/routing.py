@@ -8,7 +8,7 @@ import yaml
 
 from tests.contracts.invariants.facts import BASE_MODEL, CONFIG_GROUPS, POOL_GROUP
 from tests.contracts.invariants.wishes import Wish
-from tests.contracts.invariants.world import Place, World, reference, same, subject
+from tests.contracts.invariants.world import STACK, Place, World, reference, same, subject
 
 
 def the_pool_reaches_engine_and_picker(world: World) -> Iterator[str]:
@@ -62,12 +62,12 @@ def the_interceptor_may_get_and_list_services_and_nothing_else(world: World) -> 
     if wanted is None or wish.is_canary or not wish.say("interceptor", "enabled", default=True):
         return
     account = wanted.get("serviceAccountName", "phoebe-interceptor")
-    role = world.get("Role", f"{account}-services")
-    binding = world.get("RoleBinding", f"{account}-services")
+    name = f"{account}-services-{STACK}"
+    role, binding = world.get("Role", name), world.get("RoleBinding", name)
     rule = {"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}
     yield from same("interceptor's rules", role["rules"], [rule])
     yield from same("interceptor's subjects", binding["subjects"], [subject(account, wanted["namespace"])])
-    yield from same("interceptor's role", binding["roleRef"], reference("Role", f"{account}-services"))
+    yield from same("interceptor's role", binding["roleRef"], reference("Role", name))
 
 
 def places(wish: Wish) -> Iterator[Place]:

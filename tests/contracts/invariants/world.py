@@ -94,6 +94,10 @@ def named(what: str, items: list[Any], expected: Mapping[str, Any], key: str = "
         yield from same(f"{what} {one[key]}", without(one, key), expected.get(one[key]))
 
 
+STACK = "inference-stacks.dev"
+"""The stack that is rendered, as the names that two stacks in one namespace would share end."""
+
+
 def marks(name: str, component: str) -> dict[str, str]:
     """Return the recommended labels of an object or a pod."""
     return {

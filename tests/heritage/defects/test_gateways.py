@@ -300,7 +300,7 @@ def test_c10_headers_that_no_request_has_at_once_or_that_differ_in_number_do_not
 def theirs(path, *hostnames, headers=()):
     (ref,) = acceptance.gateways(plan(tree()).routes)
     match = RouteMatch("PathPrefix", path, tuple(headers))
-    return LiveRoute("elsewhere", "theirs", None, (ParentRef(ref, None, None),), tuple(hostnames), (match,))
+    return LiveRoute("elsewhere", "theirs", (ParentRef(ref, None, None),), tuple(hostnames), (match,))
 
 
 def beside(stack, *routes):
@@ -349,7 +349,7 @@ def test_c12_a_mirror_is_never_corrected_to_the_service_itself():
 
 
 def test_b7_no_exception_of_ours_reaches_a_user(monkeypatch, capsys):
-    monkeypatch.setattr(planning, "plan", lambda _: {}["hunter2"])
+    monkeypatch.setattr(planning, "plan", lambda *_: {}["hunter2"])
     monkeypatch.setattr(sys, "argv", ["cli", "render", "examples/canary.yaml"])
     monkeypatch.setattr(gc, "disable", lambda: None)
     with pytest.raises(SystemExit) as ended:

@@ -44,7 +44,7 @@ def test_n1_a_service_of_sixty_characters_is_deployed():
 def test_n1_a_long_account_of_the_interceptor_makes_no_label_too_long():
     stack = tree()
     stack["interceptor"] = {"mode": "label", "namespace": "metering", "serviceAccountName": f"{'a' * 62}.{'b' * 62}"}
-    roles = [one for one in rendered(stack) if one["metadata"]["name"].endswith("-services")]
+    roles = [one for one in rendered(stack) if one["metadata"]["name"].endswith("-services-inference-stacks.dev")]
     assert [one["kind"] for one in roles] == ["Role", "RoleBinding"]
     assert roles[1]["subjects"][0]["name"] == stack["interceptor"]["serviceAccountName"]
     for one in roles:

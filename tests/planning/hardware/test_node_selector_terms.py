@@ -5,14 +5,14 @@ import pytest
 import planning
 from models.load import load
 from models.problems import ConfigError
-from tests.support.stacks import tree
+from tests.support.stacks import NAME, tree
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def messages(service):
     with pytest.raises(ConfigError) as error:
-        planning.plan(load(tree(qwen=service)))
+        planning.plan(load(tree(qwen=service)), NAME)
     return str(error.value).splitlines()
 
 

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from models.paths import Path
 from models.problems import errors
 from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, RouteMatch, Routes, Unknown
+from planning.ground.marks import Identity, Mark
 from planning.routes import collisions
 from planning.routes.records import Match, Parent, Route, Rule
-from tests.support.stacks import lines
+from tests.support.stacks import NAME, lines
 
 GROUP, KIND = "gateway.networking.k8s.io", "Gateway"
+US = Identity(NAME, ("inference-stacks/past",))
 REMEDY = "give one of them another path or hostname"
 
 
@@ -38,7 +40,7 @@ def live(name, path="/models/qwen", kind="PathPrefix", headers=(), hostnames=(),
     section, port = more.pop("section_name", None), more.pop("port", None)
     parent = ParentRef(GatewayRef(GROUP, KIND, "gateways", "gateway"), section, port)
     match = RouteMatch(kind, path, tuple(headers), more.pop("more", ()))
-    own = {"namespace": "elsewhere", "part_of": None, "parents": (parent,), "matches": (match,)}
+    own = {"namespace": "elsewhere", "parents": (parent,), "matches": (match,)}
     return LiveRoute(name=name, hostnames=tuple(hostnames), **(own | more))
 
 
@@ -47,7 +49,7 @@ def found(*routes):
 
 
 def beside(*others, mode="strict", planned=None):
-    return collisions.cluster_problems(planned or [route("b")], {"models", "quiet"}, Routes(others), mode)
+    return collisions.cluster_problems(planned or [route("b")], US, Routes(others), mode)
 
 
 def test_a_path_is_taken_once_on_a_gateway():
@@ -166,15 +168,25 @@ def test_a_route_of_the_stacks_own_place_is_its_own():
     assert errors(beside(live("b", namespace="elsewhere")))
 
 
-def test_a_route_that_an_earlier_run_may_have_made_is_a_warning():
-    verdict = beside(live("old", namespace="models", part_of="inference-stacks"))
+def test_a_route_that_this_run_removes_is_a_warning():
+    verdict = beside(live("old", mark=Mark(stack=str(NAME))))
     assert errors(verdict) == []
     (warning,) = lines(verdict, "warning")
-    assert "HTTPRoute models/old" in warning
-    assert "unless this run removes that" in warning
-    assert errors(beside(live("old", namespace="quiet", part_of="inference-stacks"))) == []
-    assert errors(beside(live("old", part_of="inference-stacks")))
-    assert errors(beside(live("old", namespace="models", part_of="chat")))
+    assert "HTTPRoute elsewhere/old" in warning
+    assert warning.endswith("this run removes that; until then the older of the two gets them")
+    assert errors(beside(live("old", mark=Mark(stack="organization/inference-stacks/past")))) == []
+
+
+def test_a_route_of_another_stack_is_an_error_that_names_it():
+    (error,) = lines(beside(live("old", mark=Mark(stack="acme/chat/prod"))), "error")
+    assert f"HTTPRoute elsewhere/old of stack acme/chat/prod (/models/qwen, any host); {REMEDY}" in error
+
+
+def test_a_route_from_before_the_mark_is_a_warning():
+    verdict = beside(live("old", mark=Mark(is_generated=True)))
+    assert errors(verdict) == []
+    (warning,) = lines(verdict, "warning")
+    assert warning.endswith("make sure that only one of them stays; the older of the two gets them")
 
 
 @pytest.mark.parametrize(
@@ -209,12 +221,12 @@ def test_any_of_several_parents_of_a_route_of_the_cluster_counts():
 
 
 def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
-    found = collisions.cluster_problems([route("b")], {"models"}, Unknown("no answer"), "strict")
+    found = collisions.cluster_problems([route("b")], US, Unknown("no answer"), "strict")
     assert errors(found) == []
     assert lines(found, "warning") == [
         "whether other routes on gateways/gateway claim the same requests went unchecked: no answer"
     ]
-    assert collisions.cluster_problems([], {"models"}, Unknown("no answer"), "strict") == []
+    assert collisions.cluster_problems([], US, Unknown("no answer"), "strict") == []
 
 
 HOSTS = st.sampled_from(["a", "x.a", "y.x.a", "*.a", "*.x.a", "b", "*.b"])
@@ -273,7 +285,7 @@ def test_the_collisions_with_a_cluster_are_those_that_a_comparison_of_all_pairs_
         for one in others
     ]  # fmt: skip
     pairs = {(one.key, f"o{two.name}") for one in planned for two in others if meet(one, two)}
-    verdict = collisions.cluster_problems(planned, {"models"}, Routes(tuple(there)), "strict")
+    verdict = collisions.cluster_problems(planned, US, Routes(tuple(there)), "strict")
     told = {(line.split(".")[1], line.split("elsewhere/")[1].split(" ")[0]) for line in lines(verdict, "error")}
     assert told <= pairs
     assert sorted(line.split(".")[1] for line in lines(verdict, "error")) == sorted({own for own, _ in pairs})

@@ -5,7 +5,7 @@ import pytest
 import planning
 from models.load import load
 from models.problems import ConfigError
-from tests.support.stacks import rendered, tree
+from tests.support.stacks import NAME, rendered, tree
 from tests.support.stacks.shapes import containers, model_servers
 
 BUCKET = {
@@ -40,7 +40,7 @@ def pod(model, **adapters):
 def told(tree):
     """Return the mistakes of a stack."""
     with pytest.raises(ConfigError) as error:
-        planning.plan(load(tree))
+        planning.plan(load(tree), NAME)
     return str(error.value).splitlines()
 
 

@@ -6,7 +6,7 @@ import planning
 from models.load import load
 from models.problems import ConfigError
 from planning.weights.sizes import Size, questions, with_answers
-from tests.support.stacks import rendered, tree
+from tests.support.stacks import NAME, rendered, tree
 
 SOURCE = {"name": "org/m", "source": "s3://bucket/m", "size": "16Gi"}
 DEDICATED = {"type": "dedicated", "size": "20Gi"}
@@ -15,7 +15,7 @@ DEDICATED = {"type": "dedicated", "size": "20Gi"}
 def told(stack):
     """Return the mistakes of a stack."""
     with pytest.raises(ConfigError) as error:
-        planning.plan(load(stack))
+        planning.plan(load(stack), NAME)
     return str(error.value).splitlines()
 
 
@@ -43,7 +43,7 @@ def test_the_size_of_a_canarys_other_source_is_asked_for():
     (question,) = questions(loaded.stack).values()
     assert question.source == "s3://bucket/n"
     answered, _ = with_answers(loaded, {question: Size(60 * 2**30, None)})
-    assert planning.plan(answered).services[0].canary.storage.claim.size == "66Gi"
+    assert planning.plan(answered, NAME).services[0].canary.storage.claim.size == "66Gi"
 
 
 def test_a_canary_of_another_source_does_not_inherit_the_limit_of_the_volume():
@@ -88,7 +88,7 @@ def test_a_service_does_not_contradict_what_the_source_of_its_cache_tells():
     (question,) = questions(loaded.stack).values()
     answered, _ = with_answers(loaded, {question: Size(5 * 2**30, None)})
     with pytest.raises(ConfigError, match=r"services\.qwen\.model\.size: differs from the size of caches\.m"):
-        planning.plan(answered)
+        planning.plan(answered, NAME)
 
 
 def test_a_canary_on_its_services_claim_does_not_contradict_the_service():

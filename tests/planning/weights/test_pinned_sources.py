@@ -6,7 +6,7 @@ import planning
 from models.load import load
 from models.problems import ConfigError
 from planning import outputs
-from tests.support.stacks import lines, plan, tree
+from tests.support.stacks import NAME, lines, plan, tree
 from tests.support.stacks.shapes import DIGEST
 
 COMMIT = "0f" * 20
@@ -86,7 +86,7 @@ def test_a_modelkit_of_a_moving_tag_is_refused_like_an_image(tag):
     stack["services"]["qwen"]["model"]["lora"] = {"adapters": adapters}
     stack["caches"] = {"c": {"source": f"kit://registry.example/c:{tag}", "size": "1Gi"}}
     with pytest.raises(ConfigError) as error:
-        planning.plan(load(stack))
+        planning.plan(load(stack), NAME)
     assert str(error.value).splitlines() == [
         f"{at}: is another ModelKit from one day to the next ({tag}); write a version or a digest"
         for at in (

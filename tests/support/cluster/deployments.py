@@ -96,19 +96,31 @@ def told(done: subprocess.CompletedProcess[str]) -> str:
 class Deployed:
     """One stack of a project of its own, with the engine that deploys it."""
 
-    def __init__(self, directory: Path, tools: Any, plane: ControlPlane, packages: Path | None = None) -> None:
-        """Make the project; with `packages`, the language host calls that program in the place of Python."""
+    def __init__(
+        self,
+        directory: Path,
+        tools: Any,
+        plane: ControlPlane,
+        packages: Path | None = None,
+        called: str = "dev",
+        program: Path = ROOT,
+    ) -> None:
+        """Make the project of a stack, with the program in a folder.
+
+        With `packages`, the language host calls that program in the place of Python.
+        """
         self.project = directory / "project"
         self.project.mkdir(parents=True)
         for name in PROGRAM:
-            (self.project / name).symlink_to(ROOT / name)
+            if (program / name).exists():
+                (self.project / name).symlink_to(program / name)
         self.plane = plane
         # The engine's log of events, from which the order of operations is read, is among its commands for debugging.
         more = {"PULUMI_DEBUG_COMMANDS": "true"}
         if packages is not None:
             more["PULUMI_PYTHON_CMD"] = str(packages)
         self.engine = Engine(
-            directory / "engine", tools, plane.kubeconfig, self.project, "dev", report=Report(), environment=more
+            directory / "engine", tools, plane.kubeconfig, self.project, called, report=Report(), environment=more
         )
 
     @property
@@ -118,19 +130,23 @@ class Deployed:
     def write(self, stack: dict[str, Any]) -> None:
         """Write the stack file as a user would."""
         text = yaml.safe_dump({"config": {"inference-stacks:stack": stack}}, sort_keys=False)
-        (self.project / "Pulumi.dev.yaml").write_text(text, encoding="utf-8")
+        (self.project / f"Pulumi.{self.engine.stack}.yaml").write_text(text, encoding="utf-8")
 
     def alter(self, module: str, **constants: int) -> None:
         """Deploy from now on with other constants in one module of the program."""
+        for constant, value in constants.items():
+            self.replace(module, rf"(?m)^{constant} = \d+$", f"{constant} = {value}")
+
+    def replace(self, module: str, pattern: str, text: str) -> None:
+        """Deploy from now on with another text where a pattern matches once in a module of the program."""
         layer, _, name = module.partition("/")
         copied = self.project / layer
-        copied.unlink()
-        shutil.copytree(ROOT / layer, copied)
-        text = (copied / name).read_text(encoding="utf-8")
-        for constant, value in constants.items():
-            text, changed = re.subn(rf"^{constant} = \d+$", f"{constant} = {value}", text, flags=re.MULTILINE)
-            assert changed == 1, constant
-        (copied / name).write_text(text, encoding="utf-8")
+        if copied.is_symlink():
+            copied.unlink()
+            shutil.copytree(ROOT / layer, copied)
+        replaced, count = re.subn(pattern, lambda _: text, (copied / name).read_text(encoding="utf-8"))
+        assert count == 1, pattern
+        (copied / name).write_text(replaced, encoding="utf-8")
 
     def up(self, *more: str) -> subprocess.CompletedProcess[str]:
         """Deploy; raises where that fails."""
@@ -279,8 +295,8 @@ def deploying(tools: Any, plane: ControlPlane, packages: Path, directory: Path) 
     """Hand out a function that makes deployments; what they leave is discarded at the end."""
     with contextlib.ExitStack() as ends:
 
-        def new(stack: dict[str, Any], on: ControlPlane = plane) -> Deployed:
-            deployed = Deployed(Path(tempfile.mkdtemp(dir=directory)), tools, on, packages)
+        def new(stack: dict[str, Any], on: ControlPlane = plane, called: str = "dev") -> Deployed:
+            deployed = Deployed(Path(tempfile.mkdtemp(dir=directory)), tools, on, packages, called)
             deployed.write(stack)
             ends.callback(deployed.discard)
             return deployed

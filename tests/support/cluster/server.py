@@ -81,6 +81,31 @@ def _as_yaml(manifest: Mapping[str, Any]) -> bytes:
     return SURROGATES.sub(lambda pair: json.loads(f'"{pair[0]}"'), text).encode()
 
 
+def owned(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]]) -> None:
+    """Create objects whose fields are owned by whom the manifests say; raises LocalError where one is refused."""
+    user, host, context = _access(plane)
+    served = {(group, version, one["responseKind"]["kind"]): one for group, version, one in _served(plane)}
+    with contextlib.closing(http.client.HTTPSConnection(host, timeout=TIMEOUT, context=context)) as connection:
+
+        def send(method: str, path: str, body: object, kind: str) -> None:
+            headers = {"Authorization": f"Bearer {user}", "Content-Type": kind}
+            connection.request(method, path, json.dumps(body), headers)
+            response = connection.getresponse()
+            answer = json.loads(response.read())
+            if response.status not in {http.HTTPStatus.OK, http.HTTPStatus.CREATED}:
+                raise LocalError(f"{method} {path}: {response.status} {answer.get('message')}")
+
+        for manifest in manifests:
+            metadata = dict(manifest["metadata"])
+            owners = metadata.pop("managedFields")
+            group, _, version = manifest["apiVersion"].rpartition("/")
+            path = _place(group, version, served[group, version, manifest["kind"]], metadata.get("namespace"))
+            send("POST", path, {**manifest, "metadata": metadata}, "application/json")
+            # Whoever creates an object owns all of it; a patch of the owners alone makes nobody an owner.
+            patch = [{"op": "replace", "path": "/metadata/managedFields", "value": owners}]
+            send("PATCH", f"{path}/{urllib.parse.quote(metadata['name'])}", patch, "application/json-patch+json")
+
+
 def _items(plane: ControlPlane, path: str) -> list[Any]:
     listed = _expected(plane, path)
     told = {"apiVersion": listed["apiVersion"], "kind": listed["kind"].removesuffix("List")}

@@ -15,6 +15,7 @@ from models.load import load
 from models.paths import Path
 from models.problems import Problem
 from planning.ground import parts
+from planning.ground.marks import StackName
 from planning.ground.order import Id
 from planning.plans import StackPlan
 
@@ -24,6 +25,8 @@ SERVICE = {
     "model": {"name": "org/model", "source": f"kit://registry.example/org/model@{PIN}"},
     "accelerator": "nvidia",
 }
+NAME = StackName("organization", "inference-stacks", "dev")
+"""The stack that is planned, rendered or run under mocks."""
 GATEWAY = {"name": "gateway", "namespace": "gateways", "provider": "istio", "version": "1.31.2"}
 
 
@@ -39,7 +42,7 @@ def tree(**services: Mapping[str, Any]) -> dict[str, Any]:
 
 def plan(stack: Mapping[str, Any]) -> StackPlan:
     """Plan a tree."""
-    return planning.plan(load(dict(stack)))
+    return planning.plan(load(dict(stack)), NAME)
 
 
 def rendered(stack: Mapping[str, Any]) -> list[Manifest]:

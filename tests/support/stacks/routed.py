@@ -5,7 +5,7 @@ import pytest
 import planning
 from models.load import load
 from models.problems import ConfigError
-from tests.support.stacks import find, rendered, tree
+from tests.support.stacks import NAME, find, rendered, tree
 
 MODEL = {"name": "org/m", "source": "hf://org/m"}
 BODY = {"name": "gateway", "namespace": "gateways", "provider": "istio", "bodyRouter": True}
@@ -26,7 +26,7 @@ def routed(gateway=None, /, others=None, service=None, **said):
 
 def told(stack):
     with pytest.raises(ConfigError) as error:
-        planning.plan(load(stack))
+        planning.plan(load(stack), NAME)
     return str(error.value).splitlines()
 
 

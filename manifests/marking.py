@@ -1,0 +1,25 @@
+"""The mark of a stack on its objects, set once after rendering: on the object itself, and on nothing that it contains.
+
+Pod templates, selectors and claim templates have no mark, so that another mark restarts and replaces nothing.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from manifests.assembly import Component
+from manifests.objects import Rendered
+from planning.ground import marks
+from planning.ground.marks import StackName
+
+
+def mark(components: Iterable[Component], name: StackName) -> tuple[Component, ...]:
+    """Return the components with the mark of a stack on each object."""
+    return tuple(
+        replace(component, objects=tuple(_with_mark(rendered, name) for rendered in component.objects))
+        for component in components
+    )
+
+
+def _with_mark(rendered: Rendered, name: StackName) -> Rendered:
+    metadata = marks.with_mark(rendered.manifest["metadata"], name)
+    return rendered._replace(manifest={**rendered.manifest, "metadata": metadata})

@@ -1,0 +1,129 @@
+"""The mark: a label and an annotation that say which stack of Pulumi an object belongs to.
+
+The label has project and stack, short enough to select by. The annotation has the whole name, which decides: a label
+may be shortened, and leaves out the organization.
+"""
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from planning.ground import labels
+from planning.ground.names import LONGEST, shorten
+
+_LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+"""Text that Kubernetes accepts as the value of a label, if it is not too long."""
+_HASH = 8
+_MANAGER_LABEL, _MANAGER = "app.kubernetes.io/managed-by", "pulumi"
+_NONE: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class StackName:
+    """The name of a stack. The backend that keeps its state knows no other stack of this name."""
+
+    organization: str
+    """`organization`, if the backend is a folder or a bucket."""
+    project: str
+    stack: str
+
+    def __str__(self) -> str:
+        return f"{self.organization}/{self.project}/{self.stack}"
+
+    @property
+    def label(self) -> str:
+        """Return project and stack as the value of a label."""
+        return label(self.project, self.stack)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The stack that an object of the cluster belongs to, as its labels and annotations say."""
+
+    label: str | None = None
+    stack: str | None = None
+    """Value of the annotation: the whole name of the stack."""
+    is_generated: bool = False
+    """Whether its other labels are those of every object of this program."""
+
+    @property
+    def owner(self) -> str | None:
+        """Return the stack in the best known form. None if the object has no mark."""
+        return self.stack or self.label
+
+
+NO_MARK = Mark()
+"""Mark of an object that says nothing about stacks."""
+
+
+class Verdict(Enum):
+    """Owner of an object, as seen from a stack."""
+
+    OURS = "ours"
+    ANOTHER = "another"
+    """Another stack's."""
+    UNMARKED = "unmarked"
+    """An object of this program, from before objects had a mark: of any stack."""
+    FOREIGN = "foreign"
+    """Not of this program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A stack, and the names that it had before."""
+
+    name: StackName
+    formerly: tuple[str, ...] = ()
+    """Earlier names, as `project/stack` or as `organization/project/stack`."""
+
+    def verdict(self, mark: Mark) -> Verdict:
+        """Return whose an object with this mark is."""
+        if mark.stack is not None:
+            names = {str(self.name), *self.formerly}
+            known = mark.stack in names or mark.stack.partition("/")[2] in self.formerly
+            return Verdict.OURS if known else Verdict.ANOTHER
+        if mark.label is not None:
+            return Verdict.OURS if mark.label in self._labels() else Verdict.ANOTHER
+        return Verdict.UNMARKED if mark.is_generated else Verdict.FOREIGN
+
+    def _labels(self) -> Collection[str]:
+        earlier = (name.split("/")[-2:] for name in self.formerly)
+        return {self.name.label, *(label(project, stack) for project, stack in earlier)}
+
+
+def label(project: str, stack: str) -> str:
+    """Return project and stack as the value of a label, different for different stacks.
+
+    It is `<project>.<stack>`, or its beginning and a hash if that is ambiguous, too long or not allowed.
+    """
+    text = f"{project}.{stack}"
+    if "." not in project and len(text) <= LONGEST and _LABEL.fullmatch(text):
+        return text
+    digest = hashlib.sha256(f"{project}/{stack}".encode()).hexdigest()[:_HASH]
+    return f"{text[: LONGEST - _HASH - 1].strip('-_.')}-{digest}".lstrip("-")
+
+
+def with_mark(metadata: Mapping[str, Any], name: StackName) -> dict[str, Any]:
+    """Return the metadata of an object with the mark of a stack."""
+    annotations = {**metadata.get("annotations", _NONE), labels.STACK: str(name)}
+    return {
+        **metadata,
+        "labels": {**metadata.get("labels", _NONE), labels.STACK: name.label},
+        "annotations": dict(sorted(annotations.items())),
+    }
+
+
+def read(metadata: Mapping[str, Any]) -> Mark:
+    """Return the mark in the metadata of an object of the cluster."""
+    found: Mapping[str, str] = metadata.get("labels") or _NONE
+    annotations: Mapping[str, str] = metadata.get("annotations") or _NONE
+    is_generated = labels.PART_OF.items() <= found.items() and found.get(_MANAGER_LABEL) == _MANAGER
+    return Mark(found.get(labels.STACK), annotations.get(labels.STACK), is_generated)
+
+
+def per_stack(name: str, stack: StackName, longest: int) -> str:
+    """Return a name that two stacks in one namespace do not share."""
+    return shorten(f"{name}-{stack.label}", longest)

@@ -1,0 +1,104 @@
+"""Checks of the names of a stack's objects: whether the cluster has objects of these names, and whose they are.
+
+Neither a preview nor a server-side dry run tells. Up to version 4.28 the provider takes an existing object over when it
+creates one, and from 4.29 on the run fails halfway.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from models.paths import Path
+from models.problems import Problem, warning
+from planning.ground.cluster_facts import LiveObjects, Place, Unknown
+from planning.ground.marks import Identity, Mark, StackName, Verdict
+
+_PROVIDER = "pulumi:providers:kubernetes::cluster"
+"""Type and logical name of the provider of every object."""
+_CLAIM = "PersistentVolumeClaim"
+_UNCHECKED = "whether objects of others have the names of this stack's objects went unchecked"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedObject:
+    """An object of a stack, with what identifies it to the cluster and to Pulumi."""
+
+    place: Place
+    type: str
+    """Type of the resource, such as `kubernetes:apps/v1:Deployment`."""
+    logical_name: str
+    component: tuple[str, str] | None
+    """Type and logical name of the component that it is in; None if it is in the stack itself."""
+
+    @property
+    def path(self) -> Path:
+        """Return kind, namespace and name, as a path in messages."""
+        return Path(f"{self.place[1]} {'/'.join(filter(None, self.place[2:]))}")
+
+
+def problems(
+    objects: Iterable[NamedObject],
+    live: LiveObjects | Unknown,
+    identity: Identity,
+    mode: Literal["strict", "warn", "skip"],
+) -> list[Problem]:
+    """Return the problems of objects whose names are taken in the cluster.
+
+    An object of another stack is an error. An object from before the mark is a warning, and so is an object of somebody
+    else, because this stack may have imported it. If the objects are unknown, the result is one warning.
+    """
+    if mode == "skip":
+        return []
+    if isinstance(live, Unknown):
+        return [warning(Path(), f"{_UNCHECKED}: {live.reason}")]
+    taken = [(named, live.marks[named.place]) for named in objects if named.place in live.marks]
+    verdicts = [(named, mark, identity.verdict(mark)) for named, mark in taken]
+    severity = "error" if mode == "strict" else "warning"
+    return [
+        *(
+            Problem(named.path, f"belongs to stack {mark.owner}", _way_out(mark), severity=severity)
+            for named, mark, verdict in verdicts
+            if verdict is Verdict.ANOTHER
+        ),
+        *_unmarked_warning([named for named, _, verdict in verdicts if verdict is Verdict.UNMARKED], identity.name),
+        *(_foreign(named, identity.name) for named, _, verdict in verdicts if verdict is Verdict.FOREIGN),
+        *_unchecked_kinds(live),
+    ]
+
+
+def _way_out(mark: Mark) -> str:
+    earlier = "project/stack" if mark.stack is None else mark.stack
+    return f"choose another name or namespace, or write formerly: [{earlier}] if this stack was called so"
+
+
+def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[Problem]:
+    if not objects:
+        return
+    others = len(objects) - 1
+    further = f" and {others} further object{'' if others == 1 else 's'}" if others else ""
+    what = f"{objects[0].path}{further} from before objects had a mark get that of {name}"
+    yield warning(Path(), what, "make sure that no other stack deploys them")
+
+
+def _foreign(named: NamedObject, name: StackName) -> Problem:
+    what = "exists without the mark of a stack; unless this stack imported it, a run overwrites it or fails"
+    if named.place[1] == _CLAIM:
+        # A run replaces an imported claim, because its volume is not stated: its data would be gone.
+        return warning(named.path, what, f"choose another name, or use it: storage.claimName: {named.place[3]}")
+    remedy = f"choose another name, or adopt it and look at the next preview: {import_command(named, name)}"
+    return warning(named.path, what, remedy)
+
+
+def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
+    if live.unchecked:
+        yield warning(Path(), f"{_UNCHECKED} for {', '.join(live.unchecked)}: the API server refused to list them")
+
+
+def import_command(named: NamedObject, name: StackName) -> str:
+    """Return the command that adopts an object: the state has it then, and a run changes it to what is stated."""
+    *_, namespace, object_name = named.place
+    identifier = f"{namespace}/{object_name}" if namespace else object_name
+    urn = f"urn:pulumi:{name.stack}::{name.project}::"
+    component = "" if named.component is None else f" --parent {named.component[1]}={urn}{'::'.join(named.component)}"
+    provider = f" --provider cluster={urn}{_PROVIDER} --protect=false"
+    return f"pulumi import {named.type} {named.logical_name} {identifier}{component}{provider}"

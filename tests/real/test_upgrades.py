@@ -1,0 +1,99 @@
+"""Stacks that earlier versions of this program deployed: what an upgrade changes, restarts and deletes, and why."""
+
+import json
+import re
+
+import pytest
+
+from tests.support.cluster.deployments import QUIET, found, told
+from tests.support.cluster.upgrades import restore, stack
+
+pytestmark = pytest.mark.real
+
+GRANT = ("interceptor-role", "interceptor-binding")
+"""Objects whose names carry the stack: the new ones come before the old ones go (defects A24)."""
+REPLACED = "create-replacement, replace, delete-replaced"
+FIRST, LATEST = "d953a59", "122898b"
+RESTARTED = {"qwen-decode": "A4", "qwen-canary-decode": "A4", "split-3790d-decode": "A4"}
+"""Workloads that restart in an upgrade from the first version, each with the defect that the restart mends."""
+CHANGED = {
+    **dict.fromkeys(("qwen-decode", "qwen-canary-decode", "split-3790d-decode"), "A4"),
+    **dict.fromkeys(("qwen-epp-role", "qwen-canary-epp-role", "split-epp-3790d-role"), "A6"),
+    "network-policy": "A18",
+    "routing-qwen-route": "A1",
+}
+"""Objects that change in more than metadata in that upgrade, by the end of their logical names."""
+
+
+@pytest.fixture
+def restored(deploy):
+    """Return a function that restores what an earlier version deployed, and asks preview what becomes of it."""
+
+    def new(name):
+        deployment = deploy(stack(name))
+        restore(name, deployment)
+        return deployment, stack(name)["namespace"], previewed(deployment)
+
+    return new
+
+
+def previewed(deployment):
+    """Return the sections of each object that a preview changes, by logical name; those that are replaced are not."""
+    done = deployment.preview("--json")
+    assert done.returncode == 0, told(done)
+    steps = [step for step in json.loads(done.stdout)["steps"] if step["op"] not in QUIET]
+    objects = [step for step in steps if "kubernetes:" in step["urn"].split("::")[2] and step["op"] == "update"]
+    return {
+        step["urn"].rpartition("::")[2]: {re.split(r"[.\[]", field)[0] for field in step["detailedDiff"]}
+        for step in objects
+    }
+
+
+def running(deployment, namespace):
+    """Return pods and ReplicaSets, by UID, each as its workload."""
+    names = {"Pod": 2, "ReplicaSet": 1}
+    return {
+        item["metadata"]["uid"]: item["metadata"]["name"].rsplit("-", names[item["kind"]])[0]
+        for item in found(deployment.plane, "pods,replicasets", namespace)
+    }
+
+
+def deployed(deployment, namespace):
+    """Deploy. Return what was done, the workloads of pods and ReplicaSets that are gone, and of those that are new."""
+    before = running(deployment, namespace)
+    # Another cluster is reached by another kubeconfig, so the provider changes, too.
+    done = {name: op for name, op in deployment.operate().done.items() if name != "cluster"}
+    after = running(deployment, namespace)
+    gone, new = (
+        {all_of[uid] for uid in all_of.keys() - others.keys()} for all_of, others in ((before, after), (after, before))
+    )
+    return done, gone, new
+
+
+def is_grant(name):
+    return name.endswith(GRANT)
+
+
+def test_an_upgrade_from_the_latest_version_changes_metadata_alone(restored):
+    """See defects A24."""
+    deployment, namespace, changes = restored(LATEST)
+    assert set().union(*changes.values()) == {"metadata"}
+    done, gone, new = deployed(deployment, namespace)
+    assert {op for name, op in done.items() if not is_grant(name)} == {"update"}
+    assert {op for name, op in done.items() if is_grant(name)} == {REPLACED}
+    assert {name for name in done if not is_grant(name)} == changes.keys()
+    assert (gone, new) == (set(), set())
+    deployment.assert_plainly_unchanged()
+
+
+def test_an_upgrade_from_the_first_version_restarts_what_has_to_and_nothing_else(restored):
+    """See defects A1, A4, A6, A18, A24."""
+    deployment, namespace, changes = restored(FIRST)
+    beyond = {name for name, sections in changes.items() if sections != {"metadata"}}
+    assert {name for name in beyond if not name.endswith(tuple(CHANGED))} == set()
+    assert all(any(name.endswith(end) for name in beyond) for end in CHANGED)
+    done, gone, new = deployed(deployment, namespace)
+    assert {op for name, op in done.items() if not is_grant(name)} == {"update"}
+    assert {op for name, op in done.items() if is_grant(name)} == {REPLACED}
+    assert gone == new == {*RESTARTED}
+    deployment.assert_plainly_unchanged()

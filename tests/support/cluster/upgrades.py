@@ -1,0 +1,154 @@
+"""Deployments of earlier versions of this program, recorded once and restored into an engine and an API server.
+
+`.venv/bin/python -m tests.support.cluster.upgrades NAME FOLDER` deploys the stack file of a recording with the program
+in a folder, which is a checkout of an earlier commit, and writes the state and the objects beside the stack file.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from local.cluster import ControlPlane
+from local.report import Report
+from local.tools import ensure
+from tests.support.cluster.deployments import ROOT, Deployed, provide
+from tests.support.cluster.server import owned, read, read_one
+
+RECORDINGS = ROOT / "tests" / "support" / "upgrades"
+SECRET = "4dabf18193072939515e22adb298388d"
+"""Key of every secret value in a state (pulumi, sdk/go/common/resource/sig)."""
+MANIFEST = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""}
+"""What a state says about the engine that wrote it."""
+PROVIDER = "pulumi:providers:kubernetes"
+GENERATED = {"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
+"""Metadata that the API server writes."""
+CONTROLLED = {"clusterIP", "clusterIPs", "healthCheckNodePort", "volumeName"}
+"""Fields of a spec that a controller fills in, for one cluster alone."""
+BOUND = {"kubernetes.io/service-account.uid", "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"}
+"""Annotations that bind an object to one that has another UID in another cluster."""
+SECONDS = 120
+
+
+def stack(name: str) -> dict[str, Any]:
+    """Return the stack that a recording deployed, as its stack file has it."""
+    file = yaml.safe_load((RECORDINGS / name / "Pulumi.dev.yaml").read_text(encoding="utf-8"))
+    return file["config"]["inference-stacks:stack"]
+
+
+def record(name: str, program: Path) -> None:
+    """Deploy a recording's stack with the program in a folder, and write what engine and API server then have."""
+    tools = ensure(None, Report())
+    with tempfile.TemporaryDirectory() as directory:
+        plane = ControlPlane(Path(directory) / "plane", tools, tie_to_parent=True)
+        plane.start(Report())
+        try:
+            provide(plane, stack(name)["namespace"])
+            deployed = Deployed(Path(directory) / "deployment", tools, plane, program=program)
+            deployed.write(stack(name))
+            deployed.up()
+            settle(plane, stack(name)["namespace"])
+            resources = deployed.engine.export()["deployment"]["resources"]
+            _write(name, "resources", _without_secrets(resources))
+            _write(name, "objects", _objects(plane, resources))
+            deployed.engine.stop()
+        finally:
+            plane.remove()
+
+
+def _write(name: str, what: str, items: Iterable[object]) -> None:
+    """Write each item as a line of JSON."""
+    lines = [json.dumps(item, sort_keys=True, ensure_ascii=False) for item in items]
+    (RECORDINGS / name / f"{what}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _read(name: str, what: str) -> list[Any]:
+    text = (RECORDINGS / name / f"{what}.jsonl").read_text(encoding="utf-8")
+    return [*map(json.loads, text.splitlines())]
+
+
+def _without_secrets(value: Any) -> Any:
+    """Return resources in which every secret is a word, without their places in a program: both are gone."""
+    if isinstance(value, dict):
+        kept = {key: inner for key, inner in value.items() if key not in {"sourcePosition", "stackTrace"}}
+        return "secret" if SECRET in value else {key: _without_secrets(inner) for key, inner in kept.items()}
+    return [*map(_without_secrets, value)] if isinstance(value, list) else value
+
+
+def _objects(plane: ControlPlane, resources: list[Any]) -> Iterator[Any]:
+    """Yield every object of a state as the API server has it, without what is of that one cluster."""
+    for resource in resources:
+        if resource["type"].startswith("kubernetes:"):
+            about = resource["outputs"]
+            group, _, version = about["apiVersion"].rpartition("/")
+            kind = f"{about['kind']}.{group}" if group else about["kind"]
+            place = about["metadata"]
+            item = read_one(plane, kind, place["name"], place.get("namespace"))
+            yield {"apiVersion": about["apiVersion"], "kind": about["kind"], **_portable(item, version)}
+
+
+def _portable(item: Any, version: str) -> Any:
+    """Return an object as another API server takes it, with the owners of its fields."""
+    metadata = {key: value for key, value in item["metadata"].items() if key not in GENERATED - {"managedFields"}}
+    metadata["managedFields"] = [
+        entry
+        for entry in metadata["managedFields"]
+        if "subresource" not in entry and entry["apiVersion"].endswith(version)
+    ]
+    annotations = metadata.get("annotations", {})
+    metadata["annotations"] = {key: value for key, value in annotations.items() if key not in BOUND}
+    rest = {key: value for key, value in item.items() if key not in {"metadata", "status", "data"}}
+    if item["kind"] == "ConfigMap":
+        rest["data"] = item["data"]
+    if "spec" in item:
+        rest["spec"] = {key: value for key, value in item["spec"].items() if key not in CONTROLLED}
+    if item["kind"] == "Job":
+        del rest["spec"]["selector"]
+        labels = rest["spec"]["template"]["metadata"]["labels"]
+        rest["spec"]["template"]["metadata"]["labels"] = {
+            key: value for key, value in labels.items() if not key.endswith(("controller-uid", "job-name"))
+        }
+    return {**rest, "metadata": metadata}
+
+
+def restore(name: str, deployed: Deployed) -> None:
+    """Give an API server the objects of a recording, and an engine its state."""
+    plane, resources = deployed.plane, _read(name, "resources")
+    provide(plane, stack(name)["namespace"])
+    owned(plane, _read(name, "objects"))
+    deployed.write(stack(name))
+    for resource in resources:
+        if resource["type"] == PROVIDER:
+            for values in (resource["inputs"], resource["outputs"]):
+                values["kubeconfig"] = plane.kubeconfig.read_text(encoding="utf-8")
+    file = deployed.project / "state.json"
+    state = {"version": 3, "deployment": {"manifest": MANIFEST, "resources": resources}}
+    file.write_text(json.dumps(state), encoding="utf-8")
+    deployed.engine.run("stack", "import", "--file", str(file))
+    settle(plane, stack(name)["namespace"])
+
+
+def settle(plane: ControlPlane, namespace: str) -> None:
+    """Wait until every Deployment of a namespace is available and every Job is done."""
+    until = time.monotonic() + SECONDS
+    while unsettled := [item["metadata"]["name"] for item in _unsettled(plane, namespace)]:
+        assert time.monotonic() < until, unsettled
+        time.sleep(0.5)
+
+
+def _unsettled(plane: ControlPlane, namespace: str) -> Iterator[Any]:
+    for item in read(plane, "deployments,jobs", namespace):
+        status = item.get("status", {})
+        wanted = item["spec"].get("replicas", 1)
+        done = "succeeded" in status if item["kind"] == "Job" else status.get("availableReplicas", 0) == wanted
+        if not done or status.get("observedGeneration", 1) < item["metadata"].get("generation", 1):
+            yield item
+
+
+if __name__ == "__main__":
+    record(sys.argv[1], Path(sys.argv[2]).resolve())
