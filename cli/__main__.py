@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         match options.command:
             case "render":
                 write = render_json if options.json else render
-                sys.stdout.write(write(options.stack, options.facts, options.name))
+                sys.stdout.write(write(options.stack, options.facts, options.name, options.platform))
             case "facts":
                 return _print_facts(options.context)
             case "lint":
@@ -63,6 +63,11 @@ def _parser() -> argparse.ArgumentParser:
         "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: Pulumi.yaml's and the file's"
     )
     render_options.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
+    render_options.add_argument(
+        "--platform",
+        metavar="FILE",
+        help="outputs of the platform's stack, as `pulumi stack output --json` prints them",
+    )
     render_options.add_argument(
         "--json", action="store_true", help="print one JSON document: release, factsDigest, objects"
     )

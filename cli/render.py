@@ -13,21 +13,25 @@ from pathlib import Path
 
 from cli import stackfile, stackname
 from composition import Composition, Given, Refusal, compose
-from facts import cluster
+from facts import cluster, platform_file
 from models.paths import Path as ConfigPath
+from models.platform import Outputs
 from models.problems import ConfigError, Problem, warnings
 from planning.ground import yaml_text
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts, Unknown
 from planning.ground.marks import StackName
 
 
-def render(file_or_stack: str, facts_file: str | None, name: str | None = None) -> str:
+def render(
+    file_or_stack: str, facts_file: str | None, name: str | None = None, platform_path: str | None = None
+) -> str:
     """Return the rendered stack as YAML, with a header that names release, facts and number of objects.
 
-    `name` is `project/stack`, if it is another than that of the file. Raises `ConfigError` with all mistakes of the
+    `name` is `project/stack`, if it is another than that of the file. `platform_path` leads to a file with the outputs
+    of its platform. Raises `ConfigError` with all mistakes of the
     user.
     """
-    composition = _composition(file_or_stack, facts_file, name)
+    composition = _composition(file_or_stack, facts_file, name, platform_path)
     manifests = [rendered.manifest for rendered in composition.objects]
     facts = composition.facts_digest or "none"
     header = f"# release: {composition.plan.release}\n# facts: {facts}\n# objects: {len(manifests)}\n"
@@ -35,13 +39,16 @@ def render(file_or_stack: str, facts_file: str | None, name: str | None = None) 
     return header + "".join(f"---\n{document}" for document in documents)
 
 
-def render_json(file_or_stack: str, facts_file: str | None, name: str | None = None) -> str:
+def render_json(
+    file_or_stack: str, facts_file: str | None, name: str | None = None, platform_path: str | None = None
+) -> str:
     """Return the rendered stack as one JSON document.
 
-    `name` is `project/stack`, if it is another than that of the file. Raises `ConfigError` with all mistakes of the
+    `name` is `project/stack`, if it is another than that of the file. `platform_path` leads to a file with the outputs
+    of its platform. Raises `ConfigError` with all mistakes of the
     user.
     """
-    composition = _composition(file_or_stack, facts_file, name)
+    composition = _composition(file_or_stack, facts_file, name, platform_path)
     document = {
         "release": composition.plan.release,
         "factsDigest": composition.facts_digest,
@@ -50,11 +57,14 @@ def render_json(file_or_stack: str, facts_file: str | None, name: str | None = N
     return json.dumps(document, indent=2) + "\n"
 
 
-def _composition(file_or_stack: str, facts_file: str | None, name: str | None) -> Composition:
+def _composition(
+    file_or_stack: str, facts_file: str | None, name: str | None, platform_path: str | None
+) -> Composition:
     facts = NOTHING_READ if facts_file is None else _facts(facts_file)
     file = stackfile.locate(file_or_stack)
     content = stackfile.parse(file)
-    composition = content.apply(partial(_compose, facts, stackname.of(file, name)))
+    platform = None if platform_path is None else platform_file.read(Path(platform_path))
+    composition = content.apply(partial(_compose, facts, stackname.of(file, name), platform))
     if facts_file is not None:
         _warn(composition.waits.warnings)
     return composition
@@ -70,9 +80,9 @@ def _facts(file: str) -> ClusterFacts:
     return facts
 
 
-def _compose(facts: ClusterFacts, name: StackName, tree: object) -> Composition:
+def _compose(facts: ClusterFacts, name: StackName, platform: Outputs | None, tree: object) -> Composition:
     """Compose a stack and print its warnings; raises the error of a refusal."""
-    composition = compose(tree, Given(facts), name)
+    composition = compose(tree, Given(facts), name, platform=platform)
     _warn((*composition.source_warnings, *composition.plan_warnings))
     if isinstance(composition, Refusal):
         raise composition.error

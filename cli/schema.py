@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from cli.descriptions import describe
+from models import platform
 from models.config_keys import KEYS, KUBECONFIG, NAMESPACE, ROOT
 from models.stack import Stack
 
@@ -70,6 +71,20 @@ def _config(tree: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def of_platforms() -> dict[str, Any]:
+    """Return the schema of what a platform exports."""
+    base = f"stack.schema.json{_DEFINITIONS}{_BASE}/properties"
+    version = {"const": platform.CONTRACT_VERSION, "description": "Version of this contract."}
+    return {
+        "$schema": _DIALECT,
+        "title": "Output inferencePlatform of a platform's stack",
+        "type": "object",
+        "properties": {"contractVersion": version, **{key: {"$ref": f"{base}/{key}"} for key in platform.KEYS}},
+        "required": ["contractVersion"],
+        "additionalProperties": False,
+    }
+
+
 def with_descriptions() -> dict[str, Any]:
     """Return the schema of the specs, in which every property has its description."""
     tree = describe(Stack.__name__, Stack.model_json_schema(by_alias=True, ref_template=f"{_DEFINITIONS}{{model}}"))
@@ -77,7 +92,11 @@ def with_descriptions() -> dict[str, Any]:
     return {**tree, "$defs": {**tree["$defs"], **{name: describe(name, node) for name, node in named.items()}}}
 
 
-KINDS: Mapping[str, Callable[[], dict[str, Any]]] = {"stack": schema, "base": of_base_files}
+KINDS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "stack": schema,
+    "base": of_base_files,
+    "platform": of_platforms,
+}
 """Schemas by kind of file."""
 
 

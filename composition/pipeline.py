@@ -5,7 +5,7 @@ Some steps do I/O: they read sizes of sources, facts of the cluster, and objects
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import planning
 from composition import sources
@@ -29,6 +29,9 @@ from planning.ownership import NamedObject
 from planning.plans import ServicePlan, StackPlan
 from planning.routes import acceptance, collisions, precedence
 from planning.routes.acceptance import Waits
+
+if TYPE_CHECKING:
+    from models.platform import Outputs
 
 _READY_PARTS = frozenset({parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER})
 """Parts of a service that a deployment run waits for in every stack."""
@@ -92,15 +95,21 @@ class Composition:
         return tuple(object_id for object_id in ids if object_id.owner in owners and object_id.part in awaited_parts)
 
 
-def compose(tree: object, target: Target, name: StackName, earlier: Sequence[Problem] = ()) -> Composition | Refusal:
+def compose(
+    tree: object,
+    target: Target,
+    name: StackName,
+    earlier: Sequence[Problem] = (),
+    platform: "Outputs | None" = None,
+) -> Composition | Refusal:
     """Run all steps on the configuration of the stack called `name`.
 
     `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that were found before.
-    With them no cluster is read.
+    With them no cluster is read. `platform` are the outputs of its platform; None if they were not read.
     """
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
     try:
-        files = sources.read(tree, earlier)
+        files = sources.read(tree, earlier, platform)
         loaded, size_warnings = source_sizes.add_sizes(load(tree, earlier, files.sources))
         source_warnings = tuple(size_warnings)
         plan = planning.plan(loaded, name)

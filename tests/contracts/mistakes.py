@@ -46,6 +46,11 @@ class Edited:
     files: dict[str, str]
     """Text of other files, by path."""
 
+    @property
+    def has_platform(self) -> bool:
+        """Return whether one of the files has the outputs of a platform."""
+        return "platform.json" in self.files
+
     def stack_file(self, folder: Path) -> Path:
         """Write the stack into a file. JSON is YAML whose every text is quoted."""
         path = self._folder(folder) / f"{self.name}.yaml"
@@ -82,6 +87,7 @@ class Written:
     """A mistake of how a stack file is written."""
 
     path: Path
+    has_platform = False
 
     @property
     def name(self) -> str:
