@@ -22,8 +22,9 @@ tools: setup ## Find or build the engine, the provider, the control plane and th
 # Each process would otherwise rewrite the assertions of all test modules anew, which takes it five seconds.
 test test-fast: export PYTHONDONTWRITEBYTECODE =
 
-test: tools check ## Run everything, the real engine and API server included, in two processes
-	@$(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Real tests wait for controllers for a third of their time, so three processes keep two cores busy.
+test: tools check ## Run everything, the real engine and API server included, in three processes
+	@$(VENV)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-fast: setup ## Run what needs no binaries, in two processes; about a minute and a half
 	@$(VENV)/python -m pytest -n 2 --dist worksteal -m "not real"

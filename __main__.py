@@ -68,7 +68,8 @@ def _deploy(tree: object, platform: "Outputs | None" = None, kubeconfig: str | N
 
     `kubeconfig` is that of the platform.
     """
-    target = Live(pulumi.Config().get("kubeconfig") or kubeconfig, pathlib.Path.cwd())
+    settings = pulumi.Config()
+    target = Live(settings.get("kubeconfig") or kubeconfig, pathlib.Path.cwd(), settings.get("previewed"))
     name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
     earlier = config_keys.problems(_config_keys())
     composition = _compose(lambda: compose(tree, target, name, earlier, platform))

@@ -8,12 +8,14 @@ import argparse
 import gc
 import sys
 
-from cli import affected, lint, reference, schema
+from cli import affected, lint, reference, rights, schema
 from cli.render import render, render_json
 from composition import defects
-from facts import cluster
+from facts import cluster, facts_file
 from models.problems import ConfigError
-from planning.ground.cluster_facts import Unknown
+from planning.ground.cluster_facts import PARTS, Unknown
+from planning.ground.differences import differences
+from planning.rights import Options, Purpose
 
 
 def main(arguments: list[str]) -> int:
@@ -28,11 +30,14 @@ def main(arguments: list[str]) -> int:
                 write = render_json if options.json else render
                 sys.stdout.write(write(options.stack, options.facts, options.name, options.platform))
             case "facts":
-                return _print_facts(options.context)
+                return _print_facts(options)
             case "lint":
                 return lint.run(options.file, options.release, options.app_protocol, after)
             case "affected":
                 sys.stdout.writelines(f"{stack}\n" for stack in affected.since(options.ref))
+            case "rights":
+                options_of = Options(secrets=options.secrets, dry_run=options.dry_run)
+                sys.stdout.write(rights.text(options.stack, Purpose(options.purpose), options_of, options.platform))
             case "reference":
                 sys.stdout.write(reference.text())
             case _:
@@ -55,24 +60,16 @@ def _split(arguments: list[str]) -> tuple[list[str], bool, list[str]]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m cli", description="The plan of a stack, without the engine.")
     commands = parser.add_subparsers(dest="command", required=True)
-    render_options = commands.add_parser(
-        "render", help="print the objects of a stack as YAML, in the order of registration"
-    )
-    render_options.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
-    render_options.add_argument(
-        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: Pulumi.yaml's and the file's"
-    )
-    render_options.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
-    render_options.add_argument(
-        "--platform",
-        metavar="FILE",
-        help="outputs of the platform's stack, as `pulumi stack output --json` prints them",
-    )
-    render_options.add_argument(
-        "--json", action="store_true", help="print one JSON document: release, factsDigest, objects"
+    _add_render(
+        commands.add_parser("render", help="print the objects of a stack as YAML, in the order of registration")
     )
     facts_options = commands.add_parser("facts", help="print the facts of the kubeconfig's cluster as JSON")
     facts_options.add_argument("--context", help="context of the kubeconfig; its current one if absent")
+    facts_options.add_argument("--secrets", action="store_true", help="add the names of all Secrets")
+    facts_options.add_argument("--previewed", metavar="FILE", help="tell what differs from these earlier facts")
+    _add_rights(
+        commands.add_parser("rights", help="print the Roles that suffice to preview, deploy or look at a stack")
+    )
     lint_options = commands.add_parser(
         "lint",
         help="judge the configuration of an endpoint picker, as the picker of a release does",
@@ -93,16 +90,47 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _print_facts(context: str | None) -> int:
-    """Print the facts of a live cluster and return the exit code: 1 if the cluster cannot be read."""
-    facts = cluster.read_all(cluster.Access(None, context))
-    for name in ("apis", "gateways", "routes", "bundles"):
+def _add_render(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command `render`."""
+    parser.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
+    parser.add_argument(
+        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: Pulumi.yaml's and the file's"
+    )
+    parser.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
+    _add_platform(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document: release, factsDigest, objects")
+
+
+def _add_platform(parser: argparse.ArgumentParser) -> None:
+    text = "outputs of the platform's stack, as `pulumi stack output --json` prints them"
+    parser.add_argument("--platform", metavar="FILE", help=text)
+
+
+def _add_rights(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command `rights`."""
+    parser.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
+    parser.add_argument("--for", dest="purpose", choices=list(Purpose), required=True, help="purpose of the rights")
+    _add_platform(parser)
+    parser.add_argument("--secrets", action="store_true", help="let a preview read Secrets, and hence their values")
+    parser.add_argument("--dry-run", action="store_true", help="let a preview ask the API server, as only writers may")
+
+
+def _print_facts(options: argparse.Namespace) -> int:
+    """Print the facts of a live cluster and return the exit code: 1 if the cluster cannot be read.
+
+    On standard error: what could not be read, and what differs from the facts of `--previewed`.
+    """
+    facts = cluster.read_all(cluster.Access(None, options.context), secrets=options.secrets)
+    for name in ("apis", *PARTS):
         part = getattr(facts, name)
-        if isinstance(part, Unknown):
+        if isinstance(part, Unknown) and (name != "secrets" or options.secrets):
             print(f"{name}: {part.reason}", file=sys.stderr)
     if isinstance(facts.apis, Unknown):
         return 1
-    sys.stdout.write(cluster.to_json(facts))
+    if options.previewed is not None:
+        previewed = facts_file.from_option(options.previewed, "--previewed")
+        print(*differences(previewed, facts), sep="\n", file=sys.stderr)
+    sys.stdout.write(facts_file.text(facts))
     return 0
 
 

@@ -13,17 +13,16 @@ from pathlib import Path
 
 from cli import stackfile, stackname
 from composition import Composition, Given, Refusal, compose
-from facts import cluster, platform_file
-from models.paths import Path as ConfigPath
+from facts import facts_file, platform_file
 from models.platform import Outputs
-from models.problems import ConfigError, Problem, warnings
+from models.problems import Problem, warnings
 from planning.ground import yaml_text
-from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts, Unknown
+from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
 from planning.ground.marks import StackName
 
 
 def render(
-    file_or_stack: str, facts_file: str | None, name: str | None = None, platform_path: str | None = None
+    file_or_stack: str, facts_path: str | None, name: str | None = None, platform_path: str | None = None
 ) -> str:
     """Return the rendered stack as YAML, with a header that names release, facts and number of objects.
 
@@ -31,7 +30,7 @@ def render(
     of its platform. Raises `ConfigError` with all mistakes of the
     user.
     """
-    composition = _composition(file_or_stack, facts_file, name, platform_path)
+    composition = _composition(file_or_stack, facts_path, name, platform_path)
     manifests = [rendered.manifest for rendered in composition.objects]
     facts = composition.facts_digest or "none"
     header = f"# release: {composition.plan.release}\n# facts: {facts}\n# objects: {len(manifests)}\n"
@@ -40,7 +39,7 @@ def render(
 
 
 def render_json(
-    file_or_stack: str, facts_file: str | None, name: str | None = None, platform_path: str | None = None
+    file_or_stack: str, facts_path: str | None, name: str | None = None, platform_path: str | None = None
 ) -> str:
     """Return the rendered stack as one JSON document.
 
@@ -48,7 +47,7 @@ def render_json(
     of its platform. Raises `ConfigError` with all mistakes of the
     user.
     """
-    composition = _composition(file_or_stack, facts_file, name, platform_path)
+    composition = _composition(file_or_stack, facts_path, name, platform_path)
     document = {
         "release": composition.plan.release,
         "factsDigest": composition.facts_digest,
@@ -58,26 +57,16 @@ def render_json(
 
 
 def _composition(
-    file_or_stack: str, facts_file: str | None, name: str | None, platform_path: str | None
+    file_or_stack: str, facts_path: str | None, name: str | None, platform_path: str | None
 ) -> Composition:
-    facts = NOTHING_READ if facts_file is None else _facts(facts_file)
+    facts = NOTHING_READ if facts_path is None else facts_file.from_option(facts_path, "--facts")
     file = stackfile.locate(file_or_stack)
     content = stackfile.parse(file)
     platform = None if platform_path is None else platform_file.read(Path(platform_path))
     composition = content.apply(partial(_compose, facts, stackname.of(file, name), platform))
-    if facts_file is not None:
+    if facts_path is not None:
         _warn(composition.waits.warnings)
     return composition
-
-
-def _facts(file: str) -> ClusterFacts:
-    """Return the facts of a file. Raises `ConfigError` if it cannot be read."""
-    facts = cluster.from_file(Path(file))
-    if isinstance(facts.apis, Unknown):
-        raise ConfigError(
-            [Problem(ConfigPath("--facts"), facts.apis.reason, "name a file that `python -m cli facts` wrote")]
-        )
-    return facts
 
 
 def _compose(facts: ClusterFacts, name: StackName, platform: Outputs | None, tree: object) -> Composition:

@@ -5,6 +5,7 @@ Some steps do I/O: they read sizes of sources, facts of the cluster, and objects
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import planning
@@ -12,11 +13,11 @@ from composition import sources
 from composition.sources import Sources
 from composition.target import Target
 from facts import source_sizes
-from manifests import additions, marking, validation
-from manifests.assembly import Component, objects, render
+from manifests import additions, marking, needs, validation
+from manifests.assembly import Component, await_routes, objects, render
 from manifests.objects import Rendered, resource_type
 from manifests.validation import SchemaError
-from models.load import load
+from models.load import Loaded, load
 from models.paths import Path
 from models.problems import ConfigError, Problem, errors, warning
 from models.stack import Stack
@@ -24,9 +25,11 @@ from planning import outputs, ownership, preflight, transition
 from planning.ground import parts
 from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Unknown
 from planning.ground.marks import StackName
+from planning.ground.needs import Needs
 from planning.ground.order import Id
 from planning.ownership import NamedObject
 from planning.plans import ServicePlan, StackPlan
+from planning.preflight.owners import Owners
 from planning.routes import acceptance, collisions, precedence
 from planning.routes.acceptance import Waits
 
@@ -115,16 +118,18 @@ def compose(
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
         files.refuse_ambiguities()
-        facts = target.facts(loaded.stack.cluster, acceptance.gateways(plan.routes))
+        rendered = render(plan)
+        needed = needs.of(objects(rendered), acceptance.gateways(plan.routes))
+        facts = target.facts(loaded.stack.cluster, needed)
         waits = acceptance.decide(plan.routes, facts.gateways)
-        components = marking.mark(render(plan, waits.routes), name)
+        components = marking.mark(await_routes(rendered, plan, waits.routes), name)
         validation.check(objects(components))
     except ConfigError as error:
         return Refusal(files.complete(error.problems), source_warnings, plan_warnings)
     except SchemaError as error:
         return Refusal(error, source_warnings, plan_warnings)
     live = _live_objects(loaded.stack, facts, components, target)
-    problems = (*_preflight(loaded.stack, plan, facts, components), *_ownership(loaded.stack, plan, components, live))
+    problems = (*_preflight(loaded, plan, facts, needed, target), *_ownership(loaded.stack, plan, components, live))
     if errors(problems):
         return Composition(loaded.stack, source_warnings, plan, facts, waits, components, problems, ())
     components, drift = _take_back(plan, facts, components, live)
@@ -133,18 +138,35 @@ def compose(
 
 
 def _preflight(
-    stack: Stack, plan: StackPlan, facts: ClusterFacts, components: Collection[Component]
+    loaded: Loaded, plan: StackPlan, facts: ClusterFacts, needed: Needs, target: Target
 ) -> tuple[Problem, ...]:
-    """Return the problems of the stack in this cluster: kinds, versions and metrics that it lacks, then routes."""
-    mode = stack.checks.preflight
-    routes = collisions.cluster_problems(plan.routes, plan.identity, facts.routes, mode)
+    """Return the problems of the stack in this cluster.
+
+    First kinds, versions and metrics that it lacks, then what objects refer to in it, then routes of others.
+    """
+    stack, earlier = loaded.stack, target.earlier_facts()
+    cluster, now = target.name(stack.cluster), datetime.now(UTC)
+    mode, owners = stack.checks.preflight, Owners.of(loaded.merged.tree, plan)
+    references = (
+        *preflight.namespaces(needed, facts, owners, plan.identity, mode),
+        *preflight.levels(needed, facts, owners, mode),
+        *preflight.listeners(plan.routes, needed, facts, owners, mode),
+        *preflight.classes(needed, facts, owners, mode),
+        *preflight.secrets(needed, facts, owners, mode),
+        *preflight.nodes(plan, facts, mode),
+    )
     return (
-        *preflight.kinds(_kinds(components), facts, mode),
+        *preflight.origin(facts, cluster, now),
+        *preflight.origin(earlier, cluster, now, preflight.EARLIER),
+        *preflight.changes(earlier, facts, needed, plan.identity),
+        *preflight.kinds(needed.kinds, facts, mode),
         *(preflight.bundles(plan.release, facts, mode) if plan.routes else ()),
         *preflight.addresses(stack, facts),
         *preflight.metrics(plan, facts, mode),
-        *routes,
+        *loaded.locate(references),
+        *collisions.cluster_problems(plan.routes, plan.identity, facts.routes, mode),
         *(precedence.cluster_warnings(plan.routes, facts.routes) if mode != "skip" else ()),
+        *preflight.gaps(needed, facts, mode),
     )
 
 
@@ -188,12 +210,8 @@ def _ownership(
 
 
 def _of_known_owner(components: Collection[Component]) -> Iterator[Rendered]:
-    """Yield the objects whose owner is asked for.
-
-    Namespaces have a check of their own. Who may list Secrets may read them; a Secret of a stack belongs to whoever has
-    the service account of the same name.
-    """
-    return (rendered for rendered in objects(components) if rendered.manifest["kind"] not in {"Namespace", "Secret"})
+    """Return the objects whose owner is asked for."""
+    return (rendered for rendered in objects(components) if rendered.manifest["kind"] not in ownership.UNASKED)
 
 
 def _take_back(
@@ -207,7 +225,7 @@ def _take_back(
         what = f"whether somebody scaled or added to objects went unchecked: {live.reason}"
         return components, () if isinstance(facts.apis, Unknown) else (warning(Path(), what),)
     annotated, added = additions.take_back(components, live)
-    return annotated, (*transition.refusals(live), *transition.replicas(plan, live), *added)
+    return annotated, (*transition.refusals(live), *preflight.pools(live), *transition.replicas(plan, live), *added)
 
 
 def _kinds(components: Collection[Component]) -> frozenset[str]:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from facts import cluster
+from facts import cluster, facts_file
 from models.stack import Cluster
-from planning.ground.cluster_facts import ClusterFacts, GatewayRef, LiveObjects, Pools, Unknown
+from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Pools, Unknown
+from planning.ground.needs import Needs
 
 ListedKind = tuple[str, str]
 """Kind (`apiVersion/Kind`) and namespace of objects; an empty namespace for cluster-scoped objects."""
@@ -16,8 +17,16 @@ ListedKind = tuple[str, str]
 class Target(Protocol):
     """A source of cluster facts. It never raises for a failed read."""
 
-    def facts(self, spec: Cluster, used: Iterable[GatewayRef]) -> ClusterFacts:
-        """Return the kinds of the cluster, the Gateways in `used`, and the routes that attach to them."""
+    def facts(self, spec: Cluster, needs: Needs) -> ClusterFacts:
+        """Return the kinds of the cluster, and what of the cluster is in `needs`."""
+        ...
+
+    def name(self, spec: Cluster) -> str | None:
+        """Return the name of the cluster in the kubeconfig; None if it is unknown."""
+        ...
+
+    def earlier_facts(self) -> ClusterFacts | None:
+        """Return the facts of an earlier preview; None if there are none to compare with."""
         ...
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
@@ -39,14 +48,24 @@ class Live:
     """Text of a kubeconfig. If it is None, the files that KUBECONFIG names are read, or else the default file."""
     root: Path
     """Folder to which paths in the configuration are relative."""
+    previewed_file: str | None = None
+    """Path of the file with the facts of an earlier preview."""
 
     def access(self, spec: Cluster) -> cluster.Access:
         """Return the kubeconfig and the context of the cluster."""
         return cluster.Access(self.kubeconfig, spec.context)
 
-    def facts(self, spec: Cluster, used: Iterable[GatewayRef]) -> ClusterFacts:
+    def facts(self, spec: Cluster, needs: Needs) -> ClusterFacts:
         """Read the facts from the source that the configuration names."""
-        return cluster.read(spec, self.access(spec), self.root, used)
+        return cluster.read(spec, self.access(spec), self.root, needs)
+
+    def name(self, spec: Cluster) -> str | None:
+        """Return the name of the cluster in the kubeconfig."""
+        return cluster.name(self.access(spec))
+
+    def earlier_facts(self) -> ClusterFacts | None:
+        """Read the facts of an earlier preview, if a file is named."""
+        return None if self.previewed_file is None else facts_file.read(self.root / self.previewed_file)
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:
         """Read the InferencePools of some namespaces. `Unknown` if `cluster.facts` is not of type live."""
@@ -64,10 +83,22 @@ class Given:
     """Given facts, which are used instead of those that the configuration names. No cluster is read."""
 
     known: ClusterFacts
+    cluster: str | None = None
+    """Name of the cluster, if it is known."""
+    earlier: ClusterFacts | None = None
+    """Facts of an earlier preview."""
 
-    def facts(self, spec: Cluster, used: Iterable[GatewayRef]) -> ClusterFacts:  # noqa: ARG002, the protocol's
+    def facts(self, spec: Cluster, needs: Needs) -> ClusterFacts:  # noqa: ARG002, the protocol's
         """Return the given facts."""
         return self.known
+
+    def name(self, spec: Cluster) -> str | None:  # noqa: ARG002, the protocol's
+        """Return the given name."""
+        return self.cluster
+
+    def earlier_facts(self) -> ClusterFacts | None:
+        """Return the given facts of an earlier preview."""
+        return self.earlier
 
     def pools(self, spec: Cluster, namespaces: Iterable[str]) -> Pools | Unknown:  # noqa: ARG002, the protocol's
         """Return `Unknown`, because the given facts contain no pools."""

@@ -1,20 +1,16 @@
 """Reader of a cluster's kinds and their versions, Gateways, routes and pools, as the user, within a deadline."""
 
 import http
-import json
-import queue
-import threading
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
-
-from facts import gateways, kubeconfig, live_objects
-from facts.connection import Connection, RefusedError, connect
+from facts import facts_file, gateways, inventory, kubeconfig, live_objects
+from facts.connection import Connection, RefusedError
 from facts.kubeconfig import Access
+from facts.reading import Reader, item, items, read_within
 from models.stack import Cluster, FileFacts, LiveFacts, NoFacts
 from planning.ground import bundles, labels, marks
 from planning.ground.api_groups import GATEWAY_GROUP, METRICS_GROUP, POOL_GROUP
@@ -24,7 +20,6 @@ from planning.ground.cluster_facts import (
     ClusterFacts,
     GatewayRef,
     Gateways,
-    LiveGateway,
     LiveObject,
     LiveObjects,
     Metrics,
@@ -35,78 +30,40 @@ from planning.ground.cluster_facts import (
     Unknown,
     unread,
 )
+from planning.ground.inventory import TIME_FORMAT, Origin
 from planning.ground.marks import Mark
+from planning.ground.needs import NOTHING_NEEDED, Needs
 
 Read = TypeVar("Read")
 
 _DEADLINE_SECONDS = 15
-_ATTEMPTS, _PAUSE_SECONDS = 3, 0.5
-"""Number of attempts of a read, and pause between two of them. One broken connection says nothing about the cluster."""
 _JSON = "application/json"
 _GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-"""Representation of an object without its spec and status."""
-_METADATA_LIST = _METADATA.replace("Metadata;", "MetadataList;")
-"""Representation of a list without spec and status of its objects."""
-_PAGE = "500"
-"""Objects in one page of a list."""
-_ALL: Mapping[str, str] = {}
-"""Label selector of all objects."""
+_NO_METADATA: Mapping[str, Any] = {"metadata": {}}
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
-def read(spec: Cluster, access: Access, root: Path, used: Iterable[GatewayRef] = ()) -> ClusterFacts:
+def read(spec: Cluster, access: Access, root: Path, needs: Needs = NOTHING_NEEDED) -> ClusterFacts:
     """Read the cluster facts from the source that `cluster.facts` names.
 
-    From a live cluster, only the Gateways in `used` are read, with the routes that attach to them. The path of a facts
-    file is relative to `root`. A failed read does not raise; its facts are `Unknown`.
+    From a live cluster, only what `needs` has is read. The path of a facts file is relative to `root`. A failed read
+    does not raise; its facts are `Unknown`.
     """
     if isinstance(spec.facts, NoFacts):
         return NOTHING_READ
     if isinstance(spec.facts, FileFacts):
-        return from_file(root / spec.facts.path)
-    return _live(access, frozenset(used))
+        return facts_file.read(root / spec.facts.path)
+    return _live(access, _readers(needs))
 
 
-def read_all(access: Access) -> ClusterFacts:
-    """Read all facts of a live cluster that any stack may use.
+def read_all(access: Access, *, secrets: bool = False) -> ClusterFacts:
+    """Read all facts of a live cluster that any stack may use. With `secrets`, they include the names of all Secrets.
 
     A failed read does not raise; its facts are `Unknown`.
     """
-    return _live(access, None)
-
-
-def from_file(path: Path) -> ClusterFacts:
-    """Read cluster facts from a file with the output of `python -m cli facts`.
-
-    If the file cannot be read, all facts are `Unknown`.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return ClusterFacts(
-            Served(frozenset(map(str, content["apis"]))),
-            _part(path, content, Gateways),
-            _part(path, content, Routes),
-            _part(path, content, Metrics),
-            _part(path, content, Bundles),
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        return unread(Unknown(f"{path.name} could not be read ({type(error).__name__})"))
-
-
-def _part(path: Path, content: Mapping[str, Any], part: type[Read]) -> Read | Unknown:
-    """Return one part of a facts file. The part is `Unknown` if the file does not contain it."""
-    name = part.__name__.lower()
-    return TypeAdapter(part).validate_python(content) if name in content else Unknown(f"{path.name} has no {name}")
-
-
-def to_json(facts: ClusterFacts) -> str:
-    """Return cluster facts as the text of a facts file. Unknown parts are left out."""
-    apis = {} if isinstance(facts.apis, Unknown) else {"apis": sorted(facts.apis.kinds)}
-    known = (facts.gateways, facts.routes, facts.metrics, facts.bundles)
-    parts = (asdict(part) for part in known if not isinstance(part, Unknown))
-    return json.dumps({**apis, **{name: value for part in parts for name, value in part.items()}}, indent=1) + "\n"
+    readers = {**_EVERY_PART, **({"secrets": inventory.all_secrets} if secrets else {})}
+    return _live(access, {"origin": partial(_origin, access=access), **readers})
 
 
 def name(access: Access) -> str | None:
@@ -126,11 +83,10 @@ def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | U
         return Unknown(f"cluster.facts is {spec.facts.type}")
     distinct = tuple(sorted(set(namespaces)))
 
-    def read_pools() -> Pools:
-        with connect(access, _DEADLINE_SECONDS) as api:
-            return Pools({at: selector for namespace in distinct for at, selector in _pools(api, namespace)})
+    def read_pools(api: Connection) -> Pools:
+        return Pools({at: selector for namespace in distinct for at, selector in _pools(api, namespace)})
 
-    return _within_deadline(read_pools)
+    return _read_one(access, read_pools)
 
 
 def objects(
@@ -145,20 +101,19 @@ def objects(
         return Unknown(f"cluster.facts is {spec.facts.type}")
     distinct = tuple(sorted(set(kinds)))
 
-    def read_objects() -> LiveObjects:
+    def read_objects(api: Connection) -> LiveObjects:
         found, refused = dict[Place, LiveObject](), dict[str, None]()
-        with connect(access, _DEADLINE_SECONDS) as api:
-            for kind, namespace in distinct:
-                try:
-                    for item in _list_objects(api, live_objects.path(kind, namespace), labels.PART_OF):
-                        found[live_objects.place(kind, item)] = live_objects.live_object(item)
-                except RefusedError as error:
-                    # A kind that the cluster does not serve has no objects.
-                    if error.status != http.HTTPStatus.NOT_FOUND:
-                        refused[kind] = None
-            return LiveObjects(found, tuple(refused), *_marks(api, found, names))
+        for kind, namespace in distinct:
+            try:
+                for listed in items(api, live_objects.path(kind, namespace), selector=labels.PART_OF):
+                    found[live_objects.place(kind, listed)] = live_objects.live_object(listed)
+            except RefusedError as error:
+                # A kind that the cluster does not serve has no objects.
+                if error.status != http.HTTPStatus.NOT_FOUND:
+                    refused[kind] = None
+        return LiveObjects(found, tuple(refused), *_marks(api, found, names))
 
-    return _within_deadline(read_objects)
+    return _read_one(access, read_objects)
 
 
 def _marks(
@@ -174,11 +129,11 @@ def _marks(
         found |= {place: marks.read(known[place].content["metadata"]) for place in places & known.keys()}
         try:
             path = live_objects.path(kind, namespace)
-            items = () if places <= known.keys() else _list_objects(api, path, accepted=_METADATA_LIST)
+            unknown = () if places <= known.keys() else items(api, path, inventory.METADATA_LIST)
             found |= {
-                place: marks.read(item["metadata"])
-                for item in items
-                if (place := live_objects.place(kind, item)) in places
+                place: marks.read(each["metadata"])
+                for each in unknown
+                if (place := live_objects.place(kind, each)) in places
             }
         except RefusedError as error:
             if error.status != http.HTTPStatus.NOT_FOUND:
@@ -186,74 +141,63 @@ def _marks(
     return found, tuple(refused)
 
 
-def _live(access: Access, used: Collection[GatewayRef] | None) -> ClusterFacts:
-    """Read the kinds of a cluster, and the Gateways in `used` with their routes.
+def _read_one(access: Access, reader: Callable[[Connection], Read]) -> Read | Unknown:
+    """Run one reader."""
+    return read_within(_DEADLINE_SECONDS, access, {"": reader})[""]
 
-    If `used` is None, read all Gateways and routes. If it is empty, read neither Gateways nor routes.
+
+def _live(access: Access, readers: Mapping[str, Reader]) -> ClusterFacts:
+    """Read the kinds of a cluster, the metrics that it offers, and further parts by their names.
+
+    If the kinds cannot be read, nothing is known.
     """
-
-    def read_facts() -> ClusterFacts:
-        with connect(access, _DEADLINE_SECONDS) as api:
-            groups = _discover(api)
-            kinds, metrics = Served(frozenset(_kinds(groups))), Metrics(tuple(sorted(set(_metrics(groups)))))
-            if used is not None and not used:
-                return ClusterFacts(kinds, metrics=metrics)
-            return ClusterFacts(
-                kinds,
-                _unless_refused(lambda: _gateways(api, used)),
-                _unless_refused(lambda: _routes(api, used)),
-                metrics,
-                _unless_refused(lambda: _bundles(api)),
-            )
-
-    facts = _within_deadline(read_facts)
-    return unread(facts) if isinstance(facts, Unknown) else facts
+    results = read_within(_DEADLINE_SECONDS, access, {"apis": _kinds_and_metrics, **readers})
+    apis = results.pop("apis")
+    if isinstance(apis, Unknown):
+        return unread(apis)
+    served, metrics = apis
+    origin = results.pop("origin", None)
+    return ClusterFacts(served, metrics=metrics, **results, origin=origin if isinstance(origin, Origin) else None)
 
 
-def _unless_refused(reader: Callable[[], Read]) -> Read | Unknown:
-    """Run a reader. If the API server refuses, for example because the user lacks a permission, return `Unknown`."""
-    try:
-        return reader()
-    except RefusedError as error:
-        return Unknown(f"the cluster could not be read ({error})")
+def _origin(api: Connection, access: Access) -> Origin:
+    """Return name and version of the cluster, and the time."""
+    version = item(api, "/version")
+    now = datetime.now(UTC).strftime(TIME_FORMAT)
+    return Origin(name(access), None if version is None else str(version["gitVersion"]), now)
 
 
-def _within_deadline(reader: Callable[[], Read]) -> Read | Unknown:
-    """Run a reader within a deadline, and repeat it after a failure. If it fails again, return `Unknown`.
-
-    A request that the API server refused is not repeated. The deadline also limits credential plugins, which have no
-    time limit themselves. The thread is a daemon, so that a plugin that hangs does not keep the program from ending.
-    """
-    results = queue.SimpleQueue[Read | Exception]()
-
-    def try_reading() -> None:
-        for attempt in range(_ATTEMPTS):
-            try:
-                results.put(reader())
-            except Exception as error:  # noqa: BLE001, every failure is the same fact: unknown, with a reason
-                if isinstance(error, RefusedError) or attempt == _ATTEMPTS - 1:
-                    results.put(error)
-                    return
-                time.sleep(_PAUSE_SECONDS)
-            else:
-                return
-
-    threading.Thread(target=try_reading, daemon=True).start()
-    try:
-        result = results.get(timeout=_DEADLINE_SECONDS)
-    except queue.Empty:
-        return Unknown(f"the cluster did not answer within {_DEADLINE_SECONDS} seconds")
-    if isinstance(result, Exception):
-        return Unknown(f"the cluster could not be read ({_reason(result)})")
-    return result
+def _readers(needs: Needs) -> dict[str, Reader]:
+    """Return the readers of what a stack needs, by part."""
+    readers = dict[str, Reader]()
+    if needs.gateways:
+        readers["gateways"] = partial(_gateways, used=needs.gateways)
+        readers["routes"] = partial(_routes, used=needs.gateways)
+        readers["bundles"] = _bundles
+    if needs.namespaces:
+        readers["namespaces"] = partial(inventory.namespaces, names=needs.namespaces)
+    if needs.secrets:
+        places = {(reference.namespace, reference.name) for reference in needs.secrets}
+        readers["secrets"] = partial(inventory.secrets, places=places)
+    if needs.storage_classes:
+        readers["storage_classes"] = inventory.storage_classes
+    if needs.priority_classes:
+        readers["priority_classes"] = inventory.priority_classes
+    return readers
 
 
-def _reason(error: Exception) -> str:
-    """Return why a read failed: the class name of the error, or the text of a `RefusedError`.
+_EVERY_PART: Mapping[str, Reader] = {
+    "gateways": lambda api: _gateways(api, None),
+    "routes": lambda api: _routes(api, None),
+    "bundles": lambda api: _bundles(api),  # noqa: PLW0108, it is defined below
+    **inventory.READERS,
+}
 
-    The text of any other error may contain a credential.
-    """
-    return str(error) if isinstance(error, RefusedError) else type(error).__name__
+
+def _kinds_and_metrics(api: Connection) -> tuple[Served, Metrics]:
+    """Read the kinds that the server serves, and the metrics that it offers."""
+    groups = _discover(api)
+    return Served(frozenset(_kinds(groups))), Metrics(tuple(sorted(set(_metrics(groups)))))
 
 
 def _discover(api: Connection) -> list[Mapping[str, Any]]:
@@ -267,24 +211,15 @@ def _gateways(api: Connection, used: Collection[GatewayRef] | None) -> Gateways:
     The Gateways in `used` are read one by one, which takes fewer permissions than listing those of all namespaces.
     """
     if used is None:
-        return Gateways(tuple(map(gateways.gateway, _list_objects(api, f"{_GATEWAY_API}/gateways"))))
-    found = list[LiveGateway]()
-    for ref in sorted(used):
-        if (ref.group, ref.kind) != (GATEWAY_GROUP, gateways.KIND):
-            continue
-        try:
-            item = api.get(f"{_GATEWAY_API}/namespaces/{ref.namespace}/gateways/{ref.name}", _JSON)
-        except RefusedError as error:
-            if error.status != http.HTTPStatus.NOT_FOUND:
-                raise
-        else:
-            found.append(gateways.gateway(item))
-    return Gateways(tuple(found))
+        return Gateways(tuple(map(gateways.gateway, items(api, f"{_GATEWAY_API}/gateways"))))
+    refs = sorted(ref for ref in used if (ref.group, ref.kind) == (GATEWAY_GROUP, gateways.KIND))
+    found = (item(api, f"{_GATEWAY_API}/namespaces/{ref.namespace}/gateways/{ref.name}") for ref in refs)
+    return Gateways(tuple(gateways.gateway(each) for each in found if each is not None))
 
 
 def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
     """Read the routes that attach to a Gateway in `used`. If `used` is None, read all routes."""
-    routes = map(gateways.route, _list_objects(api, f"{_GATEWAY_API}/httproutes"))
+    routes = map(gateways.route, items(api, f"{_GATEWAY_API}/httproutes"))
     return Routes(tuple(route for route in routes if used is None or any(ref.gateway in used for ref in route.parents)))
 
 
@@ -292,36 +227,16 @@ def _bundles(api: Connection) -> Bundles:
     """Read the annotations with the versions of definitions."""
     versions = dict[str, str]()
     for name in bundles.versioned_definitions():
-        try:
-            definition = api.get(f"{_DEFINITIONS}/{name}", _METADATA)
-        except RefusedError as error:
-            if error.status != http.HTTPStatus.NOT_FOUND:
-                raise
-        else:
-            annotations: Mapping[str, str] = definition["metadata"].get("annotations", {})
-            for key in filter(_is_bundle_version, annotations):
-                versions[name] = annotations[key]
+        definition = item(api, f"{_DEFINITIONS}/{name}", inventory.METADATA)
+        annotations: Mapping[str, str] = (definition or _NO_METADATA)["metadata"].get("annotations", {})
+        for key in filter(_is_bundle_version, annotations):
+            versions[name] = annotations[key]
     return Bundles(versions)
 
 
 def _is_bundle_version(annotation: str) -> bool:
     """Tell whether an annotation has the version of a bundle; the API group precedes the name."""
     return annotation.endswith("/bundle-version")
-
-
-def _list_objects(
-    api: Connection, path: str, selector: Mapping[str, str] = _ALL, accepted: str = _JSON
-) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a list that have some labels, page by page."""
-    token = ""
-    query = {"labelSelector": ",".join(f"{key}={value}" for key, value in selector.items())} if selector else {}
-    while True:
-        page = api.get(path, accepted, {"limit": _PAGE, **query, **({"continue": token} if token else {})})
-        # The API server writes an empty list of metadata as null.
-        yield from page["items"] or ()
-        token = page.get("metadata", {}).get("continue", "")
-        if not token:
-            return
 
 
 def _pools(api: Connection, namespace: str) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:

@@ -7,6 +7,7 @@ from typing import Any
 from planning.ground import marks
 from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.cluster_facts import GatewayRef, LiveGateway, LiveRoute, ParentRef, RouteMatch
+from planning.ground.inventory import SAME, Listener, Requirement
 
 KIND = "Gateway"
 _ANY_PATH = {"type": "PathPrefix", "value": "/"}
@@ -29,7 +30,30 @@ def gateway(item: Mapping[str, Any]) -> LiveGateway:
         accepted,
         programmed,
         reasons[0] if reasons else "",
+        tuple(map(_listener, item.get("spec", _EMPTY).get("listeners", ()))),
     )
+
+
+def _listener(item: Mapping[str, Any]) -> Listener:
+    allowed = item.get("allowedRoutes", _EMPTY)
+    namespaces = allowed.get("namespaces", _EMPTY)
+    return Listener(
+        item["name"],
+        item["port"],
+        item["protocol"],
+        item.get("hostname") or None,
+        namespaces.get("from", SAME),
+        tuple(_requirements(namespaces.get("selector", _EMPTY))),
+        # An entry without a group is of the Gateway API.
+        tuple(each["kind"] for each in allowed.get("kinds", ()) if each.get("group", GATEWAY_GROUP) == GATEWAY_GROUP),
+    )
+
+
+def _requirements(selector: Mapping[str, Any]) -> Iterator[Requirement]:
+    for key, value in selector.get("matchLabels", _EMPTY).items():
+        yield Requirement(key, "In", (value,))
+    for each in selector.get("matchExpressions", ()):
+        yield Requirement(each["key"], each["operator"], tuple(each.get("values", ())))
 
 
 def route(item: Mapping[str, Any]) -> LiveRoute:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from planning.ground.api_groups import plural
 from planning.ground.cluster_facts import FieldOwner, LiveObject, Place
 
 _PULUMI = "pulumi-kubernetes"
@@ -14,7 +15,7 @@ def path(api: str, namespace: str) -> str:
     version, _, kind = api.rpartition("/")
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     place = f"/namespaces/{namespace}" if namespace else ""
-    return f"{root}{place}/{_plural(kind.lower())}"
+    return f"{root}{place}/{plural(kind)}"
 
 
 def place(api: str, item: Mapping[str, Any]) -> Place:
@@ -37,8 +38,3 @@ def live_object(item: Mapping[str, Any]) -> LiveObject:
         if entry.get("subresource") != "status" and not entry["manager"].startswith(_PULUMI)
     )
     return LiveObject(item, tuple(owners))
-
-
-def _plural(kind: str) -> str:
-    """Return the name of a kind in paths, by the rule that the kinds of a stack follow."""
-    return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"

@@ -26,7 +26,7 @@ def add_sizes(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loade
     Returns the configuration with those sizes, and warnings. A failed read does not raise; it gives a warning. A source
     that no pod can fetch from gives an error in the configuration.
     """
-    return with_answers(loaded, sizes(questions(loaded.stack).values(), deadline))
+    return with_answers(loaded, sizes(questions(loaded).values(), deadline))
 
 
 def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:

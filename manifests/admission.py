@@ -11,6 +11,7 @@ from manifests.objects import Manifest
 from models.paths import Path
 from models.problems import Problem
 from planning.ground import labels
+from planning.ground.needs import BASELINE, PRIVILEGED, RESTRICTED
 
 _Tree = Mapping[str, Any]
 
@@ -31,6 +32,15 @@ _VOLUMES = frozenset(
 """Kinds of volumes that `restricted` admits."""
 _SECCOMP = frozenset({"RuntimeDefault", "Localhost"})
 _ADDED_CAPABILITIES = frozenset({"NET_BIND_SERVICE"})
+_BASELINE_CAPABILITIES = frozenset(
+    {
+        *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP"),
+        *("SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
+    }
+)
+"""Capabilities that a container may add at the level `baseline`."""
+_BEYOND_BASELINE = frozenset({"privileged", "procMount", "hostPort", "sysctls"})
+"""Fields that `baseline` checks as `restricted` does."""
 _SYSCTLS = frozenset(
     {
         *("kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"),
@@ -56,18 +66,45 @@ def restricted_namespaces(manifests: Iterable[Manifest]) -> frozenset[str]:
 
 def problems(manifest: Manifest, restricted: Collection[str]) -> Iterator[Problem]:
     """Yield the problems of an object's pods, with paths in the object; `restricted` are the restricted namespaces."""
-    spec = _map(manifest.get("spec")) or {}
-    for at in _POD_SPECS:
-        # Most kinds of objects have no pods.
-        pod = _map(_at(manifest, at)) if at[1] in spec else None
-        if pod is None:
-            continue
+    for at, pod in _pods(manifest):
         yield from _unknown_names(at, pod)
         namespace = manifest["metadata"].get("namespace", "")
         if namespace in restricted:
             for problem_at, text, remedy in _privileges(pod):
                 what = f"is not admitted in namespace {namespace}, which is restricted ({text})"
                 yield Problem(Path(*at, *problem_at), what, remedy)
+
+
+def pod_specs(manifest: Manifest) -> Iterator[_Tree]:
+    """Yield the specs of an object's pods."""
+    yield from (pod for _, pod in _pods(manifest))
+
+
+def _pods(manifest: Manifest) -> Iterator[tuple[Path, _Tree]]:
+    """Yield path and value of the specs of an object's pods."""
+    spec = _map(manifest.get("spec")) or {}
+    for at in _POD_SPECS:
+        # Most kinds of objects have no pods.
+        if at[1] in spec and (pod := _map(_at(manifest, at))) is not None:
+            yield at, pod
+
+
+def level(pod: _Tree) -> tuple[str, tuple[str, ...]]:
+    """Return the strictest level that admits a pod, and what the next stricter level does not admit."""
+    findings = list(_privileges(pod))
+    beyond_baseline = tuple(text for at, text, _ in findings if _is_beyond_baseline(at, text))
+    if beyond_baseline:
+        return PRIVILEGED, beyond_baseline
+    return (BASELINE, tuple(text for _, text, _ in findings)) if findings else (RESTRICTED, ())
+
+
+def _is_beyond_baseline(at: Path, text: str) -> bool:
+    """Tell whether the level `baseline` does not admit either what `restricted` does not."""
+    if at[0] == "volumes":
+        return "hostPath" in text.split(", ")
+    if at[-1] == "add":
+        return not {*text.split(", ")} <= _BASELINE_CAPABILITIES
+    return at[0] in _HOST_NAMESPACES or bool({*at} & _BEYOND_BASELINE) or text == "seccompProfile: Unconfined"
 
 
 def _at(tree: object, at: Iterable[str | int]) -> object:

@@ -1,13 +1,13 @@
 """Assembly of all objects of a stack into components, with the predecessors of each object."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from manifests import awaiting, gke, monitoring, network, picker, requests, routing, serving, storage
 from manifests.objects import Rendered, metadata
 from planning.ground import labels, order, parts
-from planning.ground.awaiting import PROVIDER_DEFAULT
+from planning.ground.awaiting import Wait
 from planning.ground.order import Id
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes import acceptance
@@ -44,12 +44,36 @@ class Component:
 
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
     """Render a stack. `awaited` holds the keys of services whose routes a run waits for."""
-    components = tuple(component for component in _components(plan, awaited) if component.objects)
+    return await_routes(_components_in_order(plan), plan, awaited)
+
+
+def _components_in_order(plan: StackPlan) -> tuple[Component, ...]:
+    components = tuple(component for component in _components(plan) if component.objects)
     after = order.predecessors((rendered.id for rendered in objects(components)), plan.relations)
     return tuple(
         replace(component, objects=tuple(rendered._replace(after=after[rendered.id]) for rendered in component.objects))
         for component in components
     )
+
+
+def await_routes(components: Iterable[Component], plan: StackPlan, awaited: Collection[str]) -> tuple[Component, ...]:
+    """Return the components of a stack, which wait for the routes of the services in `awaited`."""
+    waits = {
+        service.route_id: acceptance.wait(service.route)
+        for service in plan.services
+        if service.route is not None and service.key in awaited
+    }
+    return tuple(_with_waits(component, waits) for component in components)
+
+
+def _with_waits(component: Component, waits: Mapping[Id, Wait]) -> Component:
+    if component.type is not ComponentType.ROUTING or not waits:
+        return component
+    found = (
+        awaiting.with_wait(rendered, waits[rendered.id]) if rendered.id in waits else rendered
+        for rendered in component.objects
+    )
+    return replace(component, objects=tuple(found))
 
 
 def objects(components: Iterable[Component]) -> Iterator[Rendered]:
@@ -58,7 +82,7 @@ def objects(components: Iterable[Component]) -> Iterator[Rendered]:
         yield from component.objects
 
 
-def _components(plan: StackPlan, awaited: Collection[str]) -> Iterator[Component]:
+def _components(plan: StackPlan) -> Iterator[Component]:
     yield Component(ComponentType.NAMESPACES, "namespace", tuple(_namespace(plan, name) for name in plan.namespaces))
     cache_objects = tuple(rendered for cache in plan.caches for rendered in storage.objects(cache, plan.labels, {}))
     yield Component(ComponentType.CACHES, "caches", cache_objects)
@@ -68,7 +92,7 @@ def _components(plan: StackPlan, awaited: Collection[str]) -> Iterator[Component
         for variant in service.variants:
             picker_objects = tuple(_with_prefix(_picker(variant), variant.generation_prefix))
             yield Component(ComponentType.EPP, f"{service.key}-{variant.variant_prefix}epp", picker_objects, variant)
-    yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan, awaited)))
+    yield Component(ComponentType.ROUTING, "routing", tuple(_routing(plan)))
 
 
 def _serving(variant: VariantPlan) -> Iterator[Rendered]:
@@ -98,7 +122,7 @@ def _namespace(plan: StackPlan, name: str) -> Rendered:
     return Rendered(Id(name, parts.NAMESPACE), manifest, name, retain=retain, protect=protect)
 
 
-def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
+def _routing(plan: StackPlan) -> Iterator[Rendered]:
     for grant in plan.grants:
         yield from routing.interceptor(grant, plan.labels)
     for service in plan.services:
@@ -110,5 +134,4 @@ def _routing(plan: StackPlan, awaited: Collection[str]) -> Iterator[Rendered]:
             yield routing.model_names(service, service.route.model_names)
     for service in plan.services:
         if service.route is not None:
-            wait = acceptance.wait(service.route) if service.key in awaited else PROVIDER_DEFAULT
-            yield awaiting.with_wait(routing.route(service, service.route), wait)
+            yield routing.route(service, service.route)

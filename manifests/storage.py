@@ -11,13 +11,14 @@ from planning.ground.order import Id
 from planning.weights.claims import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
-_IGNORED = ("spec.backoffLimit", "spec.activeDeadlineSeconds", "spec.template.spec")
-"""Fields of a Job that updates ignore. A Job's spec is immutable, and a new Job would fetch the same weights again.
+_IGNORED = ("spec", "metadata.labels", "metadata.annotations")
+"""Fields of a Job that updates ignore, which are all: a Job's spec is immutable, and a new Job would fetch again.
 
-A Job that is replaced after a failure gets the spec of the current run. The whole spec is not ignored: for an ignored
-field the provider keeps the value of the cluster, of which the labels that the Job controller adds to the template are
-a part, and then replaces the Job because the manifest lacks them (handleSSAIgnoreFields and Diff in provider/pkg of
-pulumi-kubernetes 4.25).
+A Job that is replaced after a failure gets the spec of the current run. The engine gives it earlier values below every
+field that is ignored, but not of such a field itself (processIgnoreChanges in pkg/resource/deploy of Pulumi 3.230), so
+the whole spec is ignored. Metadata is ignored as well: at an update the provider takes over the whole spec of the
+cluster, with the labels that the Job controller adds to the template, and then replaces the Job because the manifest
+lacks them (handleSSAIgnoreFields and Diff in provider/pkg of pulumi-kubernetes 4.25).
 """
 
 
@@ -40,9 +41,7 @@ def objects(storage: StoragePlan, user_labels: Mapping[str, str], annotations: M
         policy = network.manifest(storage.policy, object_metadata(storage.policy.name))
         yield Rendered(Id(storage.owner, storage.policy.part), policy, suffix)
     suffix, job = f"{storage.prefix}fill-{storage.folder}", _job(fill, object_metadata(fill.name), storage_labels)
-    # Labels of users may change; those of this program are the same as long as the Job has its name.
-    ignored = (*_IGNORED, *(f'spec.template.metadata.labels["{key}"]' for key in user_labels))
-    yield awaiting.with_wait(Rendered(Id(storage.owner, parts.FILL), job, suffix, ignore=ignored), fill.wait)
+    yield awaiting.with_wait(Rendered(Id(storage.owner, parts.FILL), job, suffix, ignore=_IGNORED), fill.wait)
 
 
 def _claim(claim: ClaimPlan, metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,9 @@ ROOT = f"{NAMESPACE}:stack"
 """Key with the configuration of the stack; paths in messages start below it."""
 KUBECONFIG = f"{NAMESPACE}:kubeconfig"
 """Secret key with the kubeconfig of the cluster."""
-KEYS = (ROOT, KUBECONFIG)
+PREVIEWED = f"{NAMESPACE}:previewed"
+"""Key with the path of a facts file, such as that of an earlier preview; a run tells what of it is different."""
+KEYS = (ROOT, KUBECONFIG, PREVIEWED)
 
 
 def problems(keys: Iterable[str]) -> list[Problem]:

@@ -65,6 +65,20 @@ class Loaded:
             raise ConfigError(_distinct((*self.problems, *relocated)))
         return self.stack
 
+    def is_repaired(self, path: Path) -> bool:
+        """Return whether the value at a path of the merged tree, or a value around it or in it, was repaired."""
+        return _overlaps_repaired(path, self.repaired)
+
+    def locate(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+        """Return distinct problems with the places at which their values were written, such as those in `defaults`."""
+        return tuple(_distinct(map(self._at_origin, problems)))
+
+    def _at_origin(self, problem: Problem) -> Problem:
+        if not self.merged.holds(problem.path):
+            return problem
+        path, file = self.merged.locate(problem.path, absent=False)
+        return replace(problem, path=path, file=file)
+
     def _relocate(self, problems: Sequence[Problem]) -> Iterator[Problem]:
         """Yield problems with the paths at which their values were written.
 

@@ -96,8 +96,8 @@ class Checks(Spec):
     """Severity of failed checks."""
 
     preflight: Literal["strict", "warn", "skip"] = "strict"
-    """Check for kinds that the cluster does not serve and for routes that collide. A failure is an error (strict) or a
-    warning (warn); skip checks nothing."""
+    """Check of what the stack needs from its cluster: kinds, namespaces, classes, listeners, and routes that do not
+    collide. What only a person can change is an error (strict) or a warning (warn); skip checks nothing."""
 
 
 class Images(Spec):

@@ -16,6 +16,12 @@ from planning.ground.marks import Identity, Mark, StackName, Verdict
 _PROVIDER = "pulumi:providers:kubernetes::cluster"
 """Type and logical name of the provider of every object."""
 _CLAIM = "PersistentVolumeClaim"
+UNASKED = frozenset({"Namespace", "Secret"})
+"""Kinds whose owners are not asked for.
+
+Namespaces have a check of their own. Who may list Secrets may read them; a Secret of a stack belongs to whoever has the
+service account of the same name.
+"""
 _UNCHECKED = "whether objects of others have the names of this stack's objects went unchecked"
 
 
@@ -60,10 +66,15 @@ def problems(
             for named, mark, verdict in verdicts
             if verdict is Verdict.ANOTHER
         ),
-        *_unmarked_warning([named for named, _, verdict in verdicts if verdict is Verdict.UNMARKED], identity.name),
+        *_unmarked_warning([named for named, _, verdict in verdicts if _gets_mark(named, verdict)], identity.name),
         *(_foreign(named, identity.name) for named, _, verdict in verdicts if verdict is Verdict.FOREIGN),
         *_unchecked_kinds(live),
     ]
+
+
+def _gets_mark(named: NamedObject, verdict: Verdict) -> bool:
+    """Tell whether an object from before the mark gets one. Jobs are not updated, and keep the metadata that they have."""
+    return verdict is Verdict.UNMARKED and named.place[1] != "Job"
 
 
 def _way_out(mark: Mark) -> str:

@@ -20,16 +20,20 @@ from planning.variant.context import resource_id
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
 
+_SYSTEM_NAMESPACE, _SYSTEM_PREFIX = "default", "kube-"
+"""Namespace that every cluster has, and beginning of the names that Kubernetes reserves (Kubernetes documentation,
+Namespaces, Working with Namespaces)."""
 _BYTES = frozenset({"ephemeral-storage", "memory"})
 """Resources that are counted in bytes."""
+_CREATE = Path("namespaceOptions", "create")
 
 
 def problems(resolved: Resolved) -> list[Problem]:
     """Return the problems of a stack that a single spec cannot find."""
     stack, variants = resolved.stack, resolved.configured_variants
     devices = accelerators.resource_names(resolved.classes)
-    found = [*_release_problems(stack), *_namespace_problems(stack), *_interceptor_problems(stack)]
-    found += hardware.problems(stack.accelerators)
+    found = [*_release_problems(stack), *_namespace_problems(stack), *_system_namespace_problems(stack)]
+    found += [*_interceptor_problems(stack), *hardware.problems(stack.accelerators)]
     found += [
         *_reserved_label_problems(stack, variants),
         *_reserved_annotation_problems(stack, variants),
@@ -120,6 +124,19 @@ def _namespace_problems(stack: Stack) -> Iterator[Problem]:
         if getattr(options, key) and not options.create:
             remedy = "add create: true, or remove it"
             yield Problem(at / key, "has no effect on namespaces that exist already", remedy, (at / "create",))
+
+
+def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:
+    """Reject the creation of a namespace of Kubernetes. The run would take it over, and `destroy` would delete it."""
+    if not stack.namespace_options.create:
+        return
+    uses = {Path("services", key, "namespace"): service.namespace for key, service in stack.services.items()}
+    if stack.caches or None in uses.values():
+        uses = {Path("namespace"): stack.namespace, **uses}
+    for at, name in uses.items():
+        if name is not None and (name == _SYSTEM_NAMESPACE or name.startswith(_SYSTEM_PREFIX)):
+            what, remedy = f"is a namespace of Kubernetes, which no stack may create ({name})", "write another"
+            yield Problem(at, what, f"{remedy}, or namespaceOptions: {{create: false}}", (_CREATE,))
 
 
 def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:

@@ -12,3 +12,9 @@ CLAIM_TEMPLATE_API = "resource.k8s.io/v1"
 """ResourceClaimTemplate (Kubernetes)."""
 METRICS_GROUP = "custom.metrics.k8s.io"
 """Metrics of objects that adapters offer to HorizontalPodAutoscalers (Kubernetes)."""
+
+
+def plural(kind: str) -> str:
+    """Return the name of a kind's resource, in paths and in rules, by the rule that the kinds of a stack follow."""
+    name = kind.lower()
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"

@@ -1,6 +1,7 @@
 """Cluster facts: records of the target cluster, made by the readers in `facts/`.
 
-A failed read is `Unknown`, never an empty record.
+A failed read is `Unknown`, never an empty record. What a cluster has besides kinds, routes and Gateways is in
+`planning.ground.inventory`.
 """
 
 import hashlib
@@ -9,6 +10,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from planning.ground.inventory import (
+    Listener,
+    LivePools,
+    Metered,
+    Namespaces,
+    Nodes,
+    Origin,
+    PriorityClasses,
+    Quotas,
+    Requested,
+    Secrets,
+    Slices,
+    StorageClasses,
+)
 from planning.ground.marks import NO_MARK, Mark
 
 
@@ -95,6 +110,8 @@ class LiveGateway:
     """Whether its configuration is in effect (condition Programmed)."""
     reason: str = ""
     """The controller's reason if one of the conditions is not met."""
+    listeners: tuple[Listener, ...] = ()
+    """Empty if they are unknown; the API server requires at least one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +149,18 @@ class ClusterFacts:
     routes: Routes | Unknown = _NOT_ASKED
     metrics: Metrics | Unknown = _NOT_ASKED
     bundles: Bundles | Unknown = _NOT_ASKED
+    namespaces: Namespaces | Unknown = _NOT_ASKED
+    secrets: Secrets | Unknown = _NOT_ASKED
+    storage_classes: StorageClasses | Unknown = _NOT_ASKED
+    priority_classes: PriorityClasses | Unknown = _NOT_ASKED
+    nodes: Nodes | Unknown = _NOT_ASKED
+    requested: Requested | Unknown = _NOT_ASKED
+    quotas: Quotas | Unknown = _NOT_ASKED
+    slices: Slices | Unknown = _NOT_ASKED
+    metered: Metered | Unknown = _NOT_ASKED
+    live_pools: LivePools | Unknown = _NOT_ASKED
+    origin: Origin | None = None
+    """Cluster and time of facts from a file; None for facts that were just read."""
 
     def digest(self, needed: Iterable[str], awaited: Iterable[GatewayRef] = ()) -> str | None:
         """Return a SHA-256 of the facts that this stack depends on, or None if the served kinds are unknown.
@@ -206,9 +235,29 @@ class LiveObjects:
     """Kinds (`apiVersion/Kind`) of marks that the API server did not let the run read."""
 
 
+PARTS: Mapping[str, type] = {
+    "gateways": Gateways,
+    "routes": Routes,
+    "metrics": Metrics,
+    "bundles": Bundles,
+    "namespaces": Namespaces,
+    "secrets": Secrets,
+    "storage_classes": StorageClasses,
+    "priority_classes": PriorityClasses,
+    "nodes": Nodes,
+    "requested": Requested,
+    "quotas": Quotas,
+    "slices": Slices,
+    "metered": Metered,
+    "live_pools": LivePools,
+}
+"""Types of the parts of `ClusterFacts` other than the kinds, by the name that the part has in a facts file, too."""
+
+
 def unread(reason: Unknown) -> ClusterFacts:
     """Return the facts of a cluster of which nothing is known, for one reason."""
-    return ClusterFacts(apis=reason, gateways=reason, routes=reason, metrics=reason, bundles=reason)
+    parts: dict[str, Any] = dict.fromkeys(PARTS, reason)
+    return ClusterFacts(reason, **parts)
 
 
 NOTHING_READ = unread(Unknown("cluster.facts is none"))

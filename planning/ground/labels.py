@@ -22,7 +22,9 @@ GROUP = "leaderworkerset.sigs.k8s.io/name"
 """Label with the name of the LeaderWorkerSet. Its controller puts it on every pod of the set."""
 JOB = "batch.kubernetes.io/job-name"
 """Label with the name of the Job. The Job controller puts it on every pod of the Job."""
-POD_SECURITY = {"pod-security.kubernetes.io/enforce": "restricted"}
+POD_SECURITY_LEVEL = "pod-security.kubernetes.io/enforce"
+"""Label of a namespace with the pod security level that the API server enforces."""
+POD_SECURITY = {POD_SECURITY_LEVEL: "restricted"}
 """Pod security level of the namespaces that a stack creates; every pod of a stack meets this level."""
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open: while no picker answers, requests go to any pod."""

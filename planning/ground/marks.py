@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from planning.ground import labels
@@ -94,6 +95,7 @@ class Identity:
         return {self.name.label, *(label(project, stack) for project, stack in earlier)}
 
 
+@cache
 def label(project: str, stack: str) -> str:
     """Return project and stack as the value of a label, different for different stacks.
 

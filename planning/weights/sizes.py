@@ -69,9 +69,19 @@ AnyVariant = TypeVar("AnyVariant", Service, Canary)
 Sized = TypeVar("Sized", Model, Cache)
 
 
-def questions(stack: Stack) -> dict[Path, Wanted]:
-    """Return the questions of a stack, by the path of the source in the configuration."""
-    return dict(_questions(stack))
+def questions(loaded: Loaded) -> dict[Path, Wanted]:
+    """Return the questions of a stack, by the path of the source in the configuration.
+
+    A source with a mistake has none. It was repaired with an example or a default, so that somebody else's server would
+    be asked, with the credentials of whoever runs this.
+    """
+    return {at: question for at, question in _questions(loaded.stack) if not _is_mistaken(at, loaded)}
+
+
+def _is_mistaken(at: Path, loaded: Loaded) -> bool:
+    """Tell whether a model, its storage or a cache has a mistake."""
+    storage = at.parent / "storage" if at[0] == "services" else at
+    return loaded.is_repaired(at) or loaded.is_repaired(storage)
 
 
 def _questions(stack: Stack) -> Iterator[tuple[Path, Wanted]]:
@@ -114,7 +124,7 @@ def with_answers(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Load
     An `Unusable` source becomes a problem of the configuration.
     """
     sizes, problems, warnings = dict[Wanted, str](), list[Problem](), list[Problem]()
-    for path, question in questions(loaded.stack).items():
+    for path, question in questions(loaded).items():
         match answers.get(question):
             case Size(bytes=size, packed=False):
                 sizes[question] = str(size)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from cli.render import render, render_json
-from facts import cluster
+from facts import facts_file
 from models.problems import ConfigError
 from planning.ground.cluster_facts import ClusterFacts, Served
 from tests.support.stacks import SHIPPED
@@ -42,7 +42,7 @@ def test_keys_stand_in_the_order_of_the_yaml(golden):
 
 def test_the_digest_is_that_of_the_yamls_header(tmp_path):
     facts = tmp_path / "facts.json"
-    facts.write_text(cluster.to_json(ClusterFacts(Served(frozenset({"v1/Service"})))))
+    facts.write_text(facts_file.text(ClusterFacts(Served(frozenset({"v1/Service"})))))
     digest = json.loads(render_json("dev", str(facts)))["factsDigest"]
     assert render("dev", str(facts)).splitlines()[1] == f"# facts: {digest}"
     assert len(digest) == 64

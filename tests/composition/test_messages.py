@@ -1,6 +1,7 @@
 """What a deployment run and `cli render` say of one stack, in which order, and what still is said beside a mistake."""
 
 import json
+from dataclasses import replace
 
 import pulumi
 import pytest
@@ -10,7 +11,7 @@ from cli.render import render
 from manifests import pods
 from manifests.validation import SchemaError
 from models.problems import ConfigError
-from planning.ground.cluster_facts import ClusterFacts, Served, Unknown
+from planning.ground.cluster_facts import Served, Unknown, unread
 from tests.support.program import run
 from tests.support.stacks import tree
 
@@ -49,10 +50,11 @@ def written(tmp_path):
 
 def test_a_deployment_run_warns_of_the_cluster_then_of_its_routes_then_of_the_change_then_of_the_plan(warned):
     run(DOUBTFUL)
-    kinds, routes, names, *others = warned
+    kinds, routes, references, names, *others = warned
     assert kinds.startswith("whether the cluster serves apps/v1/Deployment, ")
     assert kinds.endswith(UNCHECKED)
     assert routes == f"whether other routes on gateways/gateway claim the same requests {UNCHECKED}"
+    assert references == f"namespaces (models), listeners of gateways/gateway {UNCHECKED}"
     assert names == f"whether objects of others have the names of this stack's objects {UNCHECKED}"
     generations = f"services.qwen.canary: whether pods of another generation run {UNCHECKED}"
     assert others == [OF_ROUTES, generations, OF_PLAN]
@@ -103,13 +105,14 @@ def test_a_mistake_of_ours_is_no_mistake_of_the_configuration(monkeypatch, writt
 
 
 def test_what_preflight_refuses_is_warned_of_first_and_nothing_is_said_of_the_change(warned, monkeypatch):
-    facts = ClusterFacts(Served(frozenset()), *(Unknown("it was refused") for _ in range(4)))
+    facts = replace(unread(Unknown("it was refused")), apis=Served(frozenset()))
     monkeypatch.setattr("facts.cluster.read", lambda *_: facts)
     with pytest.raises(pulumi.RunError) as error:
         run(DOUBTFUL)
     assert warned == [
         "whether the cluster's CRDs are new enough went unchecked: it was refused",
         "whether other routes on gateways/gateway claim the same requests went unchecked: it was refused",
+        "namespaces (models), listeners of gateways/gateway went unchecked: it was refused",
         "whether objects of others have the names of this stack's objects went unchecked: cluster.facts is none",
     ]
     headline, *lines = str(error.value).splitlines()

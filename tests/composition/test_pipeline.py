@@ -33,6 +33,8 @@ from planning.ground.cluster_facts import (
     Served,
     Unknown,
 )
+from planning.ground.inventory import LiveNamespace, Namespaces
+from planning.ground.needs import NOTHING_NEEDED
 from tests.support.stacks import NAME, lines, plan, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
@@ -51,9 +53,15 @@ class Asked:
     made: LiveObjects | Unknown = field(default_factory=lambda: LiveObjects({}))
     questions: list = field(default_factory=list)
 
-    def facts(self, spec, used):
-        self.questions.append(("facts", spec, frozenset(used)))
+    def facts(self, spec, needs):
+        self.questions.append(("facts", spec, needs.gateways))
         return self.known
+
+    def name(self, _spec):
+        return None
+
+    def earlier_facts(self):
+        return None
 
     def pools(self, spec, namespaces):
         self.questions.append(("pools", spec, frozenset(namespaces)))
@@ -74,7 +82,8 @@ def fitting(stack, *routes):
     """Return facts of a cluster that has what a stack needs, its Gateway accepted."""
     kinds = Served(frozenset(each.api for each in composition(stack).objects))
     gateways = Gateways((LiveGateway(REF, accepted=True, programmed=True),))
-    return ClusterFacts(kinds, gateways, Routes(routes), bundles=Bundles({}))
+    namespaces = Namespaces({"models": LiveNamespace({}, {})})
+    return ClusterFacts(kinds, gateways, Routes(routes), bundles=Bundles({}), namespaces=namespaces)
 
 
 def claimed_by_another():
@@ -243,12 +252,12 @@ def test_a_live_target_reads_with_the_kubeconfig_and_the_context_of_the_configur
     monkeypatch.setattr(cluster, "objects", lambda *of: asked.append(of) or LiveObjects({}))
     spec, access = Cluster(context="daily"), cluster.Access("kind: Config", "daily")
     target = Live("kind: Config", tmp_path)
-    assert target.facts(spec, {REF}) == NOTHING_READ
+    assert target.facts(spec, NOTHING_NEEDED) == NOTHING_READ
     assert target.pools(spec, {"models"}) == Pools({})
     names = {("v1/Service", "models"): ["qwen"]}
     assert target.objects(spec, {("v1/Service", "models")}, names) == LiveObjects({})
     assert asked == [
-        (spec, access, tmp_path, {REF}),
+        (spec, access, tmp_path, NOTHING_NEEDED),
         (spec, access, {"models"}),
         (spec, access, {("v1/Service", "models")}, names),
     ]

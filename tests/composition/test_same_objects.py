@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from cli.render import render_json
-from facts import cluster
+from facts import facts_file
 from planning.ground.cluster_facts import Bundles, ClusterFacts, Gateways, LiveGateway, Routes, Served
 from planning.routes import acceptance
 from tests.support.program import as_registered, run_whole
@@ -20,7 +20,7 @@ def written(tmp_path):
 
     def write(stack):
         facts = tmp_path / "facts.json"
-        facts.write_text(cluster.to_json(fitting(stack)))
+        facts.write_text(facts_file.text(fitting(stack)))
         spec = {**stack.get("cluster", {}), "name": "c", "facts": {"type": "file", "path": str(facts)}}
         whole = {**stack, "cluster": spec}
         file = tmp_path / "stack.yaml"

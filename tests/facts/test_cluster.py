@@ -7,12 +7,13 @@ import threading
 import pytest
 import yaml
 
-from facts import cluster
+from facts import cluster, facts_file
 from facts.cluster import Access
 from models.stack import Cluster, FileFacts, NoFacts
 from planning.ground import labels
 from planning.ground.cluster_facts import (
     NOTHING_READ,
+    PARTS,
     Bundles,
     ClusterFacts,
     GatewayRef,
@@ -27,6 +28,7 @@ from planning.ground.cluster_facts import (
     Unknown,
 )
 from planning.ground.marks import Mark
+from planning.ground.needs import Needs
 from tests.support.cluster import loopback
 from tests.support.cluster.loopback import discovery
 
@@ -88,6 +90,8 @@ ANSWERS = {
     "/api": discovery(("", "v1", "Service")),
     "/apis": discovery(("apps", "v1", "Deployment"), ("inference.networking.k8s.io", "v1", "InferencePool")),
 }
+KNOWN = {"apis", "gateways", "routes", "metrics", "bundles", "origin"}
+"""What the answers tell."""
 
 
 @pytest.fixture
@@ -164,23 +168,24 @@ def test_no_cluster_at_all_is_unknown(monkeypatch, tmp_path):
 
 def test_facts_survive_their_file(server, tmp_path):
     facts = cluster.read_all(Access(kubeconfig(server, {"token": "right"}), None))
-    (tmp_path / "facts.json").write_text(cluster.to_json(facts))
+    (tmp_path / "facts.json").write_text(facts_file.text(facts))
     spec = Cluster(facts=FileFacts(type="file", path="facts.json"))
-    assert cluster.read(spec, Access(None, None), tmp_path) == facts
+    found = cluster.read(spec, Access(None, None), tmp_path)
+    assert all(getattr(found, name) == getattr(facts, name) for name in KNOWN)
+    assert all(isinstance(getattr(found, name), Unknown) for name in PARTS.keys() - KNOWN)
 
 
 def test_what_is_unknown_is_unknown_in_the_file_too(tmp_path):
     served = Served(frozenset({"v1/Service"}))
-    (tmp_path / "facts.json").write_text(cluster.to_json(ClusterFacts(served)))
-    found = cluster.from_file(tmp_path / "facts.json")
-    missing = (Unknown(f"facts.json has no {name}") for name in ("gateways", "routes", "metrics", "bundles"))
-    assert found == ClusterFacts(served, *missing)
+    (tmp_path / "facts.json").write_text(facts_file.text(ClusterFacts(served)))
+    found = facts_file.read(tmp_path / "facts.json")
+    assert found == ClusterFacts(served, **{name: Unknown(f"facts.json has no {name}") for name in PARTS})
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"apis": 1}', '{"apis": [], "routes": [{"name": "x"}]}'])
 def test_a_broken_file_is_unknown(tmp_path, text):
     (tmp_path / "facts.json").write_text(text)
-    found = cluster.from_file(tmp_path / "facts.json")
+    found = facts_file.read(tmp_path / "facts.json")
     assert {type(part) for part in (found.apis, found.gateways, found.routes, found.metrics)} == {Unknown}
 
 
@@ -213,7 +218,8 @@ def test_pools_are_asked_of_a_live_cluster_alone(server, facts):
 
 
 def live(server, *used, token="right"):
-    return cluster.read(Cluster(), Access(kubeconfig(server, {"token": token}), None), None, used)
+    access = Access(kubeconfig(server, {"token": token}), None)
+    return cluster.read(Cluster(), access, None, Needs(gateways=frozenset(used)))
 
 
 def test_the_gateways_in_use_are_read_with_what_their_controllers_say(server):

@@ -11,7 +11,7 @@ import traceback
 import pytest
 import yaml
 
-from facts import cluster, connection, credential_plugin, kubeconfig
+from facts import cluster, connection, credential_plugin, inventory, kubeconfig, reading
 from facts.cluster import Access
 from facts.credential_plugin import PluginError
 from facts.kubeconfig import Endpoint, KubeconfigError, NeedsClient, Tls
@@ -31,7 +31,7 @@ FAILED = "the cluster could not be read"
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
     """Wait for an answer however busy the machine is, and repeat a read at once."""
-    monkeypatch.setattr(cluster, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(reading, "_PAUSE_SECONDS", 0)
     monkeypatch.setattr(cluster, "_DEADLINE_SECONDS", 300)
 
 
@@ -367,7 +367,8 @@ def test_one_connection_serves_all_requests_also_after_a_refusal(api, write_kube
     facts = cluster.read_all(access)
     assert facts.apis == KINDS
     assert facts.routes == facts.gateways == Unknown(f"{FAILED} (it answered 404)")
-    assert (len(api.seen), api.connections) == (4 + len(bundles.versioned_definitions()), 1)
+    named = len({"version", "gateways", "routes"}) + len(bundles.versioned_definitions()) + len(inventory.READERS)
+    assert (len(api.seen), api.connections) == (2 + named, 1)
     assert cluster.pools(Cluster(), access, ["a"]) == Pools({})
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from facts import cluster
+from facts import cluster, reading
 from facts.cluster import Access
 from facts.live_objects import path
 from models.stack import Cluster, FileFacts, NoFacts
@@ -136,7 +136,7 @@ def test_a_cluster_that_is_not_to_be_read_is_not(server, facts):
 
 
 def test_a_cluster_that_breaks_off_is_unknown(server, monkeypatch):
-    monkeypatch.setattr(cluster, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(reading, "_PAUSE_SECONDS", 0)
     server.answers = {DEPLOYMENTS: json.loads('{"metadata": {}}')}
     assert read(server, KINDS[:1]) == Unknown("the cluster could not be read (KeyError)")
 

@@ -11,7 +11,10 @@ from models import config_keys
         ("inference-stacks:kubeconfg", "did you mean inference-stacks:kubeconfig?"),
         ("inference-stacks:kubeConfig", "did you mean inference-stacks:kubeconfig?"),
         ("inference-stacks:stacks", "did you mean inference-stacks:stack?"),
-        ("inference-stacks:namespace", "known here: inference-stacks:stack, inference-stacks:kubeconfig"),
+        (
+            "inference-stacks:namespace",
+            "known here: inference-stacks:stack, inference-stacks:kubeconfig, inference-stacks:previewed",
+        ),
     ],
 )
 def test_an_unknown_key_is_refused(key, remedy):

@@ -64,6 +64,12 @@ def test_objects_from_before_the_mark_are_one_warning():
     assert errors(problems(OLD, QWEN, BINDING)) == []
 
 
+def test_a_job_from_before_the_mark_is_left_without_a_word():
+    job = NamedObject(("batch", "Job", "models", "qwen-weights"), "kubernetes:batch/v1:Job", "qwen-fill", None)
+    assert problems(OLD, job) == []
+    assert len(problems(OTHER, job)) == 1
+
+
 def test_somebodys_object_is_told_with_the_command_that_adopts_it():
     (line,) = lines(problems(FOREIGN), "warning")
     urn = "urn:pulumi:prod::chat::"

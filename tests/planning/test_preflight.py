@@ -1,7 +1,7 @@
 """Kinds that the cluster has to serve: what is an error, what is a warning, and what is skipped."""
 
-from planning.ground.cluster_facts import ClusterFacts, Served, Unknown
-from planning.preflight import kinds
+from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Served, Unknown
+from planning.preflight import kinds, pools
 from tests.support.stacks import lines
 
 NEEDED = ["inference.networking.k8s.io/v1/InferencePool", "v1/Service"]
@@ -24,3 +24,17 @@ def test_the_modes_of_the_check():
     facts = ClusterFacts(Served(frozenset({"v1/Service"})))
     assert len(lines(kinds(NEEDED, facts, "warn"), "warning")) == 1
     assert kinds(NEEDED, facts, "skip") == kinds([], facts, "strict")
+
+
+def test_a_pool_that_its_gateway_refuses_is_told():
+    def saying(*conditions):
+        found = {"status": {"parents": [{"conditions": [{"type": kind, **rest} for kind, rest in conditions]}]}}
+        return LiveObjects({("inference.networking.k8s.io", "InferencePool", "models", "qwen"): LiveObject(found)})
+
+    refused = {"status": "False", "reason": "InvalidExtensionRef", "message": "no Service qwen-epp"}
+    accepted, unknown = {"status": "True"}, {"status": "Unknown"}
+    (line,) = lines(pools(saying(("Accepted", accepted), ("ResolvedRefs", refused))), "warning")
+    reason = "InvalidExtensionRef: no Service qwen-epp"
+    assert line == f"InferencePool models/qwen: its gateway does not accept it ({reason})"
+    assert list(pools(saying(("Accepted", accepted)))) == list(pools(saying(("Accepted", unknown)))) == []
+    assert list(pools(saying())) == list(pools(saying(("Other", refused)))) == []

@@ -12,6 +12,8 @@ from tests.support.cluster.server import read
 
 pytestmark = pytest.mark.real
 
+EVERY_NAMESPACE = {"namespaces": {"from": "All"}}
+
 SECONDS = 120
 HELD = 3
 """Seconds in which a run that does not wait would be over."""
@@ -43,7 +45,7 @@ class Controller:
             "metadata": {"name": "gateway", "namespace": f"{namespace}-gateways"},
             "spec": {
                 "gatewayClassName": "scripted",
-                "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+                "listeners": [{"name": "http", "port": 80, "protocol": "HTTP", "allowedRoutes": EVERY_NAMESPACE}],
             },
         }
         self.plane.kubectl("create", "namespace", f"{namespace}-gateways")

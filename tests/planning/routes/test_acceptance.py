@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cli.render import render as render_file
-from facts import cluster
+from facts import facts_file
 from manifests.assembly import objects, render
 from planning import outputs
 from planning.ground import parts
@@ -134,7 +134,7 @@ def test_a_rendered_file_waits_where_its_facts_say_so(tmp_path, capsys):
     told = {}
     for accepted in (True, False):
         gateways = Gateways((LiveGateway(ref, accepted, accepted),))
-        (tmp_path / "facts.json").write_text(cluster.to_json(ClusterFacts(kinds, gateways, Routes(()))))
+        (tmp_path / "facts.json").write_text(facts_file.text(ClusterFacts(kinds, gateways, Routes(()))))
         told[accepted] = render_file("examples/canary.yaml", str(tmp_path / "facts.json"))
         assert ("no controller has accepted" in capsys.readouterr().err) is not accepted
     assert "pulumi.com/waitFor" in told[True]

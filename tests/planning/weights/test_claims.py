@@ -215,7 +215,7 @@ def test_claims_are_retained_and_protected_on_demand(flag):
 
 def test_a_done_job_stays_and_an_undone_one_is_made_again():
     fill = registered(service())[Id("qwen", parts.FILL)]
-    assert fill.ignore == ("spec.backoffLimit", "spec.activeDeadlineSeconds", "spec.template.spec")
+    assert fill.ignore == ("spec", "metadata.labels", "metadata.annotations")
     assert fill.manifest["metadata"]["annotations"] == {"pulumi.com/replaceUnready": "true"}
     assert "ttlSecondsAfterFinished" not in fill.manifest["spec"]
 
@@ -396,7 +396,7 @@ def test_what_is_decided_about_claims_and_jobs_reaches_the_engine(monkeypatch):
     claims = {name: (one.retain_on_delete, one.protect) for name, one in options.items() if "-weights-" in name}
     assert claims == {f"caches-m-weights-{held}": (True, None), f"own-weights-{holds}": (None, True)}
     fills = [f"caches-m-fill-{held}", f"own-fill-{holds}"]
-    ignored = ["spec.backoffLimit", "spec.activeDeadlineSeconds", "spec.template.spec"]
+    ignored = ["spec", "metadata.labels", "metadata.annotations"]
     assert [options[name].ignore_changes for name in fills] == [ignored, ignored]
     assert {made[name].typ for name in claims} == {"kubernetes:core/v1:PersistentVolumeClaim"}
     assert {made[name].typ for name in fills} == {"kubernetes:batch/v1:Job"}

@@ -36,17 +36,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         header = self.headers.get("Authorization")
         self.server.seen.append(header)
-        if self.server.hang is not None:
+        if self.server.hang is not None and (not self.server.silent or self.path in self.server.silent):
             self.server.hang.wait(30)
         known = self.server.authorization in {None, header} or self._has_certificate()
         allowed = known and self.path not in self.server.refused
         content = json.dumps(self.server.answers.get(self.path)).encode()
         with contextlib.suppress(ConnectionError):  # who asked may have gone
-            self.send_response(403 if not allowed else 200 if self.path in self.server.answers else 404)
+            status = 403 if not allowed else 200 if self.path in self.server.answers else 404
+            self.send_response(self.server.statuses.get(self.path, status))
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content)
+            self.wfile.write(content[: len(content) // 2] if self.path in self.server.cut else content)
+            self.close_connection = self.close_connection or self.path in self.server.cut
+            if self.server.mended:
+                self.server.cut.discard(self.path)
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -68,10 +72,15 @@ class Server(http.server.ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def serve(answers, authorization="Bearer right", tls=None):
-    """Serve answers by path; `tls` is the context of a TLS server."""
+    """Serve answers by path; `tls` is the context of a TLS server.
+
+    Of single paths, the server may refuse some, answer others with a status, cut answers short (once, if it is mended),
+    or be silent.
+    """
     server = Server(("127.0.0.1", 0), Handler)
     server.answers, server.authorization = answers, authorization
     server.seen, server.refused, server.hang, server.connections = [], set(), None, 0
+    server.statuses, server.cut, server.mended, server.silent = {}, set(), False, set()
     if tls:
         server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"

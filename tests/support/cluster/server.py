@@ -59,7 +59,7 @@ def refusals(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]]) -> Ite
 
     One connection serves all requests, and kinds are looked up once.
     """
-    user, host, context = _access(plane)
+    user, host, context = access(plane)
     sent = {"Authorization": f"Bearer {user}", "Content-Type": "application/apply-patch+yaml"}
     served = {(group, version, one["responseKind"]["kind"]): one for group, version, one in _served(plane)}
     with contextlib.closing(http.client.HTTPSConnection(host, timeout=TIMEOUT, context=context)) as connection:
@@ -83,7 +83,7 @@ def _as_yaml(manifest: Mapping[str, Any]) -> bytes:
 
 def owned(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]]) -> None:
     """Create objects whose fields are owned by whom the manifests say; raises LocalError where one is refused."""
-    user, host, context = _access(plane)
+    user, host, context = access(plane)
     served = {(group, version, one["responseKind"]["kind"]): one for group, version, one in _served(plane)}
     with contextlib.closing(http.client.HTTPSConnection(host, timeout=TIMEOUT, context=context)) as connection:
 
@@ -120,7 +120,7 @@ def _expected(plane: ControlPlane, path: str) -> Any:
 
 
 def _ask(plane: ControlPlane, path: str, accept: str = "application/json", body: str | None = None) -> Answer:
-    user, host, context = _access(plane)
+    user, host, context = access(plane)
     connection = http.client.HTTPSConnection(host, timeout=TIMEOUT, context=context)
     sent = {"Authorization": f"Bearer {user}", "Accept": accept, "Content-Type": "application/json"}
     try:
@@ -133,7 +133,7 @@ def _ask(plane: ControlPlane, path: str, accept: str = "application/json", body:
         connection.close()
 
 
-def _access(plane: ControlPlane) -> tuple[str, str, ssl.SSLContext]:
+def access(plane: ControlPlane) -> tuple[str, str, ssl.SSLContext]:
     """Return token, address and authority, as the kubeconfig has them."""
     config = json.loads(plane.kubeconfig.read_text(encoding="utf-8"))
     host = config["clusters"][0]["cluster"]["server"].removeprefix("https://")

@@ -1,0 +1,73 @@
+"""Command `rights`: prints the Roles and the ClusterRole that suffice for a purpose."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cli import stackfile, stackname
+from composition import Composition, Given, Refusal, compose
+from facts import platform_file
+from manifests import additions, needs, rbac
+from manifests.objects import Rendered
+from models.platform import Outputs
+from planning import ownership, rights
+from planning.ground import yaml_text
+from planning.ground.cluster_facts import NOTHING_READ
+from planning.ground.marks import StackName
+from planning.rights import Granted, Made, Options, Purpose, Rights
+from planning.routes import acceptance
+
+_NAMES: Mapping[Purpose, str] = {purpose: f"inference-stacks-{purpose}" for purpose in Purpose}
+"""Names of the Roles, by purpose."""
+
+
+def text(file_or_stack: str, purpose: Purpose, options: Options, platform_path: str | None = None) -> str:
+    """Return the Roles that suffice for a purpose as YAML: one for each namespace, and a ClusterRole.
+
+    `platform_path` leads to a file with the outputs of the stack's platform. Raises `ConfigError` with all mistakes of
+    the user.
+    """
+    file = stackfile.locate(file_or_stack)
+    platform = None if platform_path is None else platform_file.read(Path(platform_path))
+    composition = stackfile.parse(file).apply(partial(_compose, stackname.of(file, None), platform))
+    manifests = list(roles(of_composition(composition, purpose, options), purpose))
+    return "".join(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in manifests)
+
+
+def of_composition(composition: Composition, purpose: Purpose, options: Options) -> Rights:
+    """Return the rights that a composed stack needs."""
+    rendered = composition.objects
+    needed = needs.of(rendered, acceptance.gateways(composition.plan.routes))
+    return rights.rights(purpose, _stack_objects(composition, rendered), needed, options)
+
+
+def roles(found: Rights, purpose: Purpose) -> Iterable[Mapping[str, Any]]:
+    """Yield the manifests of the Roles."""
+    for namespace, rules in found.rules.items():
+        name = _NAMES[purpose]
+        if namespace:
+            yield rbac.role({"name": name, "namespace": namespace}, rules)
+        else:
+            yield rbac.cluster_role({"name": name}, rules)
+
+
+def _stack_objects(composition: Composition, rendered: Iterable[Rendered]) -> Made:
+    items = list(rendered)
+    roles_made = [item for item in items if item.manifest["kind"] in {"Role", "ClusterRole"}]
+    names = {item.place[3] for item in roles_made if item.manifest["kind"] == "ClusterRole"}
+    refs = (item.manifest["roleRef"] for item in items if "roleRef" in item.manifest)
+    asked = frozenset((item.api, item.place[2]) for item in items if item.manifest["kind"] not in ownership.UNASKED)
+    return Made(
+        objects=frozenset((item.api, item.place[2]) for item in items),
+        compared=additions.kinds(composition.components) | asked,
+        granted=tuple(Granted(item.place[2], rule) for item in roles_made for rule in item.manifest["rules"]),
+        bound=frozenset(ref["name"] for ref in refs if ref["kind"] == "ClusterRole" and ref["name"] not in names),
+    )
+
+
+def _compose(name: StackName, platform: Outputs | None, tree: object) -> Composition:
+    composition = compose(tree, Given(NOTHING_READ), name, platform=platform)
+    if isinstance(composition, Refusal):
+        raise composition.error
+    return composition

@@ -1,0 +1,195 @@
+"""Readers of what a cluster has besides routes: nodes, namespaces, classes, quotas, Secrets, devices, pools."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from facts.connection import Connection
+from facts.reading import Reader, item, items
+from planning.ground import labels
+from planning.ground.api_groups import POOL_GROUP
+from planning.ground.inventory import (
+    LiveNamespace,
+    LiveNode,
+    LivePool,
+    LivePools,
+    Metered,
+    MeteredService,
+    Namespaces,
+    Nodes,
+    PriorityClasses,
+    Quota,
+    Quotas,
+    Requested,
+    Secrets,
+    Slice,
+    Slices,
+    StorageClasses,
+    Taint,
+)
+from planning.ground.pools import verdict
+
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+"""Representation of an object without its spec, status and data."""
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""Representation of a list without spec, status and data of its objects."""
+_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+_RUNNING = "status.phase!=Succeeded,status.phase!=Failed"
+"""Field selector of the pods that use devices."""
+_OURS = "inference-stacks.io/"
+"""Beginning of the annotations that are kept."""
+_NONE: Mapping[str, Any] = {}
+
+
+def namespaces(api: Connection, names: Collection[str]) -> Namespaces:
+    """Read the namespaces in `names` that exist.
+
+    They are read one by one, which takes fewer permissions than listing all namespaces.
+    """
+    found = ((name, item(api, f"/api/v1/namespaces/{name}", METADATA)) for name in sorted(names))
+    return Namespaces({name: _namespace(each) for name, each in found if each is not None})
+
+
+def secrets(api: Connection, places: Collection[tuple[str, str]]) -> Secrets:
+    """Read which Secrets exist, by namespace and name, without their values.
+
+    They are read one by one: who may list the Secrets of a namespace may read all of their values.
+    """
+    paths = (f"/api/v1/namespaces/{namespace}/secrets/{name}" for namespace, name in sorted(places))
+    found = (item(api, path, METADATA) for path in paths)
+    return Secrets(tuple(_place(each) for each in found if each is not None))
+
+
+def all_secrets(api: Connection) -> Secrets:
+    """Read namespace and name of all Secrets."""
+    return Secrets(tuple(sorted(map(_place, items(api, "/api/v1/secrets", METADATA_LIST)))))
+
+
+def storage_classes(api: Connection) -> StorageClasses:
+    """Read the StorageClasses."""
+    found = (each["metadata"] for each in items(api, "/apis/storage.k8s.io/v1/storageclasses", METADATA_LIST))
+    return StorageClasses(
+        {each["name"]: each.get("annotations", _NONE).get(_DEFAULT_CLASS) == "true" for each in found}
+    )
+
+
+def priority_classes(api: Connection) -> PriorityClasses:
+    """Read the PriorityClasses."""
+    found = items(api, "/apis/scheduling.k8s.io/v1/priorityclasses")
+    return PriorityClasses({each["metadata"]["name"]: bool(each.get("globalDefault")) for each in found})
+
+
+def _all_namespaces(api: Connection) -> Namespaces:
+    return Namespaces({_place(each)[1]: _namespace(each) for each in items(api, "/api/v1/namespaces", METADATA_LIST)})
+
+
+def _nodes(api: Connection) -> Nodes:
+    return Nodes(tuple(map(_node, items(api, "/api/v1/nodes"))))
+
+
+def _device_requests(api: Connection) -> Requested:
+    """Read how many devices the pods of each node have requested. Pods that wait for a node have none."""
+    found = dict[str, dict[str, int]]()
+    for pod in items(api, "/api/v1/pods", fields=_RUNNING):
+        node = pod["spec"].get("nodeName")
+        for name, number in _pod_devices(pod["spec"]).items() if node else ():
+            devices = found.setdefault(node, {})
+            devices[name] = devices.get(name, 0) + number
+    return Requested(found)
+
+
+def _quotas(api: Connection) -> Quotas:
+    found = ((*_place(each), each.get("status", _NONE)) for each in items(api, "/api/v1/resourcequotas"))
+    return Quotas(
+        tuple(
+            Quota(namespace, name, dict(status.get("hard", _NONE)), dict(status.get("used", _NONE)))
+            for namespace, name, status in found
+        )
+    )
+
+
+def _slices(api: Connection) -> Slices:
+    found = (each["spec"] for each in items(api, "/apis/resource.k8s.io/v1/resourceslices"))
+    return Slices(
+        tuple(
+            Slice(spec["driver"], spec["pool"]["name"], spec.get("nodeName"), len(spec.get("devices") or ()))
+            for spec in found
+        )
+    )
+
+
+def _metered_services(api: Connection) -> Metered:
+    found = items(api, "/api/v1/services", METADATA_LIST, {labels.RESOURCE_ID: ""})
+    return Metered(
+        tuple(MeteredService(*_place(each), each["metadata"]["labels"][labels.RESOURCE_ID]) for each in found)
+    )
+
+
+def _pools(api: Connection) -> LivePools:
+    return LivePools(tuple(map(_pool, items(api, f"/apis/{POOL_GROUP}/v1/inferencepools"))))
+
+
+READERS: Mapping[str, Reader] = {
+    "namespaces": _all_namespaces,
+    "storage_classes": storage_classes,
+    "priority_classes": priority_classes,
+    "nodes": _nodes,
+    "requested": _device_requests,
+    "quotas": _quotas,
+    "slices": _slices,
+    "metered": _metered_services,
+    "live_pools": _pools,
+}
+"""Readers of all objects of a cluster, by part."""
+
+
+def _pool(found: Mapping[str, Any]) -> LivePool:
+    """Return an InferencePool with what the controllers of its gateways say of it."""
+    selector = found["spec"].get("selector", _NONE).get("matchLabels", _NONE)
+    return LivePool(*_place(found), {str(key): str(value) for key, value in selector.items()}, *verdict(found))
+
+
+def _place(found: Mapping[str, Any]) -> tuple[str, str]:
+    """Return namespace and name; the namespace of a cluster-scoped object is empty."""
+    return found["metadata"].get("namespace", ""), found["metadata"]["name"]
+
+
+def _namespace(found: Mapping[str, Any]) -> LiveNamespace:
+    metadata = found["metadata"]
+    annotations = {key: text for key, text in metadata.get("annotations", _NONE).items() if key.startswith(_OURS)}
+    return LiveNamespace(dict(metadata.get("labels", _NONE)), annotations, "deletionTimestamp" in metadata)
+
+
+def _node(found: Mapping[str, Any]) -> LiveNode:
+    spec, status = found.get("spec", _NONE), found.get("status", _NONE)
+    conditions = {each["type"]: each["status"] for each in status.get("conditions", ())}
+    return LiveNode(
+        found["metadata"]["name"],
+        dict(found["metadata"].get("labels", _NONE)),
+        conditions.get("Ready") == "True",
+        bool(spec.get("unschedulable")),
+        tuple(Taint(each["key"], each.get("value", ""), each["effect"]) for each in spec.get("taints", ())),
+        dict(_devices(status.get("allocatable", _NONE))),
+    )
+
+
+def _pod_devices(pod: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return the devices that a pod requests: of its containers together, or of an init container that needs more."""
+    total = dict[str, int]()
+    for container in pod["containers"]:
+        for name, number in _devices(container.get("resources", _NONE).get("limits", _NONE)):
+            total[name] = total.get(name, 0) + number
+    for name, number in _init_devices(pod.get("initContainers", ())):
+        total[name] = max(total.get(name, 0), number)
+    return total
+
+
+def _init_devices(containers: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+    for container in containers:
+        yield from _devices(container.get("resources", _NONE).get("limits", _NONE))
+
+
+def _devices(resources: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Yield the extended resources, which have a domain."""
+    for name, quantity in resources.items():
+        if "/" in name and quantity.isdigit():
+            yield name, int(quantity)

@@ -1,0 +1,123 @@
+"""Reading of several facts within one deadline, each of which may fail alone."""
+
+import http
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from facts.connection import Connection, NameResolutionError, NewConnectionError, RefusedError, connect
+from facts.kubeconfig import Access
+from planning.ground.cluster_facts import Unknown
+
+Reader = Callable[[Connection], Any]
+"""A function that reads one fact, with any number of requests."""
+
+_ATTEMPTS = 3
+_PAUSE_SECONDS = 0.5
+"""Pause between two attempts. One broken connection says nothing about the cluster."""
+_JSON = "application/json"
+_PAGE = "500"
+"""Objects in one page of a list."""
+_NONE: Mapping[str, str] = {}
+_UNREACHABLE = (NameResolutionError, NewConnectionError)
+"""Failures that every further read would have, too."""
+
+
+def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -> dict[str, Any]:
+    """Run readers in their order and return their results by name. A failed read does not raise; it gives `Unknown`.
+
+    What has not been read after `seconds` is `Unknown`. The deadline also limits credential plugins, which have no time
+    limit themselves. The thread is a daemon, so that a plugin that hangs does not keep the program from ending.
+    """
+    results = queue.SimpleQueue[tuple[str, Any]]()
+
+    def run() -> None:
+        for result in _results(access, readers, seconds):
+            results.put(result)
+
+    threading.Thread(target=run, daemon=True).start()
+    values, end = dict[str, Any](), time.monotonic() + seconds
+    while len(values) < len(readers):
+        try:
+            name, value = results.get(timeout=max(0.0, end - time.monotonic()))
+        except queue.Empty:
+            break
+        values[name] = value
+    late = Unknown(f"the cluster did not answer within {seconds} seconds")
+    return {name: values.get(name, late) for name in readers}
+
+
+def items(
+    api: Connection, path: str, accepted: str = _JSON, selector: Mapping[str, str] = _NONE, fields: str = ""
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a list, page by page: those with some labels, and with a field selector's values."""
+    label_query = ",".join(f"{key}={value}" if value else key for key, value in selector.items())
+    query = {name: text for name, text in (("labelSelector", label_query), ("fieldSelector", fields)) if text}
+    token = ""
+    while True:
+        page = api.get(path, accepted, {"limit": _PAGE, **query, **({"continue": token} if token else {})})
+        # The API server writes an empty list of metadata as null.
+        yield from page["items"] or ()
+        token = page.get("metadata", {}).get("continue", "")
+        if not token:
+            return
+
+
+def item(api: Connection, path: str, accepted: str = _JSON) -> Mapping[str, Any] | None:
+    """Return one object; None if it does not exist."""
+    try:
+        return api.get(path, accepted)
+    except RefusedError as error:
+        if error.status != http.HTTPStatus.NOT_FOUND:
+            raise
+        return None
+
+
+def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> Iterator[tuple[str, Any]]:
+    """Yield the result of each reader. A new connection replaces one on which a read failed.
+
+    If the first read fails, or no connection can be made, all further reads fail for the same reason.
+    """
+    pending, attempts, is_connected = list(readers), 0, False
+    while pending:
+        try:
+            with connect(access, seconds) as api:
+                is_connected = True
+                while pending:
+                    result = _unless_refused(readers[pending[0]], api)
+                    attempts = 0
+                    yield pending.pop(0), result
+        except Exception as error:  # noqa: BLE001, every failure is the same fact: unknown, with a reason
+            attempts += 1
+            if attempts < _ATTEMPTS and _may_pass(error):
+                time.sleep(_PAUSE_SECONDS)
+                continue
+            is_general = not is_connected or isinstance(error, _UNREACHABLE) or len(pending) == len(readers)
+            failed = pending if is_general else pending[:1]
+            yield from ((name, Unknown(f"the cluster could not be read ({_reason(error)})")) for name in failed)
+            pending, attempts = pending[len(failed) :], 0
+
+
+def _unless_refused(reader: Reader, api: Connection) -> Any:  # noqa: ANN401, any fact
+    """Run a reader. If the API server refuses, for example because the user lacks a permission, return `Unknown`."""
+    try:
+        return reader(api)
+    except RefusedError as error:
+        if error.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise
+        return Unknown(f"the cluster could not be read ({error})")
+
+
+def _may_pass(error: Exception) -> bool:
+    """Tell whether a read may succeed if it is repeated: an answer of another form would be of that form again."""
+    return not isinstance(error, ArithmeticError | AttributeError | LookupError | TypeError | ValueError)
+
+
+def _reason(error: Exception) -> str:
+    """Return why a read failed: the class name of the error, or the text of a `RefusedError`.
+
+    The text of any other error may contain a credential.
+    """
+    return str(error) if isinstance(error, RefusedError) else type(error).__name__

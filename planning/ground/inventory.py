@@ -1,0 +1,222 @@
+"""Records of what a cluster has besides routes: nodes, namespaces, classes, quotas, Secrets, devices.
+
+They are parts of `ClusterFacts`. Each has a single field, which is called like the part.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planning.ground import labels
+
+SAME, EVERY, SELECTED, NONE = "Same", "All", "Selector", "None"
+"""Namespaces from which a listener admits routes (Gateway API, FromNamespaces)."""
+
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+"""Format of times in UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Cluster and time of facts."""
+
+    cluster: str | None
+    """Name of the cluster in the kubeconfig; None if it has none."""
+    version: str | None
+    """Version of Kubernetes; None if it could not be read."""
+    time: str
+    """Time of the reading, in UTC, as `2026-11-22T05:00:00Z`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A requirement of a label selector (`matchExpressions`)."""
+
+    key: str
+    operator: str
+    """`In`, `NotIn`, `Exists` or `DoesNotExist`."""
+    values: tuple[str, ...] = ()
+
+    def admits(self, found: Mapping[str, str]) -> bool:
+        """Tell whether labels meet the requirement."""
+        value = found.get(self.key)
+        match self.operator:
+            case "In":
+                return value is not None and value in self.values
+            case "NotIn":
+                return value is None or value not in self.values
+            case "Exists":
+                return value is not None
+            case _:
+                return value is None
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A listener of a Gateway."""
+
+    name: str
+    port: int
+    protocol: str
+    hostname: str | None
+    """Host whose requests it takes, such as `*.example.com`; None for every host."""
+    namespaces: str = SAME
+    """Namespaces whose routes it admits: `SAME`, `EVERY`, `SELECTED` or `NONE`."""
+    selector: tuple[Requirement, ...] = ()
+    """Requirements on the labels of these namespaces, for `SELECTED`."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of routes that it admits; empty for the kinds of its protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveNamespace:
+    """A namespace of the cluster."""
+
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    terminating: bool = False
+
+    @property
+    def level(self) -> str | None:
+        """Return the Pod Security level that is enforced. None if no label states one; then the cluster's default is.
+
+        Kubernetes itself defaults to `privileged`.
+        """
+        return self.labels.get(labels.POD_SECURITY_LEVEL)
+
+
+@dataclass(frozen=True, slots=True)
+class Namespaces:
+    """The requested namespaces by name, without those that do not exist."""
+
+    namespaces: Mapping[str, LiveNamespace]
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Namespace and name of the requested Secrets that exist. Their values are never read."""
+
+    secrets: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StorageClasses:
+    """The StorageClasses by name."""
+
+    storage_classes: Mapping[str, bool]
+    """Whether the class is the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClasses:
+    """The PriorityClasses by name."""
+
+    priority_classes: Mapping[str, bool]
+    """Whether the class is the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint of a node."""
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveNode:
+    """A node of the cluster."""
+
+    name: str
+    labels: Mapping[str, str]
+    ready: bool
+    cordoned: bool
+    taints: tuple[Taint, ...]
+    devices: Mapping[str, int]
+    """Devices that pods can get, by extended resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The nodes of the cluster."""
+
+    nodes: tuple[LiveNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """Devices that pods on each node have requested."""
+
+    requested: Mapping[str, Mapping[str, int]]
+    """Number by node and extended resource. Pods that have ended request nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A ResourceQuota."""
+
+    namespace: str
+    name: str
+    hard: Mapping[str, str]
+    used: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """The ResourceQuotas of the cluster."""
+
+    quotas: tuple[Quota, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Devices of one driver and pool (ResourceSlice)."""
+
+    driver: str
+    pool: str
+    node: str | None
+    """Name of the node; None for devices of several nodes."""
+    devices: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """The ResourceSlices of the cluster."""
+
+    slices: tuple[Slice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredService:
+    """A Service with the labels by which the interceptor finds it."""
+
+    namespace: str
+    name: str
+    resource_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """The Services that the interceptor finds."""
+
+    metered: tuple[MeteredService, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LivePool:
+    """An InferencePool of the cluster, with what controllers of gateways say of it."""
+
+    namespace: str
+    name: str
+    selector: Mapping[str, str]
+    accepted: bool | None
+    """Whether every gateway that names the pool accepts it and its picker; None if no controller reports."""
+    reason: str = ""
+    """The controller's reason if one does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class LivePools:
+    """The InferencePools of the cluster."""
+
+    live_pools: tuple[LivePool, ...]

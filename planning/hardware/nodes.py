@@ -1,0 +1,106 @@
+"""The nodes of a cluster on which the pods of a role may run: their devices, and why pods do not get there."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.accelerators import ExtendedResource
+from planning.ground.cluster_facts import ClusterFacts, Unknown
+from planning.ground.inventory import LiveNode, Taint
+from planning.hardware.accelerators import AcceleratorClass
+from planning.hardware.placement import Placement
+
+_REPELLING = frozenset({"NoSchedule", "NoExecute"})
+"""Effects of taints that keep pods away."""
+_NONE: Mapping[str, int] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ClassNode:
+    """A node that has devices of an accelerator class."""
+
+    name: str
+    allocatable: int
+    """Number of devices that pods can get; of a class without devices, 0."""
+    requested: int | None
+    """Number of them that running pods have requested; None if it is unknown."""
+    obstacles: tuple[str, ...]
+    """Why no pod comes to the node, such as `cordoned`; empty if pods may come."""
+
+
+def of_class(
+    accelerator: AcceleratorClass, placement: Placement, facts: ClusterFacts
+) -> tuple[ClassNode, ...] | Unknown:
+    """Return the nodes with the labels and the devices that pods need. `Unknown` if the nodes are unknown.
+
+    The devices of a device claim are those of all drivers on the node: which of them a DeviceClass selects, its
+    expressions say.
+    """
+    if isinstance(facts.nodes, Unknown):
+        return facts.nodes
+    devices = _devices(accelerator, facts)
+    if isinstance(devices, Unknown):
+        return devices
+    requested = None if isinstance(facts.requested, Unknown) else facts.requested.requested
+    return tuple(
+        ClassNode(
+            node.name,
+            devices.get(node.name, 0),
+            _requested_devices(accelerator, node, requested),
+            tuple(_obstacles(node, placement.tolerations)),
+        )
+        for node in facts.nodes.nodes
+        if _has_labels(node.labels, placement) and (accelerator.allocation is None or devices.get(node.name))
+    )
+
+
+def _devices(accelerator: AcceleratorClass, facts: ClusterFacts) -> Mapping[str, int] | Unknown:
+    """Return the number of devices of each node."""
+    allocation, found = accelerator.allocation, dict[str, int]()
+    if isinstance(allocation, ExtendedResource):
+        if isinstance(facts.nodes, Unknown):
+            return facts.nodes
+        return {node.name: node.devices.get(allocation.resource_name, 0) for node in facts.nodes.nodes}
+    if allocation is not None:
+        if isinstance(facts.slices, Unknown):
+            return facts.slices
+        for each in facts.slices.slices:
+            if each.node is not None:
+                found[each.node] = found.get(each.node, 0) + each.devices
+    return found
+
+
+def _requested_devices(
+    accelerator: AcceleratorClass, node: LiveNode, requested: Mapping[str, Mapping[str, int]] | None
+) -> int | None:
+    """Return how many devices of a node are requested. Pods do not say which devices their claims got."""
+    if requested is None or not isinstance(accelerator.allocation, ExtendedResource):
+        return None
+    return requested.get(node.name, _NONE).get(accelerator.allocation.resource_name, 0)
+
+
+def _has_labels(found: Mapping[str, str], placement: Placement) -> bool:
+    return placement.node_selector.items() <= found.items() and all(
+        found.get(key) in values for key, values in placement.node_labels.items()
+    )
+
+
+def _obstacles(node: LiveNode, tolerations: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    if not node.ready:
+        yield "not ready"
+    if node.cordoned:
+        yield "cordoned"
+    tolerated = tuple(tolerations)
+    for taint in node.taints:
+        if taint.effect in _REPELLING and not any(_tolerates(each, taint) for each in tolerated):
+            yield f"taint {taint.key}"
+
+
+def _tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
+    """Tell whether a toleration is of a taint (Kubernetes API, Toleration): without a key it is of every taint."""
+    if toleration.get("effect") not in {None, "", taint.effect}:
+        return False
+    if not toleration.get("key"):
+        return toleration.get("operator") == "Exists"
+    same_value = toleration.get("operator") == "Exists" or toleration.get("value", "") == taint.value
+    return toleration["key"] == taint.key and same_value

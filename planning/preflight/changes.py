@@ -1,0 +1,82 @@
+"""Check of a cluster against an earlier facts file, such as that of the preview that was approved."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from models.config_keys import PREVIEWED
+from models.paths import Path
+from models.problems import Problem, warning
+from planning.ground.cluster_facts import PARTS, ClusterFacts, Gateways, LiveRoute, Routes, Served, Unknown
+from planning.ground.differences import differences
+from planning.ground.inventory import Namespaces, PriorityClasses, Secrets, StorageClasses
+from planning.ground.marks import Identity, Verdict
+from planning.ground.needs import Needs, Reference
+
+EARLIER = Path(PREVIEWED)
+"""Key that names the file with earlier facts."""
+_REMEDY = "name a file that python -m cli facts wrote"
+_OTHER = Unknown("it is not compared")
+
+
+def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[Problem]:
+    """Yield a warning for everything that a stack needs and that is different from the facts of an earlier preview.
+
+    The stack's own routes are left out. Facts that one of the readings lacks are not compared.
+    """
+    if earlier is None:
+        return
+    if isinstance(earlier.apis, Unknown):
+        yield warning(EARLIER, earlier.apis.reason, _REMEDY)
+    elif not isinstance(facts.apis, Unknown):
+        before, after = (
+            dict((*_narrow(each, needs, identity), *_narrow_references(each, needs))) for each in (earlier, facts)
+        )
+        known = before.keys() & after.keys()
+        for line in differences(*(_only({name: parts[name] for name in known}) for parts in (before, after))):
+            yield warning(EARLIER, f"the cluster has changed since ({line})")
+
+
+def _only(parts: Mapping[str, Any]) -> ClusterFacts:
+    """Return facts with some parts alone."""
+    others: dict[str, Any] = dict.fromkeys(PARTS, _OTHER)
+    return ClusterFacts(**{**others, **parts})
+
+
+def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of the known parts of facts, without what a stack does not need."""
+    if not isinstance(facts.apis, Unknown):
+        yield "apis", Served(facts.apis.kinds & needs.kinds)
+    if not isinstance(facts.gateways, Unknown):
+        yield "gateways", Gateways(tuple(each for each in facts.gateways.gateways if each.ref in needs.gateways))
+    if not isinstance(facts.routes, Unknown):
+        yield "routes", Routes(tuple(each for each in facts.routes.routes if _is_beside(each, needs, identity)))
+    if not isinstance(facts.bundles, Unknown):
+        yield "bundles", facts.bundles
+
+
+def _narrow_references(facts: ClusterFacts, needs: Needs) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of the known parts that objects refer to, without what a stack does not need."""
+    if not isinstance(facts.namespaces, Unknown):
+        found, names = facts.namespaces.namespaces, needs.namespaces - needs.created
+        yield "namespaces", Namespaces({name: found[name] for name in found.keys() & names})
+    if not isinstance(facts.secrets, Unknown):
+        places = {(reference.namespace, reference.name) for reference in needs.secrets}
+        yield "secrets", Secrets(tuple(place for place in facts.secrets.secrets if place in places))
+    if not isinstance(facts.storage_classes, Unknown):
+        classes = _classes(facts.storage_classes.storage_classes, needs.storage_classes)
+        yield "storage_classes", StorageClasses(classes)
+    if not isinstance(facts.priority_classes, Unknown):
+        classes = _classes(facts.priority_classes.priority_classes, needs.priority_classes)
+        yield "priority_classes", PriorityClasses(classes)
+
+
+def _is_beside(route: LiveRoute, needs: Needs, identity: Identity) -> bool:
+    """Tell whether a route of somebody else is on a Gateway of the stack."""
+    is_attached = any(parent.gateway in needs.gateways for parent in route.parents)
+    return is_attached and identity.verdict(route.mark) is not Verdict.OURS
+
+
+def _classes(found: Mapping[str, bool], references: tuple[Reference, ...]) -> dict[str, bool]:
+    """Return the classes that references name. A reference without a name is to the default class."""
+    names = {reference.name for reference in references}
+    return {name: is_default for name, is_default in found.items() if name in names or ("" in names and is_default)}

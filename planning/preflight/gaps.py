@@ -1,0 +1,39 @@
+"""Names of the checks that could not be made, because a read failed or was not allowed."""
+
+from collections.abc import Iterator
+
+from models.paths import Path
+from models.problems import Problem, warning
+from planning.ground.cluster_facts import ClusterFacts, Unknown
+from planning.ground.needs import Needs
+from planning.preflight.severity import Mode
+
+
+def gaps(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
+    """Yield a warning for each reason for which facts are unknown, with all that it leaves unchecked."""
+    if mode == "skip":
+        return
+    by_reason = dict[str, list[str]]()
+    for part, what in _subjects(needs):
+        fact = getattr(facts, part)
+        if isinstance(fact, Unknown):
+            by_reason.setdefault(fact.reason, []).append(what)
+    for reason, subjects in by_reason.items():
+        yield warning(Path(), f"{', '.join(subjects)} went unchecked: {reason}")
+
+
+def _subjects(needs: Needs) -> Iterator[tuple[str, str]]:
+    """Yield part of the facts and name of each thing that a stack needs."""
+    if needs.namespaces:
+        yield "namespaces", f"namespaces ({', '.join(sorted(needs.namespaces))})"
+    if needs.gateways:
+        yield "gateways", f"listeners of {', '.join(sorted(map(str, needs.gateways)))}"
+    if needs.secrets:
+        namespaces = ", ".join(sorted({reference.namespace for reference in needs.secrets}))
+        yield "secrets", f"Secrets of pods ({len(needs.secrets)} in {namespaces})"
+    if needs.storage_classes:
+        names = sorted({reference.name or "the default" for reference in needs.storage_classes})
+        yield "storage_classes", f"StorageClasses ({', '.join(names)})"
+    if needs.priority_classes:
+        names = sorted({reference.name for reference in needs.priority_classes})
+        yield "priority_classes", f"PriorityClasses ({', '.join(names)})"

@@ -1,0 +1,34 @@
+"""Check of a facts file: whether it is of this cluster, and of today."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from models.paths import Path
+from models.problems import Problem, warning
+from planning.ground.cluster_facts import ClusterFacts
+from planning.ground.inventory import TIME_FORMAT
+
+_MAX_AGE = timedelta(days=1)
+FILE = Path("cluster", "facts")
+"""Key that names the file from which a stack takes its facts."""
+_REMEDY = "write it again with python -m cli facts"
+
+
+def origin(facts: ClusterFacts | None, cluster: str | None, now: datetime, at: Path = FILE) -> Iterator[Problem]:
+    """Yield a warning if facts from a file are of another cluster than `cluster`, or older than a day.
+
+    `now` is a time in UTC. `at` is the key that names the file. A name that is unknown is not compared.
+    """
+    found = None if facts is None else facts.origin
+    if found is None:
+        return
+    if cluster is not None and found.cluster is not None and found.cluster != cluster:
+        yield warning(at, f"the file is of cluster {found.cluster}, and this run is for {cluster}", _REMEDY)
+    try:
+        age = now - datetime.strptime(found.time, TIME_FORMAT).replace(tzinfo=UTC)
+    except ValueError:
+        yield warning(at, f"the file does not tell its time as {TIME_FORMAT}", _REMEDY)
+        return
+    if age > _MAX_AGE:
+        hours = int(age.total_seconds() // 3600)
+        yield warning(at, f"the file is {hours} hours old ({found.time})", _REMEDY)

@@ -1,0 +1,72 @@
+"""Places in the configuration at which a user wrote what an object refers to."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from models.paths import Path
+from planning.ground.needs import Reference
+from planning.plans import StackPlan
+
+_VARIANTS = frozenset({"canary"})
+"""Keys of a service below which another owner's values are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """Configuration of a stack, and the places of its owners in it."""
+
+    tree: Mapping[str, Any]
+    """Merged tree of the configuration."""
+    paths: Mapping[str, Path]
+    """Place of each owner."""
+
+    @classmethod
+    def of(cls, tree: Mapping[str, Any], plan: StackPlan) -> "Owners":
+        """Return the owners of a stack's objects."""
+        variants = (variant for service in plan.services for variant in service.variants)
+        caches = {cache.owner: cache.fill.path for cache in plan.caches}
+        return cls(tree, {**{variant.owner: variant.path for variant in variants}, **caches})
+
+    def locate(self, reference: Reference, keys: Collection[str]) -> Path:
+        """Return the path of the value that has the name of a reference, below one of some keys.
+
+        If there is none, return the place of the owner. A value at the top of the configuration counts as well.
+        """
+        at = self.paths.get(reference.owner, Path())
+        top = ((Path(key), self.tree.get(key)) for key in keys)
+        found = (*_leaves(self._value(at), at), *top)
+        return next((path for path, value in found if value == reference.name and {*path} & {*keys}), at)
+
+    def storage(self, owner: str) -> Path:
+        """Return the place of the storage whose claim an owner has."""
+        at = self.paths.get(owner, Path())
+        return at / "storage" if self._value(at / "storage") is not None else at
+
+    def gateway(self, key: str) -> Path:
+        """Return the place of the gateway of a service's route."""
+        at = Path("services", key, "route", "gateway")
+        return at if self._value(at) is not None else Path("gateway")
+
+    def namespace(self, name: str) -> Path:
+        """Return the first place that names a namespace."""
+        keys = ((Path("services", key, "namespace"), name) for key in self._value(Path("services")) or ())
+        return next((at for at, _ in keys if self._value(at) == name), Path("namespace"))
+
+    def _value(self, at: Path) -> Any:  # noqa: ANN401, any value of a configuration
+        value: Any = self.tree
+        for part in at:
+            value = cast("Mapping[Any, Any]", value).get(part) if isinstance(value, Mapping) else None
+        return value
+
+
+def _leaves(value: object, at: Path) -> Iterator[tuple[Path, object]]:
+    if isinstance(value, Mapping):
+        for key, inner in cast("Mapping[str, object]", value).items():
+            if key not in _VARIANTS:
+                yield from _leaves(inner, at / key)
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(cast("list[object]", value)):
+            yield from _leaves(inner, at / index)
+    else:
+        yield at, value

@@ -1,0 +1,207 @@
+"""Rights that a stack needs of whoever previews it, deploys it or looks at it: rules of Roles and of a ClusterRole.
+
+The requests of the provider are in provider/pkg/await of pulumi-kubernetes (4.25): `await.go` for all objects,
+`deployment.go` and `job.go` for what else it reads while it waits. Discovery and the version need no rule: every
+authenticated user has `system:discovery`.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planning.ground import bundles
+from planning.ground.api_groups import GATEWAY_GROUP, plural
+from planning.ground.needs import Needs
+
+_GATEWAY_KIND = "Gateway"
+_RBAC = "rbac.authorization.k8s.io"
+_SECRETS = "secrets"
+_READ, _LIST = ("get",), ("list",)
+_WRITE, _DELETE = ("create", "patch"), ("delete", "watch")
+_WAITED = ("list", "watch")
+_OF_PODS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "Deployment": (("", "persistentvolumeclaims"), ("", "pods"), ("apps", "replicasets")),
+    "Job": (("", "pods"),),
+}
+"""Groups and resources that the provider reads while it waits for an object of a kind."""
+_URLS = "/"
+"""In the place of an API group: the resources are paths of the API server."""
+_EVERYWHERE = ""
+"""Namespace of rules that hold in the whole cluster."""
+
+
+class Purpose(StrEnum):
+    """Purposes of rights."""
+
+    PREVIEW = "preview"
+    DEPLOY = "deploy"
+    STATUS = "status"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Rule:
+    """A rule of a Role or ClusterRole."""
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """Names of the objects; empty for all objects."""
+
+    @property
+    def manifest(self) -> dict[str, list[str]]:
+        """Return the rule as a Role has it."""
+        if self.group == _URLS:
+            return {"nonResourceURLs": list(self.resources), "verbs": list(self.verbs)}
+        names = {"resourceNames": list(self.names)} if self.names else {}
+        return {"apiGroups": [self.group], "resources": list(self.resources), **names, "verbs": list(self.verbs)}
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """Rights that a stack gives to its own identities. Whoever gives them needs them, too."""
+
+    namespace: str
+    """Namespace of the Role; empty for a ClusterRole."""
+    rule: Mapping[str, list[str]]
+    """A rule, as a Role has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Objects of a stack, and the rights that they give away."""
+
+    objects: frozenset[tuple[str, str]]
+    """Kind (`apiVersion/Kind`) and namespace of its objects; empty for cluster-scoped objects."""
+    compared: frozenset[tuple[str, str]]
+    """Those of them that a preview compares with the cluster, or whose owners it asks for."""
+    granted: tuple[Granted, ...]
+    bound: frozenset[str]
+    """Names of ClusterRoles that it binds and does not make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """The smallest rules that suffice for a purpose, by namespace; empty for those of the ClusterRole."""
+
+    rules: Mapping[str, tuple[Mapping[str, list[str]], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Rights beyond the smallest ones of a preview."""
+
+    secrets: bool = False
+    """Whether the existence of Secrets is read. Who may read that may read their values."""
+    dry_run: bool = False
+    """Whether a preview asks the API server what it would do, which takes the verbs of writing."""
+
+
+def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Rights:
+    """Return the rights that suffice for a purpose.
+
+    The rules of namespaces that the stack creates are in the ClusterRole, because no Role can be there before.
+    """
+    deploys = purpose is Purpose.DEPLOY
+    reads_secrets, writes = options.secrets or deploys, options.dry_run or deploys
+    found = [*_reads(needs, secrets=reads_secrets), *_comparisons(made)]
+    if purpose is not Purpose.STATUS:
+        found += _object_rules(made, _READ + (_WRITE if writes else ()), secrets=reads_secrets)
+        found += _grants(made) if writes else ()
+    if deploys:
+        found += [*_object_rules(made, _DELETE, secrets=True), *_waits(made)]
+    return Rights(_rules_by_place(_Verbs.of(found, needs.created)))
+
+
+def _reads(needs: Needs, *, secrets: bool) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules of what facts are read from."""
+    if needs.namespaces:
+        yield _EVERYWHERE, Rule("", ("namespaces",), _READ, tuple(sorted(needs.namespaces)))
+    for gateway in sorted(needs.gateways):
+        if (gateway.group, gateway.kind) == (GATEWAY_GROUP, _GATEWAY_KIND):
+            yield gateway.namespace, Rule(GATEWAY_GROUP, ("gateways",), _READ, (gateway.name,))
+    if needs.gateways:
+        yield _EVERYWHERE, Rule(GATEWAY_GROUP, ("httproutes",), _LIST)
+        names = tuple(sorted(bundles.versioned_definitions()))
+        yield _EVERYWHERE, Rule("apiextensions.k8s.io", ("customresourcedefinitions",), _READ, names)
+    if needs.storage_classes:
+        yield _EVERYWHERE, Rule("storage.k8s.io", ("storageclasses",), _LIST)
+    if needs.priority_classes:
+        yield _EVERYWHERE, Rule("scheduling.k8s.io", ("priorityclasses",), _LIST)
+    for reference in needs.secrets if secrets else ():
+        yield reference.namespace, Rule("", (_SECRETS,), _READ, (reference.name,))
+
+
+def _comparisons(made: Made) -> Iterator[tuple[str, Rule]]:
+    for api, namespace in sorted(made.compared):
+        yield namespace, _rule(api, _LIST)
+
+
+def _object_rules(made: Made, verbs: tuple[str, ...], *, secrets: bool) -> Iterator[tuple[str, Rule]]:
+    for api, namespace in sorted(made.objects):
+        rule = _rule(api, verbs)
+        if secrets or rule.resources != (_SECRETS,):
+            yield namespace, rule
+
+
+def _waits(made: Made) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules of what the provider watches while it waits."""
+    for api, namespace in sorted(made.objects):
+        yield namespace, _rule(api, _WAITED)
+        for group, resource in _OF_PODS.get(api.rpartition("/")[2], ()):
+            yield namespace, Rule(group, (resource,), _WAITED)
+
+
+def _grants(made: Made) -> Iterator[tuple[str, Rule]]:
+    """Yield the rights that a stack gives away, and the right to give that of ClusterRoles that it does not make."""
+    for granted in made.granted:
+        rule = granted.rule
+        for group in rule.get("apiGroups", ()):
+            names = tuple(rule.get("resourceNames", ()))
+            yield granted.namespace, Rule(group, tuple(rule["resources"]), tuple(rule["verbs"]), names)
+        if "nonResourceURLs" in rule:
+            yield _EVERYWHERE, Rule(_URLS, tuple(rule["nonResourceURLs"]), tuple(rule["verbs"]))
+    if made.bound:
+        yield _EVERYWHERE, Rule(_RBAC, ("clusterroles",), ("bind",), tuple(sorted(made.bound)))
+
+
+def _rule(api: str, verbs: tuple[str, ...]) -> Rule:
+    version, _, kind = api.rpartition("/")
+    return Rule(version.rpartition("/")[0], (plural(kind),), verbs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verbs:
+    """Verbs by place, group, resource and names."""
+
+    verbs: Mapping[tuple[str, str, str, tuple[str, ...]], Collection[str]]
+
+    @classmethod
+    def of(cls, rules: Iterable[tuple[str, Rule]], created: Collection[str]) -> "_Verbs":
+        """Collect rules. Those of namespaces that do not exist yet hold everywhere."""
+        verbs = dict[tuple[str, str, str, tuple[str, ...]], set[str]]()
+        for namespace, rule in rules:
+            place = _EVERYWHERE if namespace in created else namespace
+            for resource in rule.resources:
+                verbs.setdefault((place, rule.group, resource, rule.names), set()).update(rule.verbs)
+        return cls(verbs)
+
+    def minimal(self) -> Iterator[tuple[tuple[str, str, str, tuple[str, ...]], tuple[str, ...]]]:
+        """Yield the verbs that no wider rule has: one without names, or one of the whole cluster."""
+        for (place, group, resource, names), verbs in sorted(self.verbs.items()):
+            wider = {(place, group, resource, ()), (_EVERYWHERE, group, resource, ())}
+            wider -= {(place, group, resource, names)}
+            missing = set(verbs).difference(*(self.verbs.get(each, ()) for each in wider))
+            if missing:
+                yield (place, group, resource, names), tuple(sorted(missing))
+
+
+def _rules_by_place(found: _Verbs) -> dict[str, tuple[Mapping[str, list[str]], ...]]:
+    """Return the rules of each namespace. Resources of a group with the same verbs and names share a rule."""
+    alike = dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], list[str]]()
+    for (place, group, resource, names), verbs in found.minimal():
+        alike.setdefault((place, group, verbs, names), []).append(resource)
+    rules = dict[str, list[Mapping[str, list[str]]]]()
+    for (place, group, verbs, names), resources in alike.items():
+        rules.setdefault(place, []).append(Rule(group, tuple(resources), verbs, names).manifest)
+    return {place: tuple(rules[place]) for place in sorted(rules)}

@@ -1,0 +1,342 @@
+"""What a cluster has, as its API server tells it, and each read that fails alone."""
+
+import threading
+from dataclasses import replace
+from urllib.parse import urlencode
+
+import pytest
+import yaml
+
+from facts import cluster, facts_file, reading
+from facts.cluster import Access
+from models.stack import Cluster
+from planning.ground.bundles import versioned_definitions
+from planning.ground.cluster_facts import PARTS, GatewayRef, Gateways, LiveGateway, Unknown
+from planning.ground.inventory import (
+    Listener,
+    LiveNamespace,
+    LiveNode,
+    LivePool,
+    LivePools,
+    Metered,
+    MeteredService,
+    Namespaces,
+    Nodes,
+    PriorityClasses,
+    Quota,
+    Quotas,
+    Requested,
+    Requirement,
+    Secrets,
+    Slice,
+    Slices,
+    StorageClasses,
+    Taint,
+)
+from planning.ground.needs import Needs, Reference
+from planning.preflight import gaps
+from tests.support.cluster import loopback
+from tests.support.cluster.loopback import discovery
+from tests.support.stacks import lines
+
+GATEWAY_API = "gateway.networking.k8s.io"
+PUBLIC = GatewayRef(GATEWAY_API, "Gateway", "gateways", "public")
+REFUSED, ACCEPTED = (
+    {"parents": [{"conditions": [{"type": "Accepted", "status": status, "reason": "R", "message": "m"}]}]}
+    for status in ("False", "True")
+)
+
+
+def items(*found):
+    return {"items": list(found)}
+
+
+def metadata(name, namespace=None, **more):
+    return {"metadata": {"name": name, **({"namespace": namespace} if namespace else {}), **more}}
+
+
+def using(name, node, **more):
+    """Return a pod that requests devices."""
+    containers = [{"resources": {"limits": {"nvidia.com/gpu": "2", "memory": "1Gi"}}}, {}]
+    return {**metadata(name, "models"), "spec": {"nodeName": node, "containers": containers, **more}}
+
+
+LISTENER = {
+    "name": "https",
+    "port": 443,
+    "protocol": "HTTPS",
+    "hostname": "*.example.com",
+    "allowedRoutes": {
+        "namespaces": {
+            "from": "Selector",
+            "selector": {
+                "matchLabels": {"team": "search"},
+                "matchExpressions": [{"key": "stage", "operator": "Exists"}],
+            },
+        },
+        "kinds": [{"kind": "HTTPRoute"}, {"group": "other", "kind": "OtherRoute"}],
+    },
+}
+NODE = {
+    **metadata("gpu-0", labels={"zone": "a"}),
+    "spec": {"unschedulable": True, "taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
+    "status": {
+        "allocatable": {"cpu": "8", "nvidia.com/gpu": "8"},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    },
+}
+MODELS = metadata("models", labels={"team": "search"}, annotations={"inference-stacks.io/stack": "a/b/c", "other": "x"})
+GONE = metadata("gone", deletionTimestamp="today")
+LISTS = {
+    "/api/v1/namespaces": items(MODELS, GONE),
+    "/api/v1/nodes": items(NODE),
+    "/api/v1/resourcequotas": items(
+        {**metadata("devices", "models"), "status": {"hard": {"pods": "9"}, "used": {"pods": "1"}}}
+    ),
+    "/apis/storage.k8s.io/v1/storageclasses": items(
+        metadata("fast", annotations={"storageclass.kubernetes.io/is-default-class": "true"}), metadata("slow")
+    ),
+    "/apis/scheduling.k8s.io/v1/priorityclasses": items(metadata("high"), {**metadata("low"), "globalDefault": True}),
+    "/apis/resource.k8s.io/v1/resourceslices": items(
+        {"spec": {"driver": "gpu", "pool": {"name": "gpu-0"}, "nodeName": "gpu-0", "devices": [{}, {}]}}
+    ),
+    "/apis/inference.networking.k8s.io/v1/inferencepools": items(
+        {**metadata("qwen", "models"), "spec": {"selector": {"matchLabels": {"a": "b"}}}, "status": REFUSED},
+        {**metadata("bert", "models"), "spec": {}, "status": ACCEPTED},
+        {**metadata("new", "models"), "spec": {}},
+    ),
+    f"/apis/{GATEWAY_API}/v1/gateways": items(),
+    f"/apis/{GATEWAY_API}/v1/httproutes": items(),
+    "/api/v1/secrets": items(metadata("registry", "models")),
+}
+PODS = "/api/v1/pods?" + urlencode({"limit": "500", "fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"})
+SERVICES = "/api/v1/services?" + urlencode({"limit": "500", "labelSelector": "saturncloud.io/resource-id"})
+GATEWAY = f"/apis/{GATEWAY_API}/v1/namespaces/gateways/gateways/public"
+ANSWERS = {
+    "/api": discovery(("", "v1", "Service")),
+    "/apis": discovery(("apps", "v1", "Deployment")),
+    "/version": {"gitVersion": "v1.36.0"},
+    **{f"{path}?limit=500": answer for path, answer in LISTS.items()},
+    PODS: items(
+        using("a", "gpu-0", initContainers=[{"resources": {"limits": {"nvidia.com/gpu": "3"}}}]),
+        using("b", "gpu-0"),
+        using("waiting", None),
+    ),
+    SERVICES: items(metadata("qwen", "models", labels={"saturncloud.io/resource-id": "chat"})),
+    GATEWAY: {**metadata("public", "gateways"), "spec": {"listeners": [LISTENER]}},
+    "/api/v1/namespaces/models": MODELS,
+    "/api/v1/namespaces/models/secrets/registry": metadata("registry", "models"),
+}
+USED = Needs(
+    gateways=frozenset({PUBLIC}),
+    namespaces=frozenset({"models", "absent"}),
+    secrets=tuple(Reference(name, "models", "qwen", "") for name in ("registry", "lost")),
+    storage_classes=(Reference("fast", "models", "qwen", ""),),
+    priority_classes=(Reference("high", "models", "qwen", ""),),
+)
+READS = {
+    "namespaces": "/api/v1/namespaces/models",
+    "gateways": GATEWAY,
+    "secrets": "/api/v1/namespaces/models/secrets/registry",
+    "storage_classes": "/apis/storage.k8s.io/v1/storageclasses?limit=500",
+    "priority_classes": "/apis/scheduling.k8s.io/v1/priorityclasses?limit=500",
+}
+"""A path of each part that a stack may need."""
+SUBJECTS = {
+    "namespaces": "namespaces (absent, models)",
+    "gateways": "listeners of gateways/public",
+    "secrets": "Secrets of pods (2 in models)",
+    "storage_classes": "StorageClasses (fast)",
+    "priority_classes": "PriorityClasses (high)",
+}
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(reading, "_PAUSE_SECONDS", 0)
+    with loopback.serve(ANSWERS, authorization=None) as server:
+        yield server
+
+
+def access(server):
+    return Access(
+        yaml.safe_dump(
+            {
+                "current-context": "here",
+                "contexts": [{"name": "here", "context": {"cluster": "one"}}],
+                "clusters": [{"name": "one", "cluster": {"server": server.url}}],
+            }
+        ),
+        None,
+    )
+
+
+def read(server, needs=USED):
+    return cluster.read(Cluster(), access(server), None, needs)
+
+
+def test_everything_is_read_for_a_file_and_survives_it(server, tmp_path):
+    facts = cluster.read_all(access(server), secrets=True)
+    assert {name for name in PARTS if isinstance(getattr(facts, name), Unknown)} == set()
+    assert (facts.origin.cluster, facts.origin.version) == ("one", "v1.36.0")
+    assert facts.nodes == Nodes(
+        (
+            LiveNode(
+                "gpu-0",
+                {"zone": "a"},
+                ready=True,
+                cordoned=True,
+                taints=(Taint("nvidia.com/gpu", "", "NoSchedule"),),
+                devices={"nvidia.com/gpu": 8},
+            ),
+        )
+    )
+    assert facts.requested == Requested({"gpu-0": {"nvidia.com/gpu": 5}})
+    assert facts.quotas == Quotas((Quota("models", "devices", {"pods": "9"}, {"pods": "1"}),))
+    assert facts.slices == Slices((Slice("gpu", "gpu-0", "gpu-0", 2),))
+    assert facts.metered == Metered((MeteredService("models", "qwen", "chat"),))
+    assert facts.secrets == Secrets((("models", "registry"),))
+    assert facts.live_pools == LivePools(
+        (
+            LivePool("models", "qwen", {"a": "b"}, accepted=False, reason="R: m"),
+            LivePool("models", "bert", {}, accepted=True),
+            LivePool("models", "new", {}, accepted=None),
+        )
+    )
+    (tmp_path / "facts.json").write_text(facts_file.text(facts))
+    assert facts_file.read(tmp_path / "facts.json") == facts
+
+
+def test_what_a_stack_needs_is_read_and_nothing_else(server):
+    found = read(server)
+    assert found.namespaces == Namespaces(
+        {"models": LiveNamespace({"team": "search"}, {"inference-stacks.io/stack": "a/b/c"})}
+    )
+    assert found.secrets == Secrets((("models", "registry"),))
+    assert found.storage_classes == StorageClasses({"fast": True, "slow": False})
+    assert found.priority_classes == PriorityClasses({"high": False, "low": True})
+    selector = (Requirement("team", "In", ("search",)), Requirement("stage", "Exists"))
+    listener = Listener("https", 443, "HTTPS", "*.example.com", "Selector", selector, ("HTTPRoute",))
+    assert found.gateways == Gateways((LiveGateway(PUBLIC, False, False, listeners=(listener,)),))
+    assert isinstance(found.nodes, Unknown)
+    kinds, gateway, routes, named, classes = 2, 1, 1, 2 + 2, 2
+    assert len(server.seen) == kinds + gateway + routes + len(versioned_definitions()) + named + classes
+    assert read(server, Needs()).namespaces == found.nodes
+
+
+def test_an_empty_list_of_metadata_is_null(server):
+    server.answers = {**ANSWERS, READS["storage_classes"]: {"items": None}}
+    assert read(server).storage_classes == StorageClasses({})
+
+
+def test_a_namespace_that_is_being_deleted_is_told(server):
+    facts = cluster.read_all(access(server))
+    assert facts.namespaces.namespaces["gone"] == LiveNamespace({}, {}, terminating=True)
+
+
+def refuse(server, path):
+    server.refused = {path}
+
+
+def fail(server, path):
+    server.statuses = {path: 503}
+
+
+def cut(server, path):
+    server.cut = {path}
+
+
+def confuse(server, path):
+    server.answers = {**server.answers, path: {"kind": "Status"}}
+
+
+FAILURES = {
+    refuse: "it answered 403",
+    fail: "it answered 503",
+    cut: "IncompleteRead",
+    confuse: "KeyError",
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("part", READS)
+def test_a_failed_read_is_unknown_alone_and_is_named(server, part, failure):
+    failure(server, READS[part])
+    found = read(server)
+    reason = f"the cluster could not be read ({FAILURES[failure]})"
+    assert getattr(found, part) == Unknown(reason)
+    assert [name for name in READS if isinstance(getattr(found, name), Unknown)] == [part]
+    assert lines(gaps(USED, found, "strict"), "warning") == [f"{SUBJECTS[part]} went unchecked: {reason}"]
+
+
+IN_A_FILE = {
+    **{
+        part: f"{path}?limit=500"
+        for part, path in {
+            "namespaces": "/api/v1/namespaces",
+            "nodes": "/api/v1/nodes",
+            "quotas": "/api/v1/resourcequotas",
+            "storage_classes": "/apis/storage.k8s.io/v1/storageclasses",
+            "priority_classes": "/apis/scheduling.k8s.io/v1/priorityclasses",
+            "slices": "/apis/resource.k8s.io/v1/resourceslices",
+            "live_pools": "/apis/inference.networking.k8s.io/v1/inferencepools",
+            "gateways": f"/apis/{GATEWAY_API}/v1/gateways",
+            "routes": f"/apis/{GATEWAY_API}/v1/httproutes",
+            "secrets": "/api/v1/secrets",
+        }.items()
+    },
+    "requested": PODS,
+    "metered": SERVICES,
+    "bundles": f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{min(versioned_definitions())}",
+}
+"""A path of each part that a facts file may have."""
+
+
+def test_every_part_of_a_file_has_a_read_that_may_fail():
+    assert IN_A_FILE.keys() == PARTS.keys() - {"metrics"}, "metrics are read with the kinds"
+
+
+@pytest.mark.parametrize("failure", [refuse, fail, cut])
+@pytest.mark.parametrize("part", IN_A_FILE)
+def test_a_failed_read_for_a_file_is_unknown_alone(server, part, failure):
+    failure(server, IN_A_FILE[part])
+    found = cluster.read_all(access(server), secrets=True)
+    assert getattr(found, part) == Unknown(f"the cluster could not be read ({FAILURES[failure]})")
+    assert [name for name in PARTS if isinstance(getattr(found, name), Unknown)] == [part]
+
+
+@pytest.mark.parametrize("part", sorted(IN_A_FILE.keys() - {"bundles"}))
+def test_a_misformed_read_for_a_file_is_unknown_alone(server, part):
+    """Metadata of a definition may lack everything but its name."""
+    confuse(server, IN_A_FILE[part])
+    found = cluster.read_all(access(server), secrets=True)
+    assert [name for name in PARTS if isinstance(getattr(found, name), Unknown)] == [part]
+
+
+@pytest.mark.parametrize("part", READS)
+def test_a_silent_read_leaves_what_was_read_before_known(server, part, monkeypatch):
+    server.hang, server.silent = threading.Event(), {READS[part]}
+    # A busy machine may need longer than the shortest deadline for what is read before.
+    for seconds in (0.2, 1, 5):
+        monkeypatch.setattr(cluster, "_DEADLINE_SECONDS", seconds)
+        found = read(server)
+        if not isinstance(found.apis, Unknown):
+            break
+    assert not isinstance(found.apis, Unknown)
+    assert getattr(found, part) == Unknown(f"the cluster did not answer within {seconds} seconds")
+    (line,) = lines(gaps(USED, found, "strict"), "warning")
+    assert SUBJECTS[part] in line
+
+
+def test_a_read_that_breaks_once_is_repeated_on_another_connection(server):
+    server.cut = {READS["secrets"]}
+    server.mended = True
+    assert read(server).secrets == Secrets((("models", "registry"),))
+    assert server.connections == 2
+
+
+def test_nothing_is_unchecked_where_nothing_is_asked_or_needed(server):
+    found = read(server)
+    assert list(gaps(USED, found, "strict")) == []
+    broken = replace(found, secrets=Unknown("no"))
+    assert list(gaps(USED, broken, "skip")) == list(gaps(Needs(), broken, "strict")) == []
