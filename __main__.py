@@ -3,7 +3,7 @@
 import contextlib
 import gc
 import pathlib
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -158,13 +158,24 @@ def _register(composition: Composition, provider: k8s.Provider) -> Registered:
 
 
 def _export(composition: Composition, registered: Registered) -> None:
-    """Export the outputs. The output `ready` of a service resolves when all awaited objects of the service are up."""
+    """Export the outputs. What a service says is awaited resolves when all those objects are up.
+
+    A run that fails before keeps the outputs of the run before it.
+    """
     contract = composition.contract
+    services = {
+        service.key: dict[str, object](contract["services"][service.key]) for service in composition.plan.services
+    }
     for service in composition.plan.services:
         urns = [registered[object_id].urn for object_id in composition.awaited_objects(service)]
-        contract["services"][service.key]["ready"] = pulumi.Output.all(*urns).apply(bool)
-    for name, value in contract.items():
+        awaited = contract["services"][service.key]["awaited"]
+        services[service.key]["awaited"] = pulumi.Output.all(*urns).apply(partial(_names, awaited))
+    for name, value in {**contract, "services": services}.items():
         pulumi.export(name, value)
+
+
+def _names(names: Sequence[str], _: object) -> list[str]:
+    return list(names)
 
 
 main()

@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from cli.descriptions import describe
+from cli.descriptions import describe, describe_type
 from models import platform
 from models.config_keys import KEYS, KUBECONFIG, NAMESPACE, ROOT
 from models.stack import Stack
+from planning.ground import contract
 
 _DEFINITIONS = "#/$defs/"
 _PARTIAL = "Partial"
@@ -85,6 +86,16 @@ def of_platforms() -> dict[str, Any]:
     }
 
 
+def of_outputs() -> dict[str, Any]:
+    """Return the schema of what a stack exports. It allows further keys, which a version of the contract may add."""
+    from pydantic import TypeAdapter  # noqa: PLC0415, other schemas do not need it
+
+    tree = TypeAdapter(contract.Outputs).json_schema(ref_template=f"{_DEFINITIONS}{{model}}")
+    definitions = {name: describe_type(getattr(contract, name), node) for name, node in tree.pop("$defs").items()}
+    described = describe_type(contract.Outputs, tree)
+    return {"$schema": _DIALECT, **described, "title": "Outputs of a stack", "$defs": dict(sorted(definitions.items()))}
+
+
 def with_descriptions() -> dict[str, Any]:
     """Return the schema of the specs, in which every property has its description."""
     tree = describe(Stack.__name__, Stack.model_json_schema(by_alias=True, ref_template=f"{_DEFINITIONS}{{model}}"))
@@ -96,6 +107,7 @@ KINDS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "stack": schema,
     "base": of_base_files,
     "platform": of_platforms,
+    "outputs": of_outputs,
 }
 """Schemas by kind of file."""
 

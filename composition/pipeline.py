@@ -6,7 +6,7 @@ Some steps do I/O: they read sizes of sources, facts of the cluster, and objects
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import planning
 from composition import sources
@@ -22,7 +22,7 @@ from models.paths import Path
 from models.problems import ConfigError, Problem, errors, warning
 from models.stack import Stack
 from planning import outputs, ownership, preflight, transition
-from planning.ground import parts
+from planning.ground import contract, parts
 from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Unknown
 from planning.ground.marks import StackName
 from planning.ground.needs import Needs
@@ -36,7 +36,7 @@ from planning.routes.acceptance import Waits
 if TYPE_CHECKING:
     from models.platform import Outputs
 
-_READY_PARTS = frozenset({parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER})
+_AWAITED_PARTS = frozenset({parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER, parts.POOL})
 """Parts of a service that a deployment run waits for in every stack."""
 
 
@@ -86,14 +86,14 @@ class Composition:
         return self.facts.digest(_kinds(self.components), self.waits.gateways)
 
     @property
-    def contract(self) -> dict[str, Any]:
-        """Outputs of the stack, without `ready` of each service."""
+    def contract(self) -> contract.Outputs:
+        """Outputs of the stack."""
         return outputs.of_stack(self.plan, self.facts_digest, self.waits.routes)
 
     def awaited_objects(self, service: ServicePlan) -> tuple[Id, ...]:
-        """Return the objects that a run waits for before it reports a service ready, in the order of registration."""
+        """Return the objects that must be up before a run says so in the outputs, in the order of registration."""
         owners = {variant.owner for variant in service.variants}
-        awaited_parts = {*_READY_PARTS, *((parts.ROUTE,) if service.key in self.waits.routes else ())}
+        awaited_parts = {*_AWAITED_PARTS, *((parts.ROUTE,) if service.key in self.waits.routes else ())}
         ids = (rendered.id for rendered in self.objects)
         return tuple(object_id for object_id in ids if object_id.owner in owners and object_id.part in awaited_parts)
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from models.engine_yaml import Document, mistake
 from models.layers import Source, merge_stack
+from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 
 if TYPE_CHECKING:
+    from models.engine_yaml import Document
     from models.platform import Outputs, Reference
 
 _KEY = "platform"
@@ -20,7 +21,7 @@ class Sources:
     """The trees below that of a stack, the lowest first, and the files that hold them."""
 
     sources: tuple[Source, ...] = ()
-    documents: tuple[Document, ...] = ()
+    documents: "tuple[Document, ...]" = ()
 
     def complete(self, problems: Iterable[Problem]) -> ConfigError:
         """Return the error of some problems, and of the ambiguous text in the files."""
@@ -60,10 +61,14 @@ def read(tree: object, earlier: Iterable[Problem], platform: "Outputs | None" = 
         bases = _bases(tree)
         if platform is not None and not any(_may_have(layer, _KEY) for layer in (tree, *_trees(bases))):
             remedy = "remove it, or add platform to the stack"
-            raise mistake("--platform", "has no effect on a stack without platform", remedy)
+            raise _mistake("--platform", "has no effect on a stack without platform", remedy)
         return _with_platform(bases, _reference(cast("dict[str, Any]", tree), bases.sources), platform)
     except ConfigError as error:
         raise ConfigError([*earlier, *error.problems]) from None
+
+
+def _mistake(path: str, what: str, remedy: str) -> ConfigError:
+    return ConfigError([Problem(ConfigPath(path), what, remedy)])
 
 
 def _may_have(tree: object, *keys: str) -> bool:
@@ -102,7 +107,7 @@ def _with_platform(bases: Sources, named: "Reference | None", outputs: "Outputs 
         return bases
     if outputs is None:
         remedy = f"name a file with --platform that `pulumi stack output --json -s {named.stack}` wrote"
-        raise mistake(_KEY, f"has outputs that only the engine can read ({named.stack})", remedy)
+        raise _mistake(_KEY, f"has outputs that only the engine can read ({named.stack})", remedy)
     from models import platform  # noqa: PLC0415, most stacks name no platform
 
     return Sources((platform.source(named, outputs), *bases.sources), bases.documents)

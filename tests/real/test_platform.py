@@ -14,13 +14,20 @@ NAMESPACE = "on-platform"
 SECRET = "marked-secret-of-the-platform"
 PROGRAM = """
 import json, pathlib, pulumi
+import inference_stacks_outputs as reader
 
 for name, value in json.loads(pathlib.Path("outputs.json").read_text()).items():
     pulumi.export(name, pulumi.Output.secret(value) if name.startswith("secret") else value)
-if pathlib.Path("models").exists():
+async def main():
     models = pulumi.StackReference("organization/inference-stacks/dev")
-    pulumi.export("paths", models.get_output("services").apply(lambda found: found["qwen"]["paths"]))
+    details = {name: await models.get_output_details(name) for name in reader.NAMES}
+    found = reader.read({name: detail.value for name, detail in details.items()}, "inference-stacks/dev")
+    return {"paths": reader.service(found, "qwen")["paths"], "weight": found["services"]["qwen"]["weight"]}
+
+if pathlib.Path("models").exists():
+    pulumi.run(main)
 """
+READER = Path("reader/inference_stacks_outputs.py").resolve()
 GIVEN = {
     "contractVersion": 1,
     "gateway": {"name": "of-the-platform", "namespace": "gateways", "provider": "istio"},
@@ -38,6 +45,7 @@ class Platform:
         folder.mkdir()
         (folder / "Pulumi.yaml").write_text("{name: platform, runtime: python}")
         (folder / "__main__.py").write_text(PROGRAM)
+        (folder / READER.name).symlink_to(READER)
         self.run("stack", "init", "prod")
 
     def run(self, *command: str) -> str:
@@ -87,7 +95,8 @@ def test_values_flow_both_ways_and_secrets_stay_secret(stacks):
     assert models.get("httproute", "qwen", NAMESPACE)["spec"]["parentRefs"][0]["name"] == "of-the-platform"
     platform.read_models()
     platform.export(inferencePlatform=GIVEN, secretAdmin=SECRET)
-    assert json.loads(platform.run("stack", "output", "paths", "--json")) == [f"/{NAMESPACE}/qwen"]
+    found = json.loads(platform.run("stack", "output", "--json"))
+    assert (found["paths"], found["weight"]) == ([f"/{NAMESPACE}/qwen"], 100)
     assert SECRET not in json.dumps(models.engine.export()) + platform.run("stack", "export")
     written = Path(models.project / "platform.json")
     written.write_text(platform.run("stack", "output", "--json"))
