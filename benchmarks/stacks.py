@@ -11,6 +11,9 @@ _MODELS = (
     ("mistralai/Mistral-Small-24B-Instruct-2501", "48Gi"),
     ("google/gemma-3-4b-it", "9Gi"),
 )
+_COMMIT = "b968826d9c46dd6066d109eabc6255188de91218"
+"""Stands for the commit of every model, because a source without one has a warning."""
+_LONGEST_REQUEST = "10m"
 _HOST, _HEADER = 8, 9
 """Last digit of the number of a service: of those with a separate host, and of those that a header selects."""
 
@@ -32,7 +35,8 @@ def tree(services: int, namespace: str = "models", *, create_namespace: bool = F
 def _service(number: int, namespace: str) -> dict[str, Any]:
     name, size = _MODELS[number % len(_MODELS)]
     return {
-        "model": {"name": name, "source": f"hf://{name}", "size": size},
+        "model": {"name": name, "source": f"hf://{name}@{_COMMIT}", "size": size},
+        "drainTimeout": _LONGEST_REQUEST,
         "route": _route(number, namespace),
     }
 
@@ -44,4 +48,4 @@ def _route(number: int, namespace: str) -> dict[str, Any]:
         case digit if digit == _HEADER:
             return {"matches": [{"path": "/v1", "headers": {"x-service": f"{namespace}-s{number}"}}]}
         case _:
-            return {"matches": [{"path": f"/{namespace}/s{number}"}], "timeouts": {"request": "10m"}}
+            return {"matches": [{"path": f"/{namespace}/s{number}"}], "timeouts": {"request": _LONGEST_REQUEST}}

@@ -160,7 +160,7 @@ def _preflight(
         *preflight.origin(earlier, cluster, now, preflight.EARLIER),
         *preflight.changes(earlier, facts, needed, plan.identity),
         *preflight.kinds(needed.kinds, facts, mode),
-        *(preflight.bundles(plan.release, facts, mode) if plan.routes else ()),
+        *(preflight.bundles(plan, facts, mode) if plan.routes else ()),
         *preflight.addresses(stack, facts),
         *preflight.metrics(plan, facts, mode),
         *loaded.locate(references),
@@ -225,7 +225,13 @@ def _take_back(
         what = f"whether somebody scaled or added to objects went unchecked: {live.reason}"
         return components, () if isinstance(facts.apis, Unknown) else (warning(Path(), what),)
     annotated, added = additions.take_back(components, live)
-    return annotated, (*transition.refusals(live), *preflight.pools(live), *transition.replicas(plan, live), *added)
+    return annotated, (
+        *transition.refusals(live),
+        *preflight.pools(live),
+        *transition.replicas(plan, live),
+        *transition.ports(plan, live),
+        *added,
+    )
 
 
 def _kinds(components: Collection[Component]) -> frozenset[str]:

@@ -98,22 +98,23 @@ def _picker_monitor(variant: VariantPlan, monitoring: Monitoring, scrape: Scrape
     if monitoring.type == "gmp":
         return _pod_monitoring(metadata, selector, scrape, secret)
     credentials = None if secret is None else {"credentials": {"name": secret, "key": _TOKEN_KEY}}
-    endpoint = compact({**_endpoint(scrape, "service"), "authorization": credentials})
-    spec = {"selector": {"matchLabels": selector}, "endpoints": [endpoint]}
+    endpoints = [compact({**endpoint, "authorization": credentials}) for endpoint in _endpoints(scrape, "service")]
+    spec = {"selector": {"matchLabels": selector}, "endpoints": endpoints}
     return {"apiVersion": _OPERATOR_API, "kind": "ServiceMonitor", "metadata": metadata, "spec": spec}
 
 
 def _pod_monitor(metadata: Mapping[str, Any], selector: Mapping[str, str], scrape: Scrape) -> Manifest:
-    spec = {"selector": {"matchLabels": selector}, "podMetricsEndpoints": [_endpoint(scrape, "pod")]}
+    spec = {"selector": {"matchLabels": selector}, "podMetricsEndpoints": list(_endpoints(scrape, "pod"))}
     return {"apiVersion": _OPERATOR_API, "kind": "PodMonitor", "metadata": metadata, "spec": spec}
 
 
-def _endpoint(scrape: Scrape, target: str) -> dict[str, Any]:
-    """Render an endpoint for the Prometheus operator, which finds the port through a Service or a pod."""
+def _endpoints(scrape: Scrape, target: str) -> Iterator[dict[str, Any]]:
+    """Yield the endpoints for the Prometheus operator, which finds their ports through a Service or a pod."""
     source = f"__meta_kubernetes_{target}_label_app_kubernetes_io_name"
     relabeling = {"action": "replace", "sourceLabels": [source], "targetLabel": LABEL}
     tls = {"scheme": "https", "tlsConfig": {"insecureSkipVerify": True}} if scrape.tls else {}
-    return {**_scrape_fields(scrape), **tls, "relabelings": [relabeling]}
+    for port in scrape.ports:
+        yield {**_scrape_fields(scrape, port), **tls, "relabelings": [relabeling]}
 
 
 def _pod_monitoring(
@@ -127,11 +128,14 @@ def _pod_monitoring(
         "metadata": metadata,
         "spec": {
             "selector": {"matchLabels": selector},
-            "endpoints": [compact({**_scrape_fields(scrape), **tls, "authorization": authorization})],
+            "endpoints": [
+                compact({**_scrape_fields(scrape, port), **tls, "authorization": authorization})
+                for port in scrape.ports
+            ],
             "targetLabels": {"fromPod": [{"from": _NAME, "to": LABEL}]},
         },
     }
 
 
-def _scrape_fields(scrape: Scrape) -> dict[str, str]:
-    return {"port": scrape.port, "path": scrape.path, "interval": scrape.interval}
+def _scrape_fields(scrape: Scrape, port: str) -> dict[str, str]:
+    return {"port": port, "path": scrape.path, "interval": scrape.interval}

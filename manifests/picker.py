@@ -110,7 +110,7 @@ def _pool(variant: VariantPlan) -> Rendered:
         "spec": compact(
             {
                 "selector": {"matchLabels": labels.pool_selector(variant.names)},
-                "targetPorts": [{"number": variant.port}],
+                "targetPorts": [{"number": port} for port in variant.target_ports],
                 "appProtocol": variant.picker.pool_app_protocol,
                 "endpointPickerRef": {
                     "group": "",

@@ -9,7 +9,7 @@ from planning.ground.environment import Variable
 from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
 from planning.hardware.placement import REQUIRED, Placement
 from planning.serving.sidecar import SidecarPlan, SidecarProbe
-from planning.serving.workload import Workload
+from planning.serving.workload import Workload, port_names
 from planning.weights.sources import Fetch, Weights
 
 _NO_UPDATE_CHECK = "disable-update-notifications"
@@ -160,11 +160,19 @@ def fetching(fetch: Fetch, requests: Mapping[str, str], limits: Mapping[str, str
     )
 
 
+def _ports(first_name: str, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """Render the ports of a container."""
+    names = port_names(first_name, len(numbers))
+    return [
+        {"name": name, "containerPort": number, "protocol": "TCP"} for name, number in zip(names, numbers, strict=True)
+    ]
+
+
 def _sidecar(proxy: SidecarPlan) -> Manifest:
     """Render the routing sidecar as a native sidecar: it starts before the engine and ends after the engine."""
 
     def probe(settings: SidecarProbe) -> dict[str, Any]:
-        http_get = {"path": "/health", "port": proxy.port}
+        http_get = {"path": "/health", "port": proxy.ports[0]}
         return {"httpGet": http_get, "periodSeconds": settings.interval, "failureThreshold": settings.failures}
 
     return compact(
@@ -174,7 +182,7 @@ def _sidecar(proxy: SidecarPlan) -> Manifest:
             "restartPolicy": "Always",
             "args": list(proxy.arguments),
             "env": environment(proxy.env),
-            "ports": [{"name": "http", "containerPort": proxy.port, "protocol": "TCP"}],
+            "ports": _ports("http", proxy.ports),
             "startupProbe": probe(proxy.startup),
             "livenessProbe": probe(proxy.liveness),
             "resources": compact({"requests": proxy.requests, "limits": proxy.limits}),
@@ -193,7 +201,7 @@ def _engine(workload: Workload) -> Manifest:
     engine = workload.engine
     return {
         **_container(workload, engine.arguments),
-        "ports": [{"name": workload.engine_port_name, "containerPort": engine.port, "protocol": "TCP"}],
+        "ports": _ports(workload.engine_port_names[0], engine.ports),
         **_probes(workload),
         "lifecycle": {"preStop": {"sleep": {"seconds": workload.drain.pre_stop}}},
     }
@@ -245,7 +253,7 @@ def _probes(workload: Workload) -> dict[str, Any]:
 
     def probe(path: str, failures: int) -> dict[str, Any]:
         return {
-            "httpGet": compact({"path": path, "port": engine.port, "scheme": scheme}),
+            "httpGet": compact({"path": path, "port": engine.probe_port, "scheme": scheme}),
             "periodSeconds": probes.interval,
             "timeoutSeconds": probes.timeout,
             "failureThreshold": failures,

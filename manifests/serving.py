@@ -60,7 +60,7 @@ def _deployment(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
             "selector": {"matchLabels": selector},
             "strategy": pods.strategy(workload.rollout),
             "progressDeadlineSeconds": workload.progress_deadline,
-            "template": _template(variant, workload, selector, pods.leader(workload)),
+            "template": _template(variant, workload, selector, pods.leader(workload), _served_ports(variant, workload)),
         },
     }
 
@@ -72,8 +72,9 @@ def _replicas(workload: Workload) -> dict[str, int]:
 def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     """Render a LeaderWorkerSet. The pods of a replica start, fail and end together; only the leader gets requests."""
     names, role = variant.names, workload.role
-    leader_template = _template(variant, workload, labels.role_selector(names, role), pods.leader(workload))
-    worker_template = _template(variant, workload, labels.worker(names, role), pods.worker(workload))
+    leader, ports = pods.leader(workload), _served_ports(variant, workload)
+    leader_template = _template(variant, workload, labels.role_selector(names, role), leader, ports)
+    worker_template = _template(variant, workload, labels.worker(names, role), pods.worker(workload), {})
     strategy = pods.strategy(workload.rollout)
     return {
         "apiVersion": workload.api_version,
@@ -97,8 +98,18 @@ def _group(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
     }
 
 
+def _served_ports(variant: VariantPlan, workload: Workload) -> dict[str, str]:
+    """Return the annotation with the ports that a pod serves."""
+    name = variant.ports_annotation
+    return {} if name is None else {name: ",".join(map(str, workload.target_ports))}
+
+
 def _template(
-    variant: VariantPlan, workload: Workload, identity: Mapping[str, str], pod: Mapping[str, Any]
+    variant: VariantPlan,
+    workload: Workload,
+    identity: Mapping[str, str],
+    pod: Mapping[str, Any],
+    ports: Mapping[str, str],
 ) -> dict[str, Any]:
     override = {**labels.serving(variant.names.base, workload.role), **identity}
     return {
@@ -108,7 +119,7 @@ def _template(
                     variant, about.MODEL_SERVER, base=workload.pod_settings.labels, override=override
                 ),
                 "annotations": sort_keys(
-                    {**variant.user_annotations, **workload.pod_settings.annotations, **_checksum(workload)}
+                    {**variant.user_annotations, **workload.pod_settings.annotations, **_checksum(workload), **ports}
                 ),
             }
         ),

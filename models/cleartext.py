@@ -90,6 +90,8 @@ def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterato
     above, name = at[0], str(at[1])
     parent = "" if above is None else above[1]
     is_named = parent in _REMEDIES or (in_object and parent not in _LABELS)
+    if not is_named and not credentials.may_have_shape(text):
+        return
     if not credentials.is_credential(name if is_named else "", text, in_object=parent not in _REMEDIES):
         return
     remedy = _REMEDIES.get(str(parent), _TO_SECRET)

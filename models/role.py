@@ -77,6 +77,10 @@ class Parallelism(Spec):
     """Number of copies of the model, which share the requests of the replica (`--data-parallel-size`)."""
     data_local: Count | None = Field(default=None, examples=[8])
     """Number of copies in one pod (`--data-parallel-size-local`); absent: all of them."""
+    load_balancing: Literal["internal", "external"] = "internal"
+    """Choice of the copy for a request. internal: vLLM chooses, behind one port of the pod; external: the endpoint
+    picker chooses, to which every copy in a pod is an endpoint with a port of its own, counted up from engine.port.
+    external is for mixture-of-experts models, and for replicas of one pod with two to eight copies."""
     expert: bool = False
     """Distribute the experts of a mixture-of-experts model over all devices (`--enable-expert-parallel`)."""
 

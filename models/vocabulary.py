@@ -278,8 +278,12 @@ _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decim
 }
 
 
+@lru_cache(4096)
 def milliseconds(duration: str) -> int:
-    """Return a duration in milliseconds, its smallest unit."""
+    """Return a duration in milliseconds, its smallest unit.
+
+    Results are cached, because the services of a stack have few different durations.
+    """
     return sum(int(number) * _MILLISECONDS[unit] for number, unit in _DURATION_PART.findall(duration))
 
 

@@ -73,7 +73,7 @@ def problems(
 
 
 def _gets_mark(named: NamedObject, verdict: Verdict) -> bool:
-    """Tell whether an object from before the mark gets one. Jobs are not updated, and keep the metadata that they have."""
+    """Tell whether an object from before the mark gets one. A Job that is there keeps its metadata."""
     return verdict is Verdict.UNMARKED and named.place[1] != "Job"
 
 

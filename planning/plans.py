@@ -61,7 +61,10 @@ class VariantPlan:
     """Owner of the weights' claim and of its fill Job: this variant, the primary, or a cache. This variant if there is
     no claim."""
     port: int
-    """Port on which the serving pods receive requests from the pool and the Service."""
+    """Port on which the serving pods receive requests from the Service. It is the first one of the pool's."""
+    ports_annotation: str | None
+    """Annotation of serving pods with the ports that they serve. None if the pool has one port, or if its picker does
+    not read it."""
     picker: Picker
     gke: LoadBalancing | None
     """Settings of GKE's load balancer. None if the gateway is not GKE's."""
@@ -95,6 +98,11 @@ class VariantPlan:
     def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads of all roles."""
         return (self.decode,) if self.prefill is None else (self.decode, self.prefill)
+
+    @property
+    def target_ports(self) -> tuple[int, ...]:
+        """Return the ports of the pool: those that the pods of any role serve."""
+        return max((workload.target_ports for workload in self.workloads), key=len)
 
     def preview_inputs(self) -> dict[str, Any]:
         """Return the inputs of the component, for previews: model, source, accelerator and the size of each role."""
@@ -335,6 +343,7 @@ def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
         storage=claims.of_variant(context),
         weights_of=context.owner if cache is None else claims.cache_owner(cache),
         port=spec.engine.port,
+        ports_annotation=context.release.picker.ports.annotation if _has_several_ports(roles.values()) else None,
         picker=picker_plan,
         gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
         requests=requests.plan(context),
@@ -349,6 +358,11 @@ def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
             *picker_plan.warnings,
         ),
     )
+
+
+def _has_several_ports(workloads: Iterable[Workload]) -> bool:
+    """Tell whether the pool of these workloads has several target ports."""
+    return any(len(workload.target_ports) > 1 for workload in workloads)
 
 
 def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPlan:

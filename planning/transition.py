@@ -1,10 +1,11 @@
 """Warnings about effects of a change that a preview does not show: a second set of pods, other numbers of replicas."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground import labels
+from planning.ground.api_groups import POOL_GROUP
 from planning.ground.cluster_facts import LiveObjects, Pools, Unknown
 from planning.plans import StackPlan, VariantPlan
 from planning.serving import Workload
@@ -44,6 +45,30 @@ def replicas(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
         for variant in service.variants:
             for workload in variant.workloads:
                 yield from _replica_warnings(variant, workload, live)
+
+
+def ports(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
+    """Yield a warning for every pool whose ports change while pods run that serve the old ones.
+
+    Pools of another generation come up beside the old ones instead.
+    """
+    for service in plan.services:
+        for variant in service.variants:
+            names = variant.names
+            found = live.objects.get((POOL_GROUP, "InferencePool", names.namespace, names.pool))
+            if found is None:
+                continue
+            old = tuple(port["number"] for port in found.content["spec"].get("targetPorts", ()))
+            if old and old != variant.target_ports:
+                changes = f"from {_range(old)} to {_range(variant.target_ports)}"
+                what = f"the pool's ports change {changes} before its pods do"
+                remedy = "requests to pods that are not yet replaced may fail; let a canary take them meanwhile"
+                yield warning(variant.path, what, remedy)
+
+
+def _range(numbers: Sequence[int]) -> str:
+    first, last = min(numbers), max(numbers)
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def _replica_warnings(variant: VariantPlan, workload: Workload, live: LiveObjects) -> Iterator[Problem]:

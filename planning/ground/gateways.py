@@ -45,6 +45,12 @@ class Minimum(Sourced):
     version: str
 
 
+class TargetPorts(Sourced):
+    """First version that reaches every target port of a pool."""
+
+    version: str
+
+
 class GatewayFacts(Spec):
     """Facts of one implementation."""
 
@@ -53,6 +59,8 @@ class GatewayFacts(Spec):
     minimum: Minimum | None = None
     """None if a release channel says it, or if it is unknown."""
     weighted_pools: WeightedPools
+    target_ports: TargetPorts | None = None
+    """None if no version is known to reach more than one."""
     timeouts: Timeouts | None = None
     """None if they are unknown."""
     proxies: Proxies | None = None

@@ -32,6 +32,8 @@ class Layout:
     data: int
     data_local: int
     """Number of copies of the model in a pod."""
+    ports: int
+    """Number of ports on which a pod gets requests: one for each of its copies with external load balancing, else 1."""
     expert: bool
     """Whether experts are spread over all devices."""
     reasons: tuple[str, ...]
@@ -94,6 +96,7 @@ def layout(parallelism: Parallelism, accelerator_memory: str | None, cls: Accele
         pipeline=spread.pipeline,
         data=spread.data,
         data_local=spread.data_local,
+        ports=spread.data_local if parallelism.load_balancing == "external" else 1,
         expert=parallelism.expert,
         reasons=tuple(_reasons(spread, parallelism, accelerator_memory, cls)),
     )

@@ -24,8 +24,8 @@ _SECOND = 1000
 class Scrape:
     """Settings for scraping the pods of a role or of the picker."""
 
-    port: str
-    """Name of the port."""
+    ports: tuple[str, ...]
+    """Names of the ports, each of which has metrics of its own."""
     path: str
     interval: str
     """Interval in the form of Prometheus: a number with one unit."""
@@ -65,11 +65,13 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
         type=monitors.type,
         labels=monitors.labels,
         roles={
-            name: Scrape(workload.engine_port_name, metrics.path, interval, tls=workload.engine.certificate is not None)
+            name: Scrape(
+                workload.engine_port_names, metrics.path, interval, tls=workload.engine.certificate is not None
+            )
             for name, workload in roles.items()
             if scraped_roles[name]
         },
-        picker=Scrape(PICKER_PORT, PICKER_PATH, interval) if metrics.picker else None,
+        picker=Scrape((PICKER_PORT,), PICKER_PATH, interval) if metrics.picker else None,
         authenticated=authenticated,
         token_readers=GMP_COLLECTORS if authenticated and monitors.type == "gmp" else (),
     )

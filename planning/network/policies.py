@@ -126,19 +126,20 @@ def _edges(peers: _Peers) -> Iterator[Edge]:
 def _request_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges of requests from gateways and the interceptor, and those from the gateway to the picker."""
     variant, interceptor = peers.variant, peers.variant.stack.interceptor
-    port, picker = tcp(variant.spec.engine.port), variant.spec.endpoint_picker
+    decode, picker = peers.decode.serving, variant.spec.endpoint_picker
+    ports, service_port = tcp(*peers.decode.workload.target_ports), tcp(variant.spec.engine.port)
     proxies = _proxies(variant.service, variant.stack)
     for gateway_end in _gateway_ends(peers, variant.service):
-        yield Edge(gateway_end, peers.decode.serving, port)
+        yield Edge(gateway_end, decode, ports)
         # The picker chooses decode pods only. But a gateway that fails open sends requests to any pod of the pool, and
         # load balancers outside of the cluster send health checks to all pods of the pool.
         if peers.prefill is not None and (picker.failure_mode == "FailOpen" or proxies is not None):
-            yield Edge(gateway_end, peers.prefill.serving, port)
+            yield Edge(gateway_end, peers.prefill.serving, tcp(*peers.prefill.workload.target_ports))
         checked_ports = (HEALTH_PORT,) if proxies is not None and proxies.checks_pickers else ()
         yield Edge(gateway_end, peers.picker, tcp(picker.port, *checked_ports))
-    yield from (Edge(source, peers.decode.serving, port) for source in _mirroring_gateways(peers))
+    yield from (Edge(source, decode, service_port) for source in _mirroring_gateways(peers))
     if peers.metered and interceptor is not None:
-        yield Edge(Pods(interceptor.namespace), peers.decode.serving, port)
+        yield Edge(Pods(interceptor.namespace), decode, service_port)
 
 
 def _gateway_ends(peers: _Peers, service: Service) -> Iterator[End]:
@@ -177,18 +178,18 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
 
     The picker reads metrics and events from each pod of its pool. For tokenization it asks the Service.
     """
-    port = peers.variant.spec.engine.port
     for role in peers.roles:
-        events_port = role.workload.engine.events_port
-        events = () if events_port is None else (events_port,)
+        ports, events = role.workload.target_ports, role.workload.engine.events_ports
         # The Service that tokenizes for the picker selects the decode pods of all generations, not only those of the
         # pool. Its edges open the engine's port, where the picker also reads metrics. Only the events' port is missing.
         if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
             yield from _service_edges(peers)
-            if events:
-                yield Edge(peers.picker, role.serving, tcp(*events))
+            # With external load balancing, the ports of the further copies are missing, too.
+            missing = (*ports[1:], *events)
+            if missing:
+                yield Edge(peers.picker, role.serving, tcp(*missing))
         else:
-            yield Edge(peers.picker, role.serving, tcp(port, *events))
+            yield Edge(peers.picker, role.serving, tcp(*ports, *events))
 
 
 def _service_edges(peers: _Peers) -> Iterator[Edge]:
@@ -217,7 +218,7 @@ def _scrape_edges(peers: _Peers) -> Iterator[Edge]:
                 or (autoscaler.keda is not None and autoscaler.keda.queue is not None)
             )
             if follows or (monitoring is not None and role.workload.role in monitoring.roles):
-                yield Edge(source, role.serving, tcp(role.workload.engine.port))
+                yield Edge(source, role.serving, tcp(*role.workload.engine.ports))
         if scrapes_queue or (monitoring is not None and monitoring.picker is not None):
             yield Edge(source, peers.picker, tcp(METRICS_PORT))
 

@@ -105,20 +105,26 @@ def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: Endpo
 
 
 def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject readers of cache events beside several copies of the model in a pod.
+    """Reject readers of cache events beside several copies of the model in a pod, unless each is an endpoint.
 
     Each copy publishes on a port of its own (vllm 0.21.0, `offset_endpoint_port` in vllm/distributed/kv_events.py). The
     picker reads as many ports of a pod as the pool has target ports (llm-d-router v0.10.0, extractor.go in
-    pkg/epp/framework/plugins/requestcontrol/dataproducer/preciseprefixcache), which is one.
+    pkg/epp/framework/plugins/requestcontrol/dataproducer/preciseprefixcache).
     """
     if not kv_cache.needs_events(variant.spec):
         return
     key = "config" if variant.spec.endpoint_picker.preset == "custom" else "preset"
     for _, path, role in variant.roles:
-        if role.parallelism.data > 1:
-            copies = path / "parallelism" / "data"
-            what = f"reads the cache of the first copy in a pod only ({copies}: {role.parallelism.data})"
+        copies, count = path / "parallelism" / "data", role.parallelism.data
+        if count == 1:
+            continue
+        if not variant.release.picker.ports.tells_events_apart:
+            what = f"does not tell the copies in a pod apart in {variant.release.name} ({copies}: {count})"
             yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
+        elif role.parallelism.load_balancing == "internal":
+            what = f"reads the cache of the first copy in a pod only ({copies}: {count})"
+            remedy = f"set {path}.parallelism.loadBalancing: external, or use replicas instead of copies"
+            yield Problem(at / key, what, remedy, (copies,))
 
 
 def _environment(at: Path, variant: VariantContext) -> Iterator[Problem]:

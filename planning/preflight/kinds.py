@@ -44,8 +44,8 @@ def kinds(required: Iterable[str], facts: ClusterFacts, mode: Literal["strict", 
     return [Problem(Path(kind), what, _remedy(kind), severity=severity) for kind in missing]
 
 
-def bundles(release: str, facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
-    """Return a problem for every CRD in the cluster that is older than a release channel requires.
+def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
+    """Return a problem for every CRD in the cluster that is older than the release channel requires for the stack.
 
     If the versions are unknown, the result is a warning that nothing was checked.
     """
@@ -54,15 +54,25 @@ def bundles(release: str, facts: ClusterFacts, mode: Literal["strict", "warn", "
     if isinstance(facts.bundles, Unknown):
         return [warning(Path(), f"whether the cluster's CRDs are new enough went unchecked: {facts.bundles.reason}")]
     severity = "error" if mode == "strict" else "warning"
-    minimums = {requirement.group: requirement.version for requirement in channel(release).requirements.of_definitions}
+    minimums = _minimum_versions(plan)
     problems = list[Problem]()
     for bundle in all_bundles():
         installed = facts.bundles.bundles.get(bundle.definition or "", "")
-        minimum = minimums.get((bundle.definition or "").partition(".")[2], "")
+        minimum, purpose = minimums.get((bundle.definition or "").partition(".")[2], ("", ""))
         if gateways.numbers(installed) and gateways.numbers(installed) < gateways.numbers(minimum):
-            what = f"is of {bundle.name} {installed}, and release {release} needs {minimum} or newer"
+            what = f"is of {bundle.name} {installed}, and {purpose} needs {minimum} or newer"
             problems.append(Problem(Path(bundle.definition or ""), what, _installation(bundle), severity=severity))
     return problems
+
+
+def _minimum_versions(plan: StackPlan) -> dict[str, tuple[str, str]]:
+    """Return the minimum version of each API group's CRDs, with that what needs it."""
+    requirements = channel(plan.release).requirements
+    minimums = {item.group: (item.version, f"release {plan.release}") for item in requirements.of_definitions}
+    if any(len(variant.target_ports) > 1 for service in plan.services for variant in service.variants):
+        ports = requirements.pool_ports
+        minimums[ports.group] = ports.version, "a pool with several ports"
+    return minimums
 
 
 def addresses(stack: Stack, facts: ClusterFacts) -> Iterator[Problem]:

@@ -105,6 +105,8 @@ class SidecarFacts(Sourced):
     """Environment variables that disable tracing; empty if the sidecar does not trace by default."""
     log_level: list[str]
     """Further flags if the user sets the log level."""
+    copies: list[str]
+    """Further flags if every copy of the model in the pod has a port of its own, as `{copies}` says how many."""
 
 
 class PickerProbes(Sourced):
@@ -294,6 +296,22 @@ class ActiveActive(Sourced):
     """Support of several pickers that are all at work."""
 
 
+class UnreadRequests(Sourced):
+    """Objectives and rewrites that a release's picker never reads."""
+
+    remedy: str
+    """Remedy for users."""
+
+
+class PortFacts(Sourced):
+    """Support of a picker for pools with several target ports, each of which is an endpoint in every pod."""
+
+    annotation: str | None = None
+    """Annotation of pods with the ports that they serve. None if every pod must serve all ports of the pool."""
+    tells_events_apart: bool
+    """Whether the picker knows which copy of a pod publishes a cache event."""
+
+
 class PickerFacts(Sourced):
     """Flags, configuration, plugins and permissions of a release's endpoint picker."""
 
@@ -311,6 +329,9 @@ class PickerFacts(Sourced):
     """Presets that the release supports, by their names in the configuration."""
     tls_metrics: TlsMetricsFacts | None = None
     """None if the picker reads metrics of all pods in one way."""
+    ports: PortFacts
+    unread_requests: UnreadRequests | None = None
+    """None if the picker reads objectives and rewrites."""
     active_active: ActiveActive | None = None
     """None if only one of several pickers may be at work."""
     latency_predictor: PredictorFacts | None = None
@@ -353,6 +374,8 @@ class Requirements(Spec):
 
     gateway_api: Requirement
     inference_pool: Requirement
+    pool_ports: Requirement
+    """Required only if a pool has several target ports."""
     objectives: Requirement
     istio: Requirement
     """Required only if the gateway is Istio's."""

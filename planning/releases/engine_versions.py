@@ -38,13 +38,21 @@ class GroupFlags(Sourced):
     flags: list[str]
 
 
+class MultiPort(GroupFlags):
+    """Flags that do not work if every copy of the model in a pod has a port of its own."""
+
+    tls_since: str
+    """First version that serves TLS then."""
+
+
 class Groups(Spec):
-    """Flags in a replica that spans pods."""
+    """Flags in replicas of several pods, or with several ports."""
 
     leader: GroupFlags
     """Flags that only the first pod takes."""
     single_pod: GroupFlags
     """Flags that do not work in such a replica."""
+    multi_port: MultiPort
 
 
 class Table(Spec):
@@ -76,6 +84,10 @@ class EngineVersion:
     def flags(self) -> frozenset[str]:
         """Return the flags that are known, as they are written."""
         return _names("flags", self.number)
+
+    def is_at_least(self, number: str) -> bool:
+        """Tell whether the version is `number` or a newer one."""
+        return _order(self.number) >= _order(number)
 
     def knows_flag(self, name: str) -> bool:
         """Tell whether a flag in the canonical form of `models.flags` is known.
@@ -123,7 +135,7 @@ def table() -> Table:
 
 
 def groups() -> Groups:
-    """Return the flags in a replica that spans pods."""
+    """Return the flags in replicas of several pods, or with several ports."""
     return tables.read(Groups, "releases/engines/groups.yaml")
 
 

@@ -1,5 +1,7 @@
 """Objectives (priorities by name) and aliases (other names of models) that an endpoint picker applies to requests."""
 
+from collections.abc import Iterator
+
 from models.problems import Problem, warning
 from planning.ground.names import CANARY
 from planning.routes.records import Alias, Objective, PoolRequests
@@ -25,10 +27,23 @@ def plan(variant: VariantContext) -> PoolRequests:
     return PoolRequests(f"{variant.release.picker.objectives_group}/{_VERSION}", tuple(objectives), tuple(aliases))
 
 
-def warnings(variant: VariantContext) -> tuple[Problem, ...]:
-    """Return a warning if a service has objectives and a weighted canary. An objective belongs to only one pool."""
+def warnings(variant: VariantContext) -> Iterator[Problem]:
+    """Yield warnings about objectives and rewrites of a service that apply to a part of its requests, or to none."""
+    if variant.variant_name == CANARY:
+        return
+    yield from _unread(variant)
     canary = variant.service.canary
-    if variant.variant_name == CANARY or canary is None or not canary.weight or not variant.spec.objectives:
-        return ()
-    what = "a request names that of one pool; where its weight sends it to the canary, it has priority 0"
-    return (warning(variant.path / "objectives", what),)
+    if canary is not None and canary.weight and variant.spec.objectives:
+        # An objective belongs to one pool only.
+        what = "a request names that of one pool; where its weight sends it to the canary, it has priority 0"
+        yield warning(variant.path / "objectives", what)
+
+
+def _unread(variant: VariantContext) -> Iterator[Problem]:
+    """Yield warnings about objectives and rewrites that the release's own picker does not read."""
+    facts, service = variant.release.picker.unread_requests, variant.service
+    if facts is None or variant.spec.endpoint_picker.image is not None:
+        return
+    for key, values in (("objectives", service.objectives), ("rewrites", service.rewrites)):
+        if values:
+            yield warning(variant.path / key, f"no picker of {variant.release.name} reads them", facts.remedy)

@@ -259,6 +259,11 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
     if mirror.service == variant.key:
         what = f"is the service itself ({mirror.service})"
         yield Problem(at / "mirror" / "service", what, "name another, or remove mirror", explicit_only=True)
+    target = services.get(mirror.service)
+    if target is not None and target.parallelism.load_balancing == "external":
+        what = f"sends requests past the pool, so that they reach the first copy in a pod only ({mirror.service})"
+        depends_on = (Path("services", mirror.service, "parallelism"),)
+        yield Problem(at / "mirror" / "service", what, "name another, or remove mirror", depends_on)
 
 
 def _is_default_mirror(variant: VariantContext) -> bool:

@@ -29,13 +29,16 @@ _GROUP_VARIABLES = {
 FIELD_OF = {
     "--block-size": "set kvCache.blockSize",
     "--data-parallel-address": "it follows from parallelism",
+    "--data-parallel-multi-port-external-lb": "set parallelism.loadBalancing",
     "--data-parallel-rank": "it follows from parallelism",
     "--data-parallel-size": "set parallelism.data",
     "--data-parallel-size-local": "set parallelism.dataLocal",
     "--data-parallel-start-rank": "it follows from parallelism",
+    "--data-parallel-supervisor-port": "set parallelism.loadBalancing",
     "--dp": "set parallelism.data",
     "--dpa": "it follows from parallelism",
     "--dpl": "set parallelism.dataLocal",
+    "--dpm": "set parallelism.loadBalancing",
     "--dpn": "it follows from parallelism",
     "--dpr": "it follows from parallelism",
     "--enable-expert-parallel": "set parallelism.expert",
@@ -93,15 +96,17 @@ class EnginePlan:
     worker_arguments: tuple[str, ...]
     """Arguments of the worker pods of a replica that spans pods; empty if a replica is one pod."""
     env: tuple[Variable, ...]
-    port: int
-    """Port that the engine listens on."""
+    ports: tuple[int, ...]
+    """Ports that the engine listens on for requests: one, or one for each of its copies of the model."""
+    probe_port: int
+    """Port that probes ask."""
     probes: Probes
     requests: Mapping[str, str]
     limits: Mapping[str, str]
     certificate: str | None
     """Secret with the server certificate; None for plain HTTP."""
-    events_port: int | None
-    """Port of the KV cache events; None if the engine publishes none."""
+    events_ports: tuple[int, ...]
+    """Ports of the KV cache events that the picker reads; empty if the engine publishes none."""
 
 
 def plan(context: RoleContext) -> EnginePlan:
@@ -110,6 +115,7 @@ def plan(context: RoleContext) -> EnginePlan:
     image = images.engine(spec, role, context.accelerator.vendor, context.variant.release)
     if image is None:
         raise ValueError("this class has no engine image")
+    events = events_port(context)
     requests, limits = resources.engine(role.resources, layout.devices_per_pod, spec.kv_cache.cpu_offload)
     allocation, count = context.accelerator.allocation, layout.chips_per_pod
     devices = {allocation.resource_name: str(count)} if isinstance(allocation, ExtendedResource) else {}
@@ -121,19 +127,20 @@ def plan(context: RoleContext) -> EnginePlan:
         arguments=_merge_arguments(generated_arguments(context, is_leader=True), role.engine.args),
         worker_arguments=_worker_arguments(context) if layout.pods_per_replica > 1 else (),
         env=environment.container_variables(_environment(context), environment.values(role.engine.env)),
-        port=context.engine_port,
+        ports=context.engine_ports,
+        probe_port=context.supervisor_port or context.engine_port,
         probes=lifecycle.probes(
-            role.health, spec.model.size, api_server.ready_path(role), spans_pods=layout.pods_per_replica > 1
+            role.health, spec.model.size, api_server.ready_path(role, layout), spans_pods=layout.pods_per_replica > 1
         ),
         requests={**requests, **devices},
         limits={**limits, **devices},
         certificate=_certificate(context),
-        events_port=events_port(context),
+        events_ports=() if events is None else tuple(range(events, events + layout.ports)),
     )
 
 
 def events_port(context: RoleContext) -> int | None:
-    """Return the port of the KV cache events; None if there are none.
+    """Return the port of the first copy's KV cache events; None if there are none. A copy adds its rank to it.
 
     `--kv-events-config` among the user's arguments may turn events on or off, and may change their port.
     """
@@ -192,6 +199,8 @@ def _arguments(context: RoleContext) -> Iterator[str]:
         if value is not None:
             yield f"--{flag}={value}"
     yield "--enable-prompt-tokens-details"
+    if context.layout.ports > 1:
+        yield "--data-parallel-multi-port-external-lb"
     if context.layout.expert:
         yield "--enable-expert-parallel"
     if context.drain.engine is not None:
@@ -214,6 +223,8 @@ def _flag_values(context: RoleContext) -> dict[str, object]:
         "tensor-parallel-size": layout.tensor if layout.tensor > 1 else None,
         "pipeline-parallel-size": layout.pipeline if layout.pipeline > 1 else None,
         "data-parallel-size": layout.data if layout.data > 1 else None,
+        "data-parallel-size-local": layout.data_local if layout.ports > 1 else None,
+        "data-parallel-supervisor-port": context.supervisor_port,
         "max-model-len": spec.model.max_model_len,
         "max-num-seqs": role.engine.max_num_seqs,
         "gpu-memory-utilization": f"{role.engine.gpu_memory_utilization:g}" if has_devices else None,

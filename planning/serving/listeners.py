@@ -37,11 +37,15 @@ def problems(context: RoleContext) -> Iterator[Problem]:
 
 
 def _listeners(context: RoleContext) -> Iterator[_Listener]:
-    path, port = context.variant.path, context.variant.spec.engine.port
-    yield _Listener("the requests of clients", path / "engine" / "port", port, port, is_explicit=False)
-    if context.is_proxied and context.engine_port != port:
-        at, port = path / "sidecar" / "enginePort", context.engine_port
-        yield _Listener("the engine behind the sidecar", at, port, port, is_explicit=False)
+    path, ports = context.variant.path, context.target_ports
+    at = path / "engine" / "port"
+    yield _Listener("the requests of clients", at, ports[0], ports[-1], is_explicit=False)
+    if context.is_proxied and context.engine_port != ports[0]:
+        at, ports = path / "sidecar" / "enginePort", context.engine_ports
+        yield _Listener("the engine behind the sidecar", at, ports[0], ports[-1], is_explicit=False)
+    if context.supervisor_port is not None:
+        port = context.supervisor_port
+        yield _Listener("the health of all copies", at, port, port, is_explicit=False)
     yield from _events(context)
     yield from _transfer(context)
 

@@ -16,7 +16,7 @@ from planning.ground.names import PRIMARY
 from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
-from planning.serving import autoscaling, engine, listeners, version_rules
+from planning.serving import autoscaling, engine, listeners, load_balancing, version_rules
 from planning.serving.workload import Workload
 from planning.variant import images, kv_cache
 from planning.variant.context import Contexts, RoleContext, VariantContext
@@ -40,14 +40,17 @@ def problems(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
         yield from _check_image(variant, path, role, accelerator)
         if name in valid_roles:
             yield from _check_role(valid_roles[name])
+    yield from load_balancing.variant_problems(variant, valid_roles)
     if len(valid_roles) > 1:
         yield from _check_cache_exchange(valid_roles[labels.DECODE], valid_roles[labels.PREFILL])
 
 
 def warnings(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
-    """Yield warnings about autoscaling and engines."""
+    """Yield warnings about autoscaling, load balancing and engines."""
+    roles = contexts.roles_of(variant)
     yield from autoscaling.warnings(variant)
-    for name, context in contexts.roles_of(variant).items():
+    yield from load_balancing.warnings(variant, roles)
+    for name, context in roles.items():
         is_first = (variant.variant_name, name) == (PRIMARY, labels.DECODE)
         yield from version_rules.warnings(context, None if is_first else variant.service.engine)
 
@@ -58,6 +61,7 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
     yield from version_rules.problems(context)
     if context.is_custom:
         yield from _check_custom(context)
+    yield from load_balancing.problems(context)
     yield from listeners.problems(context)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from _check_memory(context)
@@ -123,7 +127,9 @@ def _check_custom(context: RoleContext) -> Iterator[Problem]:
     remedy = "write the engine's own flag in engine.args"
     for at in fields:
         yield Problem(at, "has no effect on a custom engine", f"remove it, and {remedy}", explicit_only=True)
-    for at in _explicit_fields(path / "parallelism", role.parallelism, "pipeline", "data", "data_local"):
+    for at in _explicit_fields(
+        path / "parallelism", role.parallelism, "pipeline", "data", "data_local", "load_balancing"
+    ):
         devices = "set parallelism.tensor to the number of devices"
         yield Problem(at, "is not told to a custom engine", f"{devices}, and {remedy}", explicit_only=True)
 

@@ -8,7 +8,7 @@ from models.service import Sidecar
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.environment import Variable, container_variables
 from planning.releases import tracing
-from planning.variant.context import VariantContext
+from planning.variant.context import RoleContext
 
 _READ = ["list", "watch"]
 
@@ -30,9 +30,8 @@ class SidecarPlan:
     image: str
     arguments: tuple[str, ...]
     env: tuple[Variable, ...]
-    port: int
-    """Port of the service."""
-    engine_port: int
+    ports: tuple[int, ...]
+    """Ports on which it gets requests: one for each port of the engine."""
     startup: SidecarProbe
     liveness: SidecarProbe
     rules: tuple[Mapping[str, Any], ...]
@@ -41,8 +40,9 @@ class SidecarPlan:
     limits: dict[str, str]
 
 
-def plan(context: VariantContext) -> SidecarPlan:
-    """Return the sidecar of a variant. The rules have checked that the release has a sidecar."""
+def plan(role: RoleContext) -> SidecarPlan:
+    """Return the sidecar of a role. The rules have checked that the release has a sidecar."""
+    context, ports = role.variant, role.target_ports
     spec, release = context.spec, context.release
     traces, options = context.stack.observability.tracing, spec.sidecar or Sidecar()
     facts, image = release.sidecar, release.images.sidecar
@@ -51,6 +51,7 @@ def plan(context: VariantContext) -> SidecarPlan:
     values = {
         "port": spec.engine.port,
         "engine_port": options.engine_port,
+        "copies": len(ports),
         "connector": spec.kv_cache.connector,
         "namespace": context.names.namespace,
         "pool": context.names.pool,
@@ -59,6 +60,7 @@ def plan(context: VariantContext) -> SidecarPlan:
     }
     templates = [
         *facts.flags,
+        *(facts.copies if len(ports) > 1 else ()),
         *(facts.tls if options.tls.prefill else ()),
         *(facts.tracing if traces is not None else ()),
         *(facts.log_level if options.log_level is not None else ()),
@@ -69,8 +71,7 @@ def plan(context: VariantContext) -> SidecarPlan:
         env=container_variables(
             tracing.environment(traces, f"{context.names.base}-sidecar", facts.tracing_off_variables), {}
         ),
-        port=spec.engine.port,
-        engine_port=options.engine_port,
+        ports=ports,
         startup=SidecarProbe(interval=1, failures=60),
         # The sidecar answers the probe itself, without the engine. So the probe detects a sidecar that hangs.
         liveness=SidecarProbe(interval=10, failures=3),

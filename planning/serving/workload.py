@@ -68,6 +68,8 @@ class Workload:
     accelerator: AcceleratorClass
     layout: Layout
     engine: EnginePlan
+    target_ports: tuple[int, ...]
+    """Ports on which the pods get requests from the pool."""
     weights: Weights
     sidecar: SidecarPlan | None
     placement: Placement
@@ -90,9 +92,9 @@ class Workload:
         return allocation if isinstance(allocation, ResourceClaim) and self.layout.devices_per_pod else None
 
     @property
-    def engine_port_name(self) -> str:
-        """Return the name of the port that the engine listens on and serves its metrics at."""
-        return "http" if self.sidecar is None else "engine"
+    def engine_port_names(self) -> tuple[str, ...]:
+        """Return the names of the ports that the engine listens on and serves its metrics at."""
+        return port_names("http" if self.sidecar is None else "engine", len(self.engine.ports))
 
     @property
     def api_version(self) -> str:
@@ -105,13 +107,18 @@ class Workload:
         return "LeaderWorkerSet" if self.layout.pods_per_replica > 1 else "Deployment"
 
 
+def port_names(first: str, count: int) -> tuple[str, ...]:
+    """Return the names of ports of a container. All but the first one have the number of their rank."""
+    return first, *(f"{first}-{rank}" for rank in range(1, count))
+
+
 def plan(context: RoleContext) -> Workload:
     """Return the workload of a role. The rules have checked the role's class, image and layout."""
     variant, role = context.variant, context.role
     model_size = variant.spec.model.size
     deadline = lifecycle.fetch_seconds(model_size) + lifecycle.startup_seconds(role.health, model_size)
     autoscaler = autoscaling.plan(context)
-    budget, sidecar_plan = role.disruption_budget, sidecar.plan(variant) if context.is_proxied else None
+    budget, sidecar_plan = role.disruption_budget, sidecar.plan(context) if context.is_proxied else None
     return Workload(
         role=context.name,
         name=context.workload,
@@ -122,6 +129,7 @@ def plan(context: RoleContext) -> Workload:
         accelerator=context.accelerator,
         layout=context.layout,
         engine=engine.plan(context),
+        target_ports=context.target_ports,
         weights=_weights(context),
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),

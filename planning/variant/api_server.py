@@ -22,7 +22,12 @@ def drains(role: Role, layout: Layout, version: EngineVersion | None) -> bool:
 
 
 def _count(role: Role, layout: Layout) -> str | None:
-    """Return the number of servers as text: one for each copy of the model, unless the user says another."""
+    """Return the number of servers of an engine as text: one for each copy of the model, unless the user says another.
+
+    With external load balancing, each copy is an engine with one server.
+    """
+    if layout.ports > 1:
+        return "1"
     explicit = [flag.value for flag in flags.parse(role.engine.args) if flag.name in _COUNT]
     return explicit[-1] if explicit else str(layout.data)
 
@@ -32,13 +37,15 @@ def requires_key(role: Role) -> bool:
     return _KEY_VARIABLE in role.engine.env or any(flag.name == _KEY for flag in flags.parse(role.engine.args))
 
 
-def ready_path(role: Role) -> str:
+def ready_path(role: Role, layout: Layout) -> str:
     """Return the path of the startup and readiness probes.
+
+    The supervisor of several servers answers /health alike (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py).
 
     Probes send no key. With one they ask /health, which is not guarded; the port is closed until the model is loaded
     (vllm 0.21.0, `AuthenticationMiddleware` in vllm/entrypoints/openai/server_utils.py).
     """
-    return role.health.path or (_OPEN if requires_key(role) else _READY)
+    return role.health.path or (_OPEN if layout.ports > 1 or requires_key(role) else _READY)
 
 
 def is_guarded(path: str) -> bool:

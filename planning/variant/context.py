@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from models.paths import Path
 from models.problems import Problem
@@ -130,9 +130,31 @@ class RoleContext:
 
     @property
     def engine_port(self) -> int:
-        """Return the port that the engine listens on. With a routing sidecar, the pod gets requests on another port."""
+        """Return the port that the engine listens on. With a routing sidecar, the pod gets requests on another port.
+
+        With external load balancing it is the port of the first copy.
+        """
         spec = self.variant.spec
         return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
+
+    @property
+    def engine_ports(self) -> tuple[int, ...]:
+        """Return the ports that the engine listens on for requests. A rank adds its number to the first one.
+
+        Source: vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py, `_build_vllm_dp_server_args`.
+        """
+        return tuple(range(self.engine_port, self.engine_port + self.layout.ports))
+
+    @property
+    def target_ports(self) -> tuple[int, ...]:
+        """Return the ports on which the pod gets requests from the pool."""
+        first = self.variant.spec.engine.port
+        return tuple(range(first, first + self.layout.ports))
+
+    @property
+    def supervisor_port(self) -> int | None:
+        """Return the port of the health of all copies; None if one port serves them. It follows the engine's ports."""
+        return self.engine_ports[-1] + 1 if self.layout.ports > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +262,8 @@ def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleCon
     """Return the context of a role whose class is known and whose layout is valid."""
     accelerator, spec = context.classes[role.accelerator], context.spec
     layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)
+    if images.is_custom(spec, role):
+        layout = replace(layout, ports=1)
     version = images.version(spec, role, accelerator.vendor, context.release)
     return RoleContext(
         variant=context,

@@ -90,7 +90,7 @@ def _role_identity(
     return {
         "image": images.engine(spec, role, vendor, release),
         "accelerator": role.accelerator,
-        "parallelism": role.parallelism.model_dump(),
+        "parallelism": _parallelism(role),
         "acceleratorMemory": role.accelerator_memory,
         "args": args,
         "patch": list(_containers(role.patch)),
@@ -100,6 +100,12 @@ def _role_identity(
             if not name.startswith(tuple(release.engine.neutral_variables))
         },
     }
+
+
+def _parallelism(role: Role) -> dict[str, object]:
+    """Return the layout of a role. Load balancing counts unless it is the default, which older generations lack."""
+    fields = role.parallelism.model_dump()
+    return {name: value for name, value in fields.items() if (name, value) != ("load_balancing", "internal")}
 
 
 def _containers(patch: object) -> Iterator[object]:

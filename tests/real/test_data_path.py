@@ -35,12 +35,23 @@ CODE = {
         "tls": {"type": "none"},
     },
 }
+WIDE = {
+    "accelerator": "nvidia-h100-80gb",
+    "engine": {"image": "registry.example/vllm-openai:v0.23.0"},
+    "parallelism": {"data": 8, "loadBalancing": "external", "expert": True},
+}
+COPIES = range(8000, 8008)
 
 
 @pytest.fixture(scope="module")
 def path(new_path):
     own = {"namespace": NAMESPACE, "namespaceOptions": {"create": True}, "release": "gie-1.3"}
-    return new_path(tree(chat=CHAT, bert=BERT, code=CODE) | own)
+    return new_path(tree(chat=CHAT, bert=BERT, code=CODE, wide=WIDE) | own)
+
+
+def copies(path, times=200):
+    """Return the ports of the copies that answered; one of eight is missed by chance once in 30 billion times."""
+    return {path.ask("wide", prompt=f"question {number}").seen["port"] for number in range(times)}
 
 
 def bounds(times, share):
@@ -180,3 +191,32 @@ def test_without_its_picker_a_pool_is_closed_or_open_as_it_says(path):
     finally:
         path.start_pickers("bert-epp", "code-epp")
     assert path.ask("bert").status == 200
+
+
+def test_every_copy_of_a_pod_is_reached_on_a_port_of_its_own(path):
+    """See defects A23."""
+    (pod,) = {server.pod for server in path.of("wide")}
+    limits = path.listed(f"pod/{pod}")[0]["spec"]["containers"][0]["resources"]["limits"]
+    assert limits["nvidia.com/gpu"] == "8"
+    assert copies(path) == {*COPIES}
+
+
+def test_the_picker_knows_how_busy_each_copy_is(path):
+    """See defects A23."""
+    idle, *busy = servers = path.of("wide")
+    try:
+        for server in busy:
+            server.gauges["vllm:num_requests_waiting"] = 8.0
+        before = [server.scrapes for server in servers]
+        eventually(lambda: all(server.scrapes >= count + 3 for server, count in zip(servers, before, strict=True)))
+        assert copies(path, 40) == {idle.server_port}
+    finally:
+        for server in busy:
+            server.gauges["vllm:num_requests_waiting"] = 0.0
+
+
+def test_a_copy_whose_port_the_pool_lacks_is_not_reached(path):
+    """See defects A23."""
+    with path.altered("inferencepool", "wide", {"op": "remove", "path": "/spec/targetPorts/7"}):
+        eventually(lambda: copies(path, 40) <= {*COPIES[:-1]})
+        assert copies(path) == {*COPIES[:-1]}

@@ -74,7 +74,7 @@ class Runner:
         config = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))
         config["users"][0]["user"] = {"token": token}
         if server is not None:
-            config["clusters"][0]["cluster"] = {"server": server}
+            config["clusters"][0]["cluster"]["server"] = server
         self.kubeconfig = yaml.safe_dump(config)
 
     def may(self, roles):
@@ -192,23 +192,24 @@ def unused(roles, asked):
 def test_the_rights_to_deploy_and_to_preview_suffice_and_a_run_uses_each(ground, deploy):
     """Without a right, the request that takes it is refused: rights only add up."""
     deploying, previewing = printed(Purpose.DEPLOY, Options()), printed(Purpose.PREVIEW, Options())
-    with recording(ground) as deployed, recording(ground) as previewed:
-        deployer, previewer = Runner(ground, "deployer", deployed.url), Runner(ground, "previewer", previewed.url)
-        deployer.may(deploying)
-        previewer.may(previewing)
-        deployer.settled(lambda found: found == [])
-        one = deploy(stack())
-
-        def become(runner):
-            config = {"inference-stacks:stack": stack(), "inference-stacks:kubeconfig": runner.kubeconfig}
-            (one.project / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": config}, sort_keys=False))
-
-        become(deployer)
+    with recording(ground) as recorder:
+        runner, one = Runner(ground, "runner", recorder.url), deploy(stack())
+        one.engine._kubeconfig = one.project / "kubeconfig"
+        one.engine._kubeconfig.write_text(runner.kubeconfig)
+        runner.may(deploying)
+        runner.settled(lambda found: found == [])
         done, _ = one.attempt()
         assert done.returncode == 0, told(done)
-        become(previewer)
-        done = one.preview("--refresh", "--expect-no-changes", "--diff")
+        deployed = recorder.take()
+        # A refresh has the credentials of the run before it, so the same identity previews.
+        runner.may(previewing)
+        runner.settled(lambda found: len(found) == 1)
+        done = one.preview("--refresh")
         assert done.returncode == 0, told(done)
-        become(deployer)
+        previewed = recorder.take()
+        runner.may(deploying)
+        runner.settled(lambda found: found == [])
         one.destroy()
-    assert unused(deploying, deployed.asked) == unused(previewing, previewed.asked) == set()
+        deployed |= recorder.take()
+    assert sorted(unused(deploying, deployed)) == []
+    assert sorted(unused(previewing, previewed)) == []

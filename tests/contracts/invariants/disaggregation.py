@@ -22,7 +22,8 @@ def the_sidecar_leads_from_the_services_port_to_the_engine(world: World) -> Iter
     wish = world.wish
     for pods in world.pods:
         for sidecar in pods.sidecars:
-            ports = [{"name": "http", "containerPort": wish.port, "protocol": "TCP"}]
+            numbers = zip(pods.role.names("http"), pods.role.pool_ports, strict=True)
+            ports = [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in numbers]
             yield from same("sidecar ports", sidecar["ports"], ports)
             own = wish.say("sidecar", "image", default=SIDECAR_IMAGE)
             yield from same("sidecar image", sidecar["image"], own)
@@ -48,6 +49,8 @@ def _arguments(world: World) -> Iterator[str]:
     yield "--enable-ssrf-protection=true"
     yield f"--inference-pool={wish.namespace}/{wish.pool}"
     yield f"--pool-group={POOL_GROUP}"
+    copies = len(wish.roles[0].ranks)
+    yield from [f"--data-parallel-size={copies}"] if copies > 1 else []
     if wish.say("sidecar", "tls", "prefill"):
         # Prefill is asked by the address of its pod, which no certificate in a Secret can name.
         yield from ("--enable-tls=prefiller", "--tls-insecure-skip-verify=prefiller")

@@ -43,6 +43,8 @@ def _arguments(world: World, pods: Pods) -> Iterator[str]:
         "tensor-parallel-size": role.tensor if role.tensor > 1 else None,
         "pipeline-parallel-size": role.pipeline if role.pipeline > 1 else None,
         "data-parallel-size": role.data if role.data > 1 else None,
+        "data-parallel-size-local": role.local if len(role.ranks) > 1 else None,
+        "data-parallel-supervisor-port": role.probed if len(role.ranks) > 1 else None,
         "max-model-len": wish.model.get("maxModelLen"),
         "max-num-seqs": role.say("engine", "maxNumSeqs"),
         "gpu-memory-utilization": role.say("engine", "gpuMemoryUtilization", default=0.9) if role.devices else None,
@@ -54,6 +56,7 @@ def _arguments(world: World, pods: Pods) -> Iterator[str]:
     }
     yield from (f"--{flag}={value}" for flag, value in {**valued, **_agreed(world)}.items() if value is not None)
     yield "--enable-prompt-tokens-details"
+    yield from ["--data-parallel-multi-port-external-lb"] if len(role.ranks) > 1 else []
     yield from ["--enable-expert-parallel"] if role.say("parallelism", "expert") else []
     yield from _lora(world)
     if role.pods > 1:
@@ -126,8 +129,9 @@ def the_engine_is_the_image_of_its_vendor(world: World) -> Iterator[str]:
         policy = role.say("engine", "imagePullPolicy")
         yield from same(f"{pods.name} pull policy", pods.engine.get("imagePullPolicy"), policy)
         yield from same(f"{pods.name} name", pods.engine["name"], "engine" if role.custom else "vllm")
-        port = {"name": "engine" if role.proxied else "http", "containerPort": role.listens, "protocol": "TCP"}
-        yield from same(f"{pods.name} ports", pods.engine.get("ports"), [port] if pods.serves else None)
+        numbers = zip(role.names("engine" if role.proxied else "http"), role.engine_ports, strict=True)
+        ports = [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in numbers]
+        yield from same(f"{pods.name} ports", pods.engine.get("ports"), ports if pods.serves else None)
 
 
 def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:

@@ -98,6 +98,8 @@ def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[
         yield from same(f"{pods.name} labels", metadata["labels"], expected)
         annotations = world.wish.annotations | pods.role.say("pod", "annotations", default={})
         annotations |= _of_the_claim(world, pods)
+        if pods.serves and len(world.wish.ports) > 1:
+            annotations["llm-d.ai/active-ports"] = ",".join(map(str, pods.role.pool_ports))
         yield from same(f"{pods.name} annotations", metadata.get("annotations", {}), annotations)
     labels = world.get("Deployment", world.wish.picker)["spec"]["template"]["metadata"]["labels"]
     own = world.wish.say("endpointPicker", "pod", "labels", default={})

@@ -13,7 +13,8 @@ def probes_ask_the_engine_itself_and_wait_for_its_weights(world: World) -> Itera
         interval = seconds(pods.role.say("health", "interval", default="10s"))
         failures = pods.role.say("health", "failureThreshold", default=3)
         # With a key the engine answers 401 below /v1.
-        open_path = "/health" if "VLLM_API_KEY" in pods.role.say("engine", "env", default={}) else "/v1/models"
+        is_guarded = "VLLM_API_KEY" in pods.role.say("engine", "env", default={})
+        open_path = "/health" if is_guarded or len(pods.role.ranks) > 1 else "/v1/models"
         ready = pods.role.say("health", "path", default=open_path)
         alive = pods.role.say("health", "livenessPath", default="/health")
         for name, path, most in (
@@ -28,7 +29,7 @@ def probes_ask_the_engine_itself_and_wait_for_its_weights(world: World) -> Itera
 
 def _probe(pods: Pods, path: str, failures: int, interval: int) -> dict[str, Any]:
     """Return a probe of the engine's own port, over TLS where the engine serves it."""
-    asked = {"path": path, "port": pods.role.listens} | ({"scheme": "HTTPS"} if pods.role.certificate else {})
+    asked = {"path": path, "port": pods.role.probed} | ({"scheme": "HTTPS"} if pods.role.certificate else {})
     timeout = seconds(pods.role.say("health", "timeout", default="5s"))
     return {"httpGet": asked, "periodSeconds": interval, "timeoutSeconds": timeout, "failureThreshold": failures}
 

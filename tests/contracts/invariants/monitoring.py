@@ -72,17 +72,19 @@ def _asks_for_a_token(wish: Wish) -> bool:
 def the_monitors_of_pods_ask_the_engine_itself(world: World) -> Iterator[str]:
     for role in _scraped(world.wish):
         (engine,) = [pods.engine for pods in world.pods if pods.role == role and pods.serves]
-        (port,) = [one["name"] for one in engine["ports"] if one["containerPort"] == role.listens]
-        endpoint = _endpoint(world.wish, port, world.wish.say("metrics", "path", default="/metrics"))
+        ports = [one["name"] for one in engine["ports"] if one["containerPort"] in role.engine_ports]
+        path = world.wish.say("metrics", "path", default="/metrics")
+        endpoints = [_endpoint(world.wish, port, path) for port in ports]
         selector = identity.role(world, role.name)
         about, secure = f"{role.workload} monitor", {"insecureSkipVerify": True}
         if _scraper(world.wish) == GOOGLE:
             tls = {"scheme": "https", "tls": secure} if role.certificate else {}
-            expected = _of_google(selector, endpoint | tls)
+            expected = _of_google(selector, *(endpoint | tls for endpoint in endpoints))
             yield from same(about, world.get("PodMonitoring", role.workload)["spec"], expected)
             continue
         tls = {"scheme": "https", "tlsConfig": secure} if role.certificate else {}
-        expected = {"podMetricsEndpoints": [endpoint | tls | _named("pod")], "selector": {"matchLabels": selector}}
+        asked = [endpoint | tls | _named("pod") for endpoint in endpoints]
+        expected = {"podMetricsEndpoints": asked, "selector": {"matchLabels": selector}}
         yield from same(about, world.get("PodMonitor", role.workload)["spec"], expected)
 
 
@@ -116,9 +118,9 @@ def _named(found_by: str) -> dict[str, Any]:
     return {"relabelings": [relabeling]}
 
 
-def _of_google(selector: Mapping[str, str], endpoint: Mapping[str, Any]) -> dict[str, Any]:
+def _of_google(selector: Mapping[str, str], *endpoints: Mapping[str, Any]) -> dict[str, Any]:
     named = {"fromPod": [{"from": "app.kubernetes.io/name", "to": "model_service"}]}
-    return {"endpoints": [endpoint], "selector": {"matchLabels": selector}, "targetLabels": named}
+    return {"endpoints": list(endpoints), "selector": {"matchLabels": selector}, "targetLabels": named}
 
 
 def the_reader_may_read_metrics_and_nothing_else(world: World) -> Iterator[str]:

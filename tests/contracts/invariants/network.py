@@ -113,7 +113,7 @@ def _requests(world: World, role: Role) -> Iterator[str]:
     decodes = role.name == "decode"
     passed = wish.say("endpointPicker", "failureMode") == "FailOpen" or wish.provider == "gke"
     for gateway in _gateway(wish, wish) if decodes or passed else []:
-        yield _rule(gateway, _tcp(wish.port))
+        yield _rule(gateway, _tcp(*role.pool_ports))
     if wish.is_canary or not decodes:
         return
     if "interceptor" in wish.stack and wish.say("interceptor", "enabled", default=True):
@@ -125,7 +125,7 @@ def _requests(world: World, role: Role) -> Iterator[str]:
 
 def _events(role: Role) -> list[int]:
     told = role.wish.precise or role.wish.say("kvCache", "events", default=False)
-    return [5556] if told and not role.custom else []
+    return [5556 + rank for rank in role.ranks] if told and not role.custom else []
 
 
 def _tokenizes(world: World) -> bool:
@@ -136,16 +136,16 @@ def _tokenizes(world: World) -> bool:
 def _of_the_picker(world: World, role: Role) -> Iterator[str]:
     own, events = identity.picker(world), _events(role)
     if role.name == "decode" and _tokenizes(world):
-        yield _rule(_pods(own), _tcp(*events))
+        yield _rule(_pods(own), _tcp(*role.pool_ports[1:], *events))
         every = {key: value for key, value in own.items() if "generation" not in key}
         yield _rule(_pods(every), _tcp(world.wish.port))
     else:
-        yield _rule(_pods(own), _tcp(world.wish.port, *events))
+        yield _rule(_pods(own), _tcp(*role.pool_ports, *events))
 
 
 def _asks_pods(world: World, role: Role) -> str:
     only = role.name == "decode" and _tokenizes(world)
-    ports = _tcp(*([] if only else [world.wish.port]), *_events(role))
+    ports = _tcp(*(role.pool_ports[1:] if only else role.pool_ports), *_events(role))
     return _rule(_pods(identity.role(world, role.name)), ports)
 
 
@@ -168,7 +168,7 @@ def _scraping(world: World, role: Role) -> Iterator[str]:
     wish = world.wish
     follows = ENGINE_METRICS & {one["type"] for one in (role.scaling or {}).get("metrics", [])}
     if follows or (_type(wish) != "none" and wish.say("metrics", role.name, default=True)):
-        yield from (_rule(one, _tcp(role.listens)) for one in _scrapers(wish))
+        yield from (_rule(one, _tcp(*role.engine_ports)) for one in _scrapers(wish))
 
 
 def _asking_the_picker(world: World) -> Iterator[str]:

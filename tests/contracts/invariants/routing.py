@@ -13,7 +13,7 @@ from tests.contracts.invariants.world import STACK, Place, World, reference, sam
 
 def the_pool_reaches_engine_and_picker(world: World) -> Iterator[str]:
     spec = world.get("InferencePool", world.wish.pool)["spec"]
-    yield from same("pool ports", spec["targetPorts"], [{"number": world.wish.port}])
+    yield from same("pool ports", spec["targetPorts"], [{"number": port} for port in world.wish.ports])
     port = world.wish.say("endpointPicker", "port", default=9002)
     expected = {
         "group": "",
@@ -32,13 +32,19 @@ def the_pool_reaches_engine_and_picker(world: World) -> Iterator[str]:
     yield from same("picker Service type", service["type"], "ClusterIP")
 
 
-def the_pools_port_is_open_on_every_pod_that_it_finds(world: World) -> Iterator[str]:
+def the_pools_ports_are_open_on_every_pod_that_it_finds(world: World) -> Iterator[str]:
     for pods in world.pods:
         if pods.serves:
             ports = [port["containerPort"] for one in [*pods.sidecars, pods.engine] for port in one["ports"]]
             yield from same(f"{pods.name} ports", len(set(ports)), len(ports))
-            if world.wish.port not in ports:
-                yield f"{pods.name} does not listen on the pool's port"
+            said = (
+                pods.template["metadata"]
+                .get("annotations", {})
+                .get("llm-d.ai/active-ports", str(world.wish.ports)[1:-1])
+            )
+            for port in map(int, said.split(",")):
+                if port not in ports:
+                    yield f"{pods.name} does not listen on the pool's port {port}"
 
 
 def the_routed_service_has_the_port_that_the_interceptor_looks_for(world: World) -> Iterator[str]:

@@ -196,6 +196,11 @@ class Wish:
         return look(self.stack, ("observability", "tracing"), None)
 
     @cached_property
+    def ports(self) -> list[int]:
+        """Return the ports of the pool."""
+        return max((role.pool_ports for role in self.roles), key=len)
+
+    @cached_property
     def roles(self) -> tuple["Role", ...]:
         decode = Role(self, "decode", self.tree)
         if not self.apart:
@@ -247,6 +252,28 @@ class Role:
     @cached_property
     def listens(self) -> int:
         return self.wish.say("sidecar", "enginePort", default=8200) if self.proxied else self.wish.port
+
+    @cached_property
+    def ranks(self) -> range:
+        """Return the numbers of the ports of a pod, one for each of its copies if the picker chooses among them."""
+        return range(self.local if self.say("parallelism", "loadBalancing") == "external" else 1)
+
+    @cached_property
+    def engine_ports(self) -> list[int]:
+        return [self.listens + rank for rank in self.ranks]
+
+    @cached_property
+    def pool_ports(self) -> list[int]:
+        return [self.wish.port + rank for rank in self.ranks]
+
+    @cached_property
+    def probed(self) -> int:
+        """Return the port that tells how the engine is: behind those of several copies, else its own."""
+        return self.listens + (len(self.ranks) if len(self.ranks) > 1 else 0)
+
+    def names(self, first: str) -> list[str]:
+        """Return the names of the ports of a container."""
+        return [f"{first}-{rank}" if rank else first for rank in self.ranks]
 
     @cached_property
     def certificate(self) -> str | None:
@@ -347,7 +374,7 @@ class Role:
     @cached_property
     def drains_itself(self) -> bool:
         """Tell whether vLLM waits for its requests, as only its single API server does; there is one for each copy."""
-        return not self.custom and self.wish.release in DRAINING and self.data == 1
+        return not self.custom and self.wish.release in DRAINING and (self.data == 1 or len(self.ranks) > 1)
 
     @cached_property
     def startup(self) -> int:

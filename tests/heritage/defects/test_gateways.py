@@ -126,17 +126,27 @@ def live(versions):
 
 
 def test_a15_a_definition_that_is_too_old_is_told_with_what_to_install():
-    (line,) = lines(bundles("llm-d-0.10", live(OLDER), "strict"), "error")
+    (line,) = lines(bundles(plan(tree()), live(OLDER), "strict"), "error")
     assert line.startswith(f"{NEEDED}; install Gateway API v1.4.0: kubectl apply ")
-    (same,) = lines(bundles("llm-d-0.10", live(OLDER), "warn"), "warning")
+    (same,) = lines(bundles(plan(tree()), live(OLDER), "warn"), "warning")
     assert same == line
-    assert bundles("llm-d-0.10", live(OLDER), "skip") == []
+    assert bundles(plan(tree()), live(OLDER), "skip") == []
 
 
 @pytest.mark.parametrize("version", ["v1.3.0", "v1.6.1", "v1.10.0", "main-dev"])
 def test_a15_a_newer_definition_and_one_without_a_number_are_no_problem(version):
-    assert bundles("llm-d-0.10", live({"httproutes.gateway.networking.k8s.io": version}), "strict") == []
-    assert bundles("llm-d-0.10", live({}), "strict") == []
+    assert bundles(plan(tree()), live({"httproutes.gateway.networking.k8s.io": version}), "strict") == []
+    assert bundles(plan(tree()), live({}), "strict") == []
+
+
+def test_a_pool_with_several_ports_needs_a_newer_definition():
+    """See defects A23."""
+    copies = {"parallelism": {"data": 2, "loadBalancing": "external", "expert": True}}
+    several = plan(tree(qwen=copies | {"engine": {"image": "registry.example/vllm-openai:v0.23.0"}}))
+    older, newer = ({"inferencepools.inference.networking.k8s.io": version} for version in ("v1.0.2", "v1.1.0"))
+    (line,) = lines(bundles(several, live(older), "strict"), "error")
+    assert ", and a pool with several ports needs v1.1.0 or newer; install" in line
+    assert bundles(several, live(newer), "strict") == bundles(plan(tree()), live(older), "strict") == []
 
 
 def test_a15_an_implementation_that_is_too_old_is_refused():

@@ -105,3 +105,18 @@ def test_logical_names_of_objectives_never_meet():
     check()
     found = [one.suffix for one in objects(render(plan(VARIED["routed"]))) if one.id.part is parts.OBJECTIVE]
     assert found == ["qwen-objective.batch", "qwen-objective.chat"]
+
+
+@pytest.mark.parametrize("release", ["gie-1.3", "llm-d-0.6", "llm-d-0.9", "llm-d-0.10"])
+def test_what_no_picker_of_a_release_reads_is_told(release):
+    service = {
+        "objectives": {"batch": {"priority": -1}},
+        "rewrites": [{"model": "latest", "targets": [{"model": "org/model"}]}],
+    }
+    image = {"endpointPicker": {"image": "registry.k8s.io/gateway-api-inference-extension/epp:v1.3.1"}}
+    told_of = lines(plan(tree(qwen=service) | {"release": release}).warnings, "warning")
+    unread = release in {"gie-1.3", "llm-d-0.6"}
+    places = [one.partition(": ")[0] for one in told_of if f"no picker of {release} reads them" in one]
+    assert places == ["services.qwen.objectives", "services.qwen.rewrites"] * unread
+    if release == "gie-1.3":
+        assert lines(plan(tree(qwen=service | image) | {"release": release}).warnings, "warning") == []

@@ -18,6 +18,7 @@ from local.cluster import CRDS, ControlPlane
 from local.report import Report
 from local.tools import Tool, ensure
 from tests.support.cluster import leftovers
+from tests.support.traffic import llm_d
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -139,3 +140,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("real parts")
     for name, line in sorted(used.items()):
         terminalreporter.line(f"{name} {line}")
+    if used:
+        terminalreporter.line(f"{llm_d.NAME} {llm_d.report()}")

@@ -5,6 +5,7 @@ import http
 import http.client
 import http.server
 import re
+import ssl
 import threading
 import urllib.parse
 from collections.abc import Iterator
@@ -44,12 +45,24 @@ class Recorder(http.server.ThreadingHTTPServer):
         """Listen on a free port of loopback."""
         super().__init__(("127.0.0.1", 0), _Handler)
         _, self.host, self.context = access(plane)
+        # Over plain HTTP, clients of Kubernetes send no token.
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(plane.directory / "pki" / "apiserver.crt", plane.directory / "pki" / "apiserver.key")
+        self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.asked = set[Asked]()
 
     @property
     def url(self) -> str:
         """Return the address."""
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        return f"https://127.0.0.1:{self.server_address[1]}"
+
+    def take(self) -> set[Asked]:
+        """Return what was asked since the last call."""
+        asked, self.asked = self.asked, set()
+        return asked
+
+    def handle_error(self, *_: object) -> None:
+        """Print nothing: whoever watches closes the connection in the end."""
 
     def note(self, method: str, path: str, status: int) -> None:
         """Note a request. An object that a patch creates takes both verbs."""
@@ -76,7 +89,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {key: value for key, value in self.headers.items() if key.lower() not in _OF_A_CONNECTION}
         connection = http.client.HTTPSConnection(self.server.host, timeout=20 * TIMEOUT, context=self.server.context)
-        with contextlib.closing(connection), contextlib.suppress(ConnectionError):
+        with contextlib.closing(connection), contextlib.suppress(OSError):
             connection.request(self.command, self.path, body or None, headers)
             answer = connection.getresponse()
             self.server.note(self.command, self.path, answer.status)

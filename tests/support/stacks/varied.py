@@ -3,20 +3,8 @@
 from typing import Any
 
 from tests.support.stacks import tree
-
-ENV = {
-    "TEXT": "text",
-    "SECRET": {"secretKeyRef": {"name": "one", "key": "one"}},
-    "CONFIG": {"configMapKeyRef": {"name": "one", "key": "one"}},
-    "FIELD": {"fieldRef": {"fieldPath": "spec.nodeName"}},
-    "RESOURCE": {"resourceFieldRef": {"resource": "limits.cpu", "containerName": "vllm", "divisor": "1"}},
-}
-TOLERATIONS = [
-    {"key": "one", "operator": "Equal", "value": "one", "effect": "NoExecute", "tolerationSeconds": 5},
-    {"key": "two"},
-]
-SPREAD = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
-POD = {"tolerations": TOLERATIONS, "imagePullSecrets": [{"name": "one"}], "topologySpreadConstraints": [SPREAD]}
+from tests.support.stacks.fragments import ENV, FILL, METRICS, POD, TOLERATIONS
+from tests.support.stacks.varied_canaries import CANARIES
 
 
 def _plain() -> dict[str, Any]:
@@ -100,7 +88,16 @@ def _groups() -> dict[str, Any]:
     return tree(qwen=service)
 
 
-FILL = {"env": ENV, "resources": {"requests": {"cpu": "2"}, "limits": {"memory": "8Gi"}}}
+def _ranked() -> dict[str, Any]:
+    """Return copies that are endpoints, in roles that have different numbers of them, with all that guards ports."""
+    service = {
+        "accelerator": "nvidia-h100-80gb",
+        "engine": {"image": "registry.example/vllm-openai:v0.23.0"},
+        "parallelism": {"data": 3, "loadBalancing": "external", "expert": True},
+        "prefill": {"parallelism": {"data": 2}},
+    }
+    stack = tree(qwen=service, bert={**service, "endpointPicker": {"preset": "precise-prefix-cache"}})
+    return stack | {"observability": {"metrics": {"type": "prometheus-operator"}}, "networkPolicies": {}}
 
 
 def _shared() -> dict[str, Any]:
@@ -133,11 +130,6 @@ def _existing() -> dict[str, Any]:
     return tree(qwen={"model": model, "storage": storage, "prefill": {}})
 
 
-METRICS = [
-    {"type": "queue-size", "target": 5},
-    {"type": "kv-cache-utilization", "target": 0.8},
-    {"type": "cpu", "targetPercent": 80},
-]
 BUSY_HOURS = {"timezone": "UTC", "start": "0 8 * * *", "end": "0 18 * * *", "desiredReplicas": "3"}
 
 
@@ -327,89 +319,6 @@ def _configured() -> dict[str, Any]:
     return tree(qwen={"endpointPicker": {"preset": "custom", "config": config}}, bert=precise)
 
 
-def _tried() -> dict[str, Any]:
-    """Return a model of a hub, and another one that is tried beside it under the same name."""
-    canary = {
-        "weight": 10,
-        "headers": {"x-tried": "always", "x-canary": "1"},
-        "model": {"source": "hf://org/n@v2", "maxModelLen": 4096},
-        "labels": {"tried": "yes"},
-        "engine": {"args": ["--seed=7"], "env": {"TEXT": "other"}},
-        "pod": {"topologySpreadConstraints": [SPREAD]},
-        "endpointPicker": {"metricsAuth": False, "port": 9100},
-        "replicas": 2,
-    }
-    service = {
-        "name": "chat",
-        "model": {"source": "hf://org/m@v1", "size": "10Gi", "secrets": ["hf"]},
-        "labels": {"team": "search"},
-        "engine": {"args": ["--seed=1", "--enforce-eager"], "env": {"TEXT": "text", "MORE": "more"}},
-        "route": {"hostnames": ["llm.example.com"]},
-        "replicas": 3,
-        "canary": canary,
-    }
-    return tree(qwen=service)
-
-
-def _tried_apart() -> dict[str, Any]:
-    """Return two roles whose pods all end before others start, and a canary whose pods are there beside each other."""
-    prefill = {"replicas": 2, "engine": {"args": ["--seed=7"]}, "patch": {"spec": {"minReadySeconds": 7}}}
-    canary = {"weight": 0, "headers": {"x-canary": "always"}, "prefill": {"rollout": {"type": "RollingUpdate"}}}
-    service = {
-        "model": {"source": "s3://bucket/m"},
-        "rollout": {"type": "Recreate"},
-        "prefill": prefill,
-        "sidecar": {"logLevel": "debug"},
-        "kvCache": {"events": True},
-        "canary": canary | {"sidecar": {"enginePort": 8300}},
-    }
-    stack = tree(qwen=_named(service))
-    return stack | {"observability": {"tracing": {"endpoint": "http://collector:4317"}}}
-
-
-def _named(service: dict[str, Any]) -> dict[str, Any]:
-    """Return a service whose model has a name."""
-    return {**service, "model": {"name": "org/m", **service["model"]}}
-
-
-def _tried_together() -> dict[str, Any]:
-    """Return two roles over several nodes, and a canary of one role of another size."""
-    service = {
-        "accelerator": "nvidia-h100-80gb",
-        "parallelism": {"tensor": 8, "pipeline": 2},
-        "sidecar": {"logLevel": "debug"},
-        "prefill": {"replicas": 2},
-        "canary": {"weight": 100, "prefill": None, "accelerator": "nvidia-l40s", "replicas": 2},
-    }
-    return tree(qwen=service)
-
-
-def _tried_dedicated() -> dict[str, Any]:
-    """Return a canary that has another source than its service, each on a claim of its own."""
-    model = {"source": "s3://bucket/m", "size": "10Gi"}
-    canary = {"weight": 1, "model": {"source": "s3://bucket/n", "size": "20Gi"}, "storage": {"headroomPercent": 50}}
-    service = {"model": model, "storage": {"type": "dedicated", "fill": FILL}, "canary": canary}
-    return tree(qwen=_named(service))
-
-
-def _tried_existing() -> dict[str, Any]:
-    """Return a canary that has its service's source, in the same folder of the claim."""
-    model = {"source": "s3://bucket/m", "secrets": ["one"]}
-    storage = {"type": "existing", "claimName": "weights", "subPath": "llm"}
-    canary = {"weight": 50, "engine": {"image": "registry.example/engine:v2"}, "labels": {"tried": "yes"}}
-    return tree(qwen=_named({"model": model, "storage": storage, "canary": canary}))
-
-
-def _tried_shared() -> dict[str, Any]:
-    """Return a canary that reads a cache, as many times as an HPA asks for, beside a service that fetches."""
-    source = "hf://org/edited@v1"
-    scaling = {"type": "hpa", "minReplicas": 2, "maxReplicas": 4, "metrics": METRICS}
-    canary = {"weight": 50, "storage": {"type": "shared", "cache": "one"}, "autoscaling": scaling}
-    service = {"model": {"source": source}, "replicas": 2, "canary": canary}
-    caches = {"one": {"source": source, "size": "1Gi"}, "edited": {"source": source, "size": "2Gi"}}
-    return tree(qwen=service) | {"caches": caches}
-
-
 def _scraped() -> dict[str, Any]:
     """Return what the operator of Prometheus scrapes, behind a gateway of GKE."""
     metrics = {"path": "/stats", "interval": "15s"}
@@ -549,6 +458,7 @@ VARIED = {
     "claimed": _claimed(),
     "signed": _signed(),
     "groups": _groups(),
+    "ranked": _ranked(),
     "shared": _shared(),
     "dedicated": _dedicated(),
     "existing": _existing(),
@@ -565,12 +475,7 @@ VARIED = {
     "predicted": _predicted(),
     "predicting": _predicting(),
     "configured": _configured(),
-    "tried": _tried(),
-    "tried-apart": _tried_apart(),
-    "tried-together": _tried_together(),
-    "tried-dedicated": _tried_dedicated(),
-    "tried-existing": _tried_existing(),
-    "tried-shared": _tried_shared(),
+    **CANARIES,
     "routed": _routed(),
     "routed-apart": _routed_apart(),
     "routed-by-body": _routed_by_body(),

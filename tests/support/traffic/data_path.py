@@ -5,6 +5,7 @@ All is configured from what the API server holds. Only ports of pickers are this
 
 import contextlib
 import http.client
+import itertools
 import json
 import socket
 import time
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from local.cluster import ControlPlane
+from local.tools import Tool
 from tests.support.cluster.deployments import Deploy, Deployed
 from tests.support.cluster.server import read, read_one
 from tests.support.stacks import GATEWAY
@@ -27,6 +29,8 @@ from tests.support.traffic.pickers import Picker, picker
 
 DEADLINE = 60.0
 SERVER = "model-server"
+COPIES = "--data-parallel-multi-port-external-lb"
+"""What tells an engine to serve each of its copies on a port of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,8 @@ class DataPath:
     def __init__(self, plane: ControlPlane, tools: Mapping[str, Any], namespace: str, directory: Path) -> None:
         self.namespace = namespace
         self.plane = plane
-        self.servers = dict[str, ModelServer]()
+        self.servers = dict[str, list[ModelServer]]()
+        """The servers of each pod: one, or one for each copy of the model in it."""
         self.pickers = dict[str, Picker]()
         self._tools, self._directory = tools, directory
         self._ends = dict[str, contextlib.ExitStack]()
@@ -63,10 +68,12 @@ class DataPath:
         self.start_pickers(*(pool["spec"]["endpointPickerRef"]["name"] for pool in self.listed(KINDS[2])))
 
     def serve(self, name: str) -> None:
-        """Start the server of a pod, on its address and on the port that its engine is told."""
+        """Start the servers of a pod, on its address and on the ports that its engine is told."""
         (pod,) = self.listed(f"pod/{name}")
-        (port,) = (one.partition("=")[2] for one in pod["spec"]["containers"][0]["args"] if one.startswith("--port="))
-        self.servers[name] = ModelServer(name, pod["status"]["podIP"], int(port))
+        told = dict(one.partition("=")[::2] for one in pod["spec"]["containers"][0]["args"])
+        copies = int(told["--data-parallel-size-local"]) if COPIES in told else 1
+        ports = [int(told["--port"]) + rank for rank in range(copies)]
+        self.servers[name] = [ModelServer(name, pod["status"]["podIP"], port) for port in ports]
 
     def start_pickers(self, *names: str) -> None:
         """Start pickers with the configuration that they now have.
@@ -95,7 +102,7 @@ class DataPath:
         """End everything."""
         with contextlib.ExitStack() as ends:
             ends.callback(self.envoy.end)
-            for server in self.servers.values():
+            for server in itertools.chain(*self.servers.values()):
                 ends.callback(server.end)
             for one in self._ends.values():
                 ends.callback(one.close)
@@ -123,7 +130,7 @@ class DataPath:
         (pool,) = (one for one in self.listed(KINDS[2]) if one["spec"]["endpointPickerRef"]["name"] == name)
         labels = pool["spec"]["selector"]["matchLabels"].items()
         pods = [pod["metadata"] for pod in self.pods(SERVER)]
-        return [self.servers[pod["name"]] for pod in pods if labels <= pod["labels"].items()]
+        return [server for pod in pods if labels <= pod["labels"].items() for server in self.servers[pod["name"]]]
 
     def of(self, variant: str) -> list[ModelServer]:
         """Return the servers of a variant, by the name of its pool."""
@@ -232,13 +239,17 @@ def new_path(
     tools: Mapping[str, Any],
     tmp_path_factory: pytest.TempPathFactory,
 ):
-    """Return a function that deploys a stack with its data path, which ends with the module."""
+    """Return a function that deploys a stack with its data path, which ends with the module.
+
+    Its second argument is another picker than the one that is built here.
+    """
     with contextlib.ExitStack() as ends:
 
-        def start(stack: Tree) -> DataPath:
+        def start(stack: Tree, epp: Tool | None = None) -> DataPath:
             folder = tmp_path_factory.mktemp(stack["namespace"])
             one = deploy_for_all(stack, loopback_plane)
-            return ends.enter_context(data_path(one, tools, folder / "path", stack["namespace"]))
+            used = tools if epp is None else {**tools, "epp": epp}
+            return ends.enter_context(data_path(one, used, folder / "path", stack["namespace"]))
 
         yield start
 

@@ -112,9 +112,11 @@ class Handler(BaseHTTPRequestHandler):
         request = json.loads(body) if body else {}
         seen = {
             "pod": self.server.pod,
+            "port": self.server.server_port,
             "path": self.path,
             "headers": [[name.lower(), value] for name, value in self.headers.items()],
             "length": len(body),
+            "model": request.get("model"),
             "prompt": hashlib.sha256(str(request.get("prompt")).encode()).hexdigest(),
         }
         self.server.seen.append(seen)

@@ -1,0 +1,132 @@
+"""Validation of external load balancing, in which every copy of the model in a pod is an endpoint of the pool."""
+
+from collections.abc import Iterator, Mapping
+
+from models import flags
+from models.paths import Path
+from models.problems import Problem, warning
+from planning.ground import gateways
+from planning.ground.ports import MAX_TARGET_PORTS
+from planning.releases import engine_versions
+from planning.variant.context import RoleContext, VariantContext
+
+_HEALTH_PATHS = ("/health", "/ready", "/readyz")
+"""Paths that the supervisor of the copies answers (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py)."""
+_SHARED_BOOTSTRAP = "mooncake"
+"""Connector whose copies share one port: the sidecar draws a copy itself, beside the one that the picker chose
+(llm-d-router v0.10.0, pkg/sidecar/proxy/connector_mooncake.go)."""
+
+
+def problems(context: RoleContext) -> Iterator[Problem]:
+    """Check external load balancing in a role."""
+    if context.role.parallelism.load_balancing == "internal" or context.is_custom:
+        return
+    layout, parallelism = context.layout, context.path / "parallelism"
+    at = parallelism / "loadBalancing"
+    if layout.data_local == 1:
+        what, remedy = "has no effect with one copy in a pod (external)", "set data: 2 or more, or remove it"
+        yield Problem(at, what, remedy, (parallelism,), explicit_only=True)
+        return
+    if layout.ports > MAX_TARGET_PORTS:
+        what = f"gives a pod more ports than a pool takes ({layout.ports}, of {MAX_TARGET_PORTS})"
+        yield Problem(at, what, f"use data: {MAX_TARGET_PORTS} and more replicas, or remove it", (parallelism,))
+    if layout.pods_per_replica > 1:
+        what = f"leaves the further pods of a replica without requests ({layout.pods_per_replica} pods)"
+        yield Problem(at, what, "remove it, or keep a replica in one pod", (parallelism,))
+    if not layout.devices_per_pod:
+        what = f"gives each copy devices of its own, and {context.role.accelerator} has none"
+        yield Problem(at, what, "remove it", (context.path / "accelerator",))
+    yield from _flags(context)
+    yield from _health(context)
+    yield from _tls(context)
+
+
+def _flags(context: RoleContext) -> Iterator[Problem]:
+    """Reject flags with which vLLM ends."""
+    for flag in flags.parse(context.role.engine.args):
+        if flag.name in engine_versions.groups().multi_port.flags:
+            what = f"does not work with one port for each copy ({flag.name})"
+            remedy = "remove it, or parallelism.loadBalancing"
+            yield Problem(context.path / "engine" / "args" / flag.index, what, remedy)
+
+
+def _health(context: RoleContext) -> Iterator[Problem]:
+    """Reject paths of probes that the supervisor of the copies does not answer."""
+    health = context.role.health
+    for key, path in (("path", health.path), ("livenessPath", health.liveness_path)):
+        if path is not None and path not in _HEALTH_PATHS:
+            what = f"is not answered for all copies together ({path})"
+            yield Problem(context.path / "health" / key, what, f"remove it, or write {_HEALTH_PATHS[0]}")
+
+
+def _tls(context: RoleContext) -> Iterator[Problem]:
+    """Reject TLS if the supervisor of the copies does not serve it."""
+    sidecar, version = context.variant.spec.sidecar, context.engine_version
+    if context.is_proxied or sidecar is None or not sidecar.tls.prefill or version is None:
+        return
+    since = engine_versions.groups().multi_port.tls_since
+    if not version.is_at_least(since):
+        what = f"is not served by vLLM {version.number} with one port for each copy"
+        remedy = f"use an image of vLLM {since} or newer, or remove it"
+        at = context.variant.path / "sidecar" / "tls" / "prefill"
+        yield Problem(at, what, remedy, (context.path / "parallelism",))
+
+
+def variant_problems(variant: VariantContext, roles: Mapping[str, RoleContext]) -> Iterator[Problem]:
+    """Check that all that sends requests to a variant reaches every copy."""
+    several = [role for role in roles.values() if role.layout.ports > 1]
+    if not several:
+        return
+    at = several[0].path / "parallelism" / "loadBalancing"
+    yield from _gateway(variant, at)
+    if variant.resource_id is not None:
+        what = "leaves the further copies without requests: the interceptor asks the Service, which has one port"
+        remedy = f"remove it, or set {variant.path}.interceptor.enabled: false"
+        yield Problem(at, what, remedy, (Path("interceptor"), variant.path / "interceptor"))
+    if variant.spec.prefill is not None and variant.spec.kv_cache.connector == _SHARED_BOOTSTRAP:
+        what = f"does not keep to the copy that the picker chooses ({_SHARED_BOOTSTRAP})"
+        yield Problem(variant.path / "kvCache" / "connector", what, "use nixlv2", (at,))
+    if len({role.layout.ports for role in roles.values()}) > 1:
+        yield from _different_ports(variant, at)
+
+
+def _gateway(variant: VariantContext, at: Path) -> Iterator[Problem]:
+    """Reject a gateway that does not reach every port of a pool."""
+    gateway = variant.gateway
+    facts = None if gateway is None or not variant.service.route.enabled else gateways.facts(gateway)
+    if gateway is None or facts is None:
+        return
+    since, depends_on = facts.target_ports, (Path("gateway"), variant.path / "route" / "gateway")
+    if since is None:
+        what = f"is not possible behind {facts.title}, of which only one port of a pod is known to be reached"
+        yield Problem(at, what, "remove it, or use another gateway", depends_on)
+    elif gateway.version is not None and not gateways.is_at_least_one(gateway.version, [since.version]):
+        what = f"is not possible behind {facts.title} {gateway.version}, which reaches the first port of a pod"
+        yield Problem(at, what, f"upgrade it to {since.version} or newer, or remove it", depends_on)
+
+
+def _different_ports(variant: VariantContext, at: Path) -> Iterator[Problem]:
+    """Reject roles with different ports if picker or gateway would send requests to a port that a pod lacks."""
+    prefill, path = variant.path / "prefill" / "parallelism", variant.path
+    if variant.release.picker.ports.annotation is None:
+        what = f"gives the roles different ports, and the picker of {variant.release.name} asks every pod on all"
+        yield Problem(at, what, "use the same copies and load balancing in both roles", (prefill,))
+    elif variant.spec.endpoint_picker.failure_mode == "FailOpen":
+        what = "sends requests to ports that the pods of one role lack (FailOpen)"
+        remedy = "remove it, or use the same copies and load balancing in both roles"
+        yield Problem(path / "endpointPicker" / "failureMode", what, remedy, (at, prefill))
+
+
+def warnings(variant: VariantContext, roles: Mapping[str, RoleContext]) -> Iterator[Problem]:
+    """Yield warnings about models that vLLM refuses, and about requests that reach the first copy only."""
+    several = [role for role in roles.values() if role.layout.ports > 1]
+    if not several:
+        return
+    at = several[0].path / "parallelism" / "loadBalancing"
+    # vllm 0.22.0, vllm/engine/arg_utils.py: "Non-MoE models do not support external data parallel mode".
+    if not all(role.layout.expert for role in several):
+        what = "vLLM ends with a model that is no mixture of experts, and parallelism.expert is not set"
+        yield warning(at, what, "set it for such a model; for any other, use replicas instead of copies")
+    if variant.gateway is None or not variant.service.route.enabled:
+        what = "only a gateway with the pool's picker reaches every copy, and the service has no route"
+        yield warning(at, what, "the Service reaches the first copy of each pod")
