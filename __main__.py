@@ -1,8 +1,11 @@
 """The Pulumi program: composes the configuration, prints problems, registers the objects and exports the outputs."""
 
+import contextlib
 import gc
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -10,7 +13,7 @@ from pulumi.runtime import config
 
 from components import EPPArgs, EPPStack, ModelServiceArgs, ModelServiceStack, RoutingArgs, RoutingStack
 from components.registration import Registered, register
-from composition import Composition, Live, Refusal, compose, defects
+from composition import Composition, Live, Refusal, compose, defects, sources
 from facts import cluster
 from manifests.assembly import ComponentType
 from models import config_keys
@@ -21,14 +24,38 @@ from models.stack import Cluster
 from planning.ground.marks import StackName
 from planning.plans import ServicePlan, VariantPlan
 
+if TYPE_CHECKING:
+    from models.platform import Outputs, Reference
+
 _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
 """Requests a second to the API server; the client's default limit of about 50 slows large previews down."""
 
 
 def main() -> None:
     """Deploy the stack. Every mistake, of the user or of this program, ends the run without a traceback."""
+    with _without_traceback():
+        tree = _configuration()
+        named = sources.reference(tree)
+        if named is None:
+            _deploy(tree)
+        else:
+            pulumi.run(partial(_deploy_on, named, tree))
+
+
+async def _deploy_on(named: "Reference", tree: object) -> None:
+    """Deploy the stack on a platform, whose outputs are read first."""
+    from components import platform  # noqa: PLC0415, most stacks name no platform
+
+    with _without_traceback():
+        outputs = await platform.read(named)
+        _deploy(tree, outputs, outputs.kubeconfig(named))
+
+
+@contextlib.contextmanager
+def _without_traceback() -> Generator[None]:
+    """Turn every exception into one that the engine prints without a traceback."""
     try:
-        _deploy()
+        yield
     except pulumi.RunError:
         raise
     except Exception as error:  # noqa: BLE001, the engine would print the traceback of any other exception
@@ -36,12 +63,16 @@ def main() -> None:
         raise pulumi.RunError(f"{defects.HEADLINE}:\n{report}") from None
 
 
-def _deploy() -> None:
-    """Deploy the stack. A mistake of the user ends the run before the first resource."""
+def _deploy(tree: object, platform: "Outputs | None" = None, kubeconfig: str | None = None) -> None:
+    """Deploy the stack. A mistake of the user ends the run before the first resource.
+
+    `kubeconfig` is that of the platform.
+    """
     settings = pulumi.Config()
-    target = Live(settings.get("kubeconfig"), pathlib.Path.cwd(), settings.get("previewed"))
+    target = Live(settings.get("kubeconfig") or kubeconfig, pathlib.Path.cwd(), settings.get("previewed"))
     name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
-    composition = _compose(_configuration(), target, name, config_keys.problems(_config_keys()))
+    earlier = config_keys.problems(_config_keys())
+    composition = _compose(lambda: compose(tree, target, name, earlier, platform))
     _warn(composition.source_warnings)
     if isinstance(composition, Refusal):
         if isinstance(composition.error, ConfigError):
@@ -55,7 +86,7 @@ def _deploy() -> None:
     _export(composition, _register(composition, _provider(spec, target.access(spec))))
 
 
-def _compose(tree: object, target: Live, name: StackName, earlier: Sequence[Problem]) -> Composition | Refusal:
+def _compose(work: Callable[[], Composition | Refusal]) -> Composition | Refusal:
     """Compose without garbage collection.
 
     Plans and manifests stay in use until the end. Every collection would examine all of them, which takes up to half of
@@ -63,7 +94,7 @@ def _compose(tree: object, target: Live, name: StackName, earlier: Sequence[Prob
     """
     gc.disable()
     try:
-        return compose(tree, target, name, earlier)
+        return work()
     finally:
         gc.freeze()
         gc.enable()
@@ -127,13 +158,24 @@ def _register(composition: Composition, provider: k8s.Provider) -> Registered:
 
 
 def _export(composition: Composition, registered: Registered) -> None:
-    """Export the outputs. The output `ready` of a service resolves when all awaited objects of the service are up."""
+    """Export the outputs. What a service says is awaited resolves when all those objects are up.
+
+    A run that fails before keeps the outputs of the run before it.
+    """
     contract = composition.contract
+    services = {
+        service.key: dict[str, object](contract["services"][service.key]) for service in composition.plan.services
+    }
     for service in composition.plan.services:
         urns = [registered[object_id].urn for object_id in composition.awaited_objects(service)]
-        contract["services"][service.key]["ready"] = pulumi.Output.all(*urns).apply(bool)
-    for name, value in contract.items():
+        awaited = contract["services"][service.key]["awaited"]
+        services[service.key]["awaited"] = pulumi.Output.all(*urns).apply(partial(_names, awaited))
+    for name, value in {**contract, "services": services}.items():
         pulumi.export(name, value)
+
+
+def _names(names: Sequence[str], _: object) -> list[str]:
+    return list(names)
 
 
 main()

@@ -51,8 +51,8 @@ def main() -> None:
             resources[resource["name"]] = _register(resource, resources, opts)
     for name, value in registrations["outputs"].items():
         pulumi.export(name, value)
-    ready = {key: [resources[name].urn for name in names] for key, names in registrations["ready"].items()}
-    pulumi.export("ready", {key: pulumi.Output.all(*urns).apply(bool) for key, urns in ready.items()})
+    awaited = {key: [resources[name].urn for name in names] for key, names in registrations["awaited"].items()}
+    pulumi.export("awaited", {key: pulumi.Output.all(*urns).apply(bool) for key, urns in awaited.items()})
 
 
 def _register(

@@ -122,7 +122,7 @@ def _registrations(shared: Cluster, tree: Mapping[str, Any]) -> dict[str, Any]:
         "cluster": cluster_name(target.access(composition.stack.cluster)),
         "components": [_component(composition, component, names) for component in composition.components],
         "outputs": composition.contract,
-        "ready": {
+        "awaited": {
             service.key: [names[awaited] for awaited in composition.awaited_objects(service)]
             for service in composition.plan.services
         },

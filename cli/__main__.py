@@ -8,7 +8,7 @@ import argparse
 import gc
 import sys
 
-from cli import lint, reference, rights, schema
+from cli import affected, lint, reference, rights, schema
 from cli.render import render, render_json
 from composition import defects
 from facts import cluster, facts_file
@@ -28,18 +28,20 @@ def main(arguments: list[str]) -> int:
         match options.command:
             case "render":
                 write = render_json if options.json else render
-                sys.stdout.write(write(options.stack, options.facts, options.name))
+                sys.stdout.write(write(options.stack, options.facts, options.name, options.platform))
             case "facts":
                 return _print_facts(options)
             case "lint":
                 return lint.run(options.file, options.release, options.app_protocol, after)
+            case "affected":
+                sys.stdout.writelines(f"{stack}\n" for stack in affected.since(options.ref))
             case "rights":
                 options_of = Options(secrets=options.secrets, dry_run=options.dry_run)
-                sys.stdout.write(rights.text(options.stack, Purpose(options.purpose), options_of))
+                sys.stdout.write(rights.text(options.stack, Purpose(options.purpose), options_of, options.platform))
             case "reference":
                 sys.stdout.write(reference.text())
             case _:
-                sys.stdout.write(schema.text())
+                sys.stdout.write(schema.text(options.kind))
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
@@ -58,16 +60,8 @@ def _split(arguments: list[str]) -> tuple[list[str], bool, list[str]]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m cli", description="The plan of a stack, without the engine.")
     commands = parser.add_subparsers(dest="command", required=True)
-    render_options = commands.add_parser(
-        "render", help="print the objects of a stack as YAML, in the order of registration"
-    )
-    render_options.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
-    render_options.add_argument(
-        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: Pulumi.yaml's and the file's"
-    )
-    render_options.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
-    render_options.add_argument(
-        "--json", action="store_true", help="print one JSON document: release, factsDigest, objects"
+    _add_render(
+        commands.add_parser("render", help="print the objects of a stack as YAML, in the order of registration")
     )
     facts_options = commands.add_parser("facts", help="print the facts of the kubeconfig's cluster as JSON")
     facts_options.add_argument("--context", help="context of the kubeconfig; its current one if absent")
@@ -86,15 +80,37 @@ def _parser() -> argparse.ArgumentParser:
     lint_options.add_argument(
         "--app-protocol", metavar="P", help="appProtocol of the pool; its parsers are judged by it"
     )
-    commands.add_parser("schema", help="print the JSON schema of a stack file")
+    schema_options = commands.add_parser("schema", help="print the JSON schema of a kind of file")
+    schema_options.add_argument("kind", nargs="?", choices=schema.KINDS, default="stack", help="absent: a stack file")
+    affected_options = commands.add_parser("affected", help="print the stacks that a change of files touches")
+    affected_options.add_argument(
+        "--since", dest="ref", metavar="REF", required=True, help="the commit before the change, such as origin/main"
+    )
     commands.add_parser("reference", help="print the page of every configuration word")
     return parser
+
+
+def _add_render(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command `render`."""
+    parser.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
+    parser.add_argument(
+        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: Pulumi.yaml's and the file's"
+    )
+    parser.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
+    _add_platform(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document: release, factsDigest, objects")
+
+
+def _add_platform(parser: argparse.ArgumentParser) -> None:
+    text = "outputs of the platform's stack, as `pulumi stack output --json` prints them"
+    parser.add_argument("--platform", metavar="FILE", help=text)
 
 
 def _add_rights(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `rights`."""
     parser.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
     parser.add_argument("--for", dest="purpose", choices=list(Purpose), required=True, help="purpose of the rights")
+    _add_platform(parser)
     parser.add_argument("--secrets", action="store_true", help="let a preview read Secrets, and hence their values")
     parser.add_argument("--dry-run", action="store_true", help="let a preview ask the API server, as only writers may")
 

@@ -25,6 +25,18 @@ def describe(name: str, definition: dict[str, Any]) -> dict[str, Any]:
     return {**definition, "properties": properties}
 
 
+def describe_type(kind: type, definition: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a TypedDict with a description of each property that has one in the sources."""
+    texts = dict[str, str]()
+    for base in (*getattr(kind, "__orig_bases__", ()), kind):
+        texts |= _docstrings(kind.__module__).get(getattr(base, "__name__", ""), {})
+    properties = {
+        key: dict(sorted({"description": texts[key], **node}.items())) if key in texts else node
+        for key, node in definition["properties"].items()
+    }
+    return {**definition, "properties": properties}
+
+
 @cache
 def _texts(name: str) -> Mapping[str, str]:
     """Return the docstrings of a spec's fields, inherited ones included, by the names that users write."""

@@ -24,6 +24,8 @@ Everything stands below `config: {{{ROOT}: …}}`; `*` in a path is a name of yo
 - A key without a default is **required**. `none` as a default means: absent, with the effect that the meaning states.
 - `defaults` holds the keys of a service. Layers merge from `defaults` to the service to its `prefill` and its `canary`:
   maps merge key by key, lists and scalars replace, and `null` removes what a layer above says.
+- `extends` names files with the same keys, without `config`. Each layer merges over the same layer of those files, and
+  `null` removes what they say as well.
 - Unknown keys are errors. `python -m cli schema` prints the same rules as a JSON schema for editors.
 """
 

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from cli import stackfile, stackname
 from composition import Composition, Given, Refusal, compose
+from facts import platform_file
 from manifests import additions, needs, rbac
 from manifests.objects import Rendered
+from models.platform import Outputs
 from planning import ownership, rights
 from planning.ground import yaml_text
 from planning.ground.cluster_facts import NOTHING_READ
@@ -19,13 +22,15 @@ _NAMES: Mapping[Purpose, str] = {purpose: f"inference-stacks-{purpose}" for purp
 """Names of the Roles, by purpose."""
 
 
-def text(file_or_stack: str, purpose: Purpose, options: Options) -> str:
+def text(file_or_stack: str, purpose: Purpose, options: Options, platform_path: str | None = None) -> str:
     """Return the Roles that suffice for a purpose as YAML: one for each namespace, and a ClusterRole.
 
-    Raises `ConfigError` with all mistakes of the user.
+    `platform_path` leads to a file with the outputs of the stack's platform. Raises `ConfigError` with all mistakes of
+    the user.
     """
     file = stackfile.locate(file_or_stack)
-    composition = stackfile.parse(file).apply(partial(_compose, stackname.of(file, None)))
+    platform = None if platform_path is None else platform_file.read(Path(platform_path))
+    composition = stackfile.parse(file).apply(partial(_compose, stackname.of(file, None), platform))
     manifests = list(roles(of_composition(composition, purpose, options), purpose))
     return "".join(f"---\n{yaml_text.with_blocks(manifest)}" for manifest in manifests)
 
@@ -61,8 +66,8 @@ def _stack_objects(composition: Composition, rendered: Iterable[Rendered]) -> Ma
     )
 
 
-def _compose(name: StackName, tree: object) -> Composition:
-    composition = compose(tree, Given(NOTHING_READ), name)
+def _compose(name: StackName, platform: Outputs | None, tree: object) -> Composition:
+    composition = compose(tree, Given(NOTHING_READ), name, platform=platform)
     if isinstance(composition, Refusal):
         raise composition.error
     return composition

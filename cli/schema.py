@@ -1,15 +1,20 @@
 """Command `schema`: the JSON schema of a stack file, generated from the specs."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from cli.descriptions import describe
+from cli.descriptions import describe, describe_type
+from models import platform
 from models.config_keys import KEYS, KUBECONFIG, NAMESPACE, ROOT
 from models.stack import Stack
+from planning.ground import contract
 
 _DEFINITIONS = "#/$defs/"
 _PARTIAL = "Partial"
+_BASE = "BaseFile"
+"""Name of the definition of a base file."""
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _KUBECONFIG = {
     "type": "object",
     "description": "Kubeconfig of the cluster; absent: the files that KUBECONFIG names, or the default file.",
@@ -19,6 +24,7 @@ _KUBECONFIG = {
     "required": ["secure"],
 }
 """Schema of the secret with the kubeconfig."""
+_LAYERS = frozenset({"defaults", "services"})
 _VERBATIM = frozenset({"default", "description", "enum", "examples", "title"})
 """Keywords whose values are not schemas."""
 
@@ -27,15 +33,27 @@ def schema() -> dict[str, Any]:
     """Return the schema of a whole stack file. It allows other keys in the file, because Pulumi writes some."""
     tree = with_descriptions()
     definitions = tree.pop("$defs")
-    definitions |= _partials(definitions)
+    definitions |= _partials(tree, definitions)
+    partial = _partial(tree)["properties"]
     _allow_partial_layers(tree, definitions)
+    base = _base(tree, partial)
+    _allow_base_files(tree, base)
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": _DIALECT,
         "title": "Inference Stacks stack file",
         "type": "object",
         "properties": {"config": _config(tree)},
         "required": ["config"],
-        "$defs": dict(sorted(definitions.items())),
+        "$defs": dict(sorted((definitions | {_BASE: base}).items())),
+    }
+
+
+def of_base_files() -> dict[str, Any]:
+    """Return the schema of a base file: the keys of a stack, of which each may be absent, or null."""
+    return {
+        "$schema": _DIALECT,
+        "title": "Inference Stacks base file",
+        "$ref": f"stack.schema.json{_DEFINITIONS}{_BASE}",
     }
 
 
@@ -54,6 +72,30 @@ def _config(tree: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def of_platforms() -> dict[str, Any]:
+    """Return the schema of what a platform exports."""
+    base = f"stack.schema.json{_DEFINITIONS}{_BASE}/properties"
+    version = {"const": platform.CONTRACT_VERSION, "description": "Version of this contract."}
+    return {
+        "$schema": _DIALECT,
+        "title": "Output inferencePlatform of a platform's stack",
+        "type": "object",
+        "properties": {"contractVersion": version, **{key: {"$ref": f"{base}/{key}"} for key in platform.KEYS}},
+        "required": ["contractVersion"],
+        "additionalProperties": False,
+    }
+
+
+def of_outputs() -> dict[str, Any]:
+    """Return the schema of what a stack exports. It allows further keys, which a version of the contract may add."""
+    from pydantic import TypeAdapter  # noqa: PLC0415, other schemas do not need it
+
+    tree = TypeAdapter(contract.Outputs).json_schema(ref_template=f"{_DEFINITIONS}{{model}}")
+    definitions = {name: describe_type(getattr(contract, name), node) for name, node in tree.pop("$defs").items()}
+    described = describe_type(contract.Outputs, tree)
+    return {"$schema": _DIALECT, **described, "title": "Outputs of a stack", "$defs": dict(sorted(definitions.items()))}
+
+
 def with_descriptions() -> dict[str, Any]:
     """Return the schema of the specs, in which every property has its description."""
     tree = describe(Stack.__name__, Stack.model_json_schema(by_alias=True, ref_template=f"{_DEFINITIONS}{{model}}"))
@@ -61,9 +103,18 @@ def with_descriptions() -> dict[str, Any]:
     return {**tree, "$defs": {**tree["$defs"], **{name: describe(name, node) for name, node in named.items()}}}
 
 
-def text() -> str:
-    """Return the schema as the text of `schemas/stack.schema.json`."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+KINDS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "stack": schema,
+    "base": of_base_files,
+    "platform": of_platforms,
+    "outputs": of_outputs,
+}
+"""Schemas by kind of file."""
+
+
+def text(kind: str = "stack") -> str:
+    """Return the schema of a kind of file as the text of `schemas/<kind>.schema.json`."""
+    return json.dumps(KINDS[kind](), indent=2, ensure_ascii=False) + "\n"
 
 
 def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
@@ -81,16 +132,45 @@ def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> 
     for name, layer in (("Service", "prefill"), ("Service", "canary"), ("Canary", "prefill")):
         if layer in definitions.get(name, {"properties": {}})["properties"]:
             fields = definitions[name]["properties"]
-            fields[layer] = _partial(fields[layer])
+            fields[layer] = _partial(fields[layer]) | ({"required": ["weight"]} if layer == "canary" else {})
     if f"{_PARTIAL}Canary" in definitions:
-        definitions[f"{_PARTIAL}Canary"]["required"] = ["weight"]
         properties["defaults"]["properties"] = {"canary": False}
         del definitions["Canary"]
 
 
-def _partials(definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return a partial twin of each definition that a service refers to, directly or through others."""
-    names, twins = ["Service"], dict[str, Any]()
+def _base(tree: dict[str, Any], partial: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a base file. A value that is replaced whole has all that it needs, and so have layers."""
+    properties = {key: _or_null(node) for key, node in partial.items()}
+    whole = {key: _or_null(tree["properties"][key]) for key in ("defaults", "services", "gateway")}
+    return {
+        "title": _BASE,
+        "type": "object",
+        "description": "The keys of a stack, any of which may be absent. A null removes what a lower file says.",
+        "properties": {key: whole.get(key, properties[key]) for key in tree["properties"]},
+        "additionalProperties": False,
+    }
+
+
+def _allow_base_files(tree: dict[str, Any], base: dict[str, Any]) -> None:
+    """Make a stack file with `extends` as partial as a base file."""
+    complete = {
+        key: {name: inner for name, inner in node.items() if name not in _VERBATIM}
+        for key, node in tree["properties"].items()
+        if key not in _LAYERS and any(_references(node))
+    }
+    tree["else"] = {
+        "required": tree.pop("required"),
+        "properties": complete,
+        "if": tree["if"],
+        "else": tree["else"],
+    }
+    tree["if"] = {"required": ["extends"]}
+    tree["properties"] = base["properties"]
+
+
+def _partials(tree: object, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return a partial twin of each definition that a schema refers to, directly or through others."""
+    names, twins = ["Service", *_references(tree)], dict[str, Any]()
     for name in names:
         if f"{_PARTIAL}{name}" not in twins:
             twins[f"{_PARTIAL}{name}"] = _partial(definitions[name]) | {"title": f"{_PARTIAL}{name}"}
@@ -126,9 +206,20 @@ def _partial(node: dict[str, Any]) -> dict[str, Any]:
             case "oneOf" | "anyOf":
                 twin["anyOf"] = [_partial(alternative) for alternative in value]
             case "properties" | "patternProperties":
-                twin[key] = {name: _partial(inner) for name, inner in value.items()}
+                twin[key] = {name: _or_null(_partial(inner)) for name, inner in value.items()}
             case _ if isinstance(value, dict) and key not in _VERBATIM:
                 twin[key] = _partial(cast("dict[str, Any]", value))
             case _:
                 twin[key] = value
     return twin
+
+
+def _or_null(node: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that also takes null, which removes a value of a lower layer."""
+    null = {"type": "null"}
+    if null in node.get("anyOf", ()) or node in ({}, False):
+        return node
+    annotations = {key: value for key, value in node.items() if key in _VERBATIM}
+    inner = {key: value for key, value in node.items() if key not in _VERBATIM or key == "enum"}
+    alternatives = [*inner["anyOf"], null] if inner.keys() == {"anyOf"} else [inner, null]
+    return {key: value for key, value in annotations.items() if key != "enum"} | {"anyOf": alternatives}

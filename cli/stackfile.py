@@ -1,85 +1,29 @@
-"""Reader of stack files: it returns the values that Pulumi's engine reads, and rejects ambiguous text.
-
-The engine reads YAML 1.2 with remnants of 1.1: `yes` and `1:30` are text, `012` is 10, a date is a time. This reader
-returns the same values, so both see the same tree. It rejects unquoted text that a reader of YAML 1.1 would take for a
-boolean, a number or a date.
-"""
+"""Reader of stack files: it returns the values that Pulumi's engine reads, and rejects ambiguous text."""
 
 import pathlib
-import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-import yaml
-
-from models import config_keys
+from facts import yaml_file
+from models import config_keys, engine_yaml
 from models.config_keys import ROOT
+from models.engine_yaml import Document
 from models.paths import Path
-from models.problems import ConfigError, Problem, echo
+from models.problems import ConfigError, Problem
 
 _Result = TypeVar("_Result")
 _TREE = Path("config", ROOT)
-_PLAIN = "plain"
-"""Tag of an unquoted scalar, whose type follows from its text."""
-_TEXT, _MAP, _LIST = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
-_CONSTANTS = {
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-}
-_WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)")
-_FRACTION = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_SIMPLE = re.compile(r"[\n -~]*")
-"""Matches text that libyaml and PyYAML read alike, if it has none of the characters in `_SPECIAL`. They differ in tabs,
-and in line breaks other than `\\n`."""
-_SPECIAL = re.compile(r"[!%?|>&*]")
-_MAX_DEPTH = 5000
-"""Nesting that libyaml's recursive code certainly survives. Each level takes a bracket, or half a column."""
-_MAX_WHOLE_LENGTH = 70
-"""Maximum length of a whole number in characters: 64 binary digits, a prefix and a sign fit in."""
-_EXPONENT_BOUND = 1e21
-"""The engine writes values as JSON. A whole float below this bound becomes a whole number there."""
-_AMBIGUOUS = {
-    "a boolean in YAML 1.1": re.compile(r"(?i:yes|no|on|off)"),
-    "a number in YAML 1.1": re.compile(r"[-+]?([1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*)"),
-    "a date": re.compile(
-        r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
-        r"(([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]*)?[ \t]*(Z|[-+][0-9]{1,2}(:?[0-9]{2})?)?)?"
-    ),
-    "no number that JSON has": re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
-}
-"""Patterns of ambiguous text. The key names what another reader takes it for, or says that JSON has no such number."""
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML loader that leaves unquoted scalars as text, because this module finds their types."""
-
-
-_Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(r"(?s).*"))]}
-
-
-class _FastLoader(cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
-    """The same loader by libyaml, several times as fast."""
-
-    def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
-        """Return the tag of a node without a tag."""
-        if kind is yaml.ScalarNode:
-            return _PLAIN if implicit[0] else _TEXT
-        return _MAP if kind is yaml.MappingNode else _LIST
 
 
 @dataclass(frozen=True, slots=True)
 class StackFile:
-    """The tree of a stack file, and the problems of its ambiguous text."""
+    """The tree of a stack file, and the problems of its text."""
 
     tree: object
     """Plain values below `inference-stacks:stack`."""
-    ambiguities: tuple[Problem, ...]
-    """Problems of ambiguous text. One is dropped if the same path has another problem."""
-    original_texts: dict[Path, tuple[str, str]]
-    """By path of each number and boolean: the text that messages show (1.5), and the text in the file (1.50)."""
+    document: Document
+    """The whole file."""
     unknown_keys: tuple[Problem, ...] = ()
     """Problems of keys beside the tree."""
 
@@ -91,22 +35,10 @@ class StackFile:
         try:
             result = work(self.tree)
         except ConfigError as error:
-            paths = {problem.path for problem in error.problems}
-            others = [problem for problem in self.ambiguities if problem.path not in paths]
-            in_tree = map(self._with_original_text, error.problems)
-            raise ConfigError([*self.unknown_keys, *in_tree, *others]) from None
-        if self.unknown_keys or self.ambiguities:
-            raise ConfigError([*self.unknown_keys, *self.ambiguities])
+            raise ConfigError([*self.unknown_keys, *self.document.complete(error.problems)]) from None
+        if self.unknown_keys or self.document.ambiguities:
+            raise ConfigError([*self.unknown_keys, *self.document.ambiguities])
         return result
-
-    def _with_original_text(self, problem: Problem) -> Problem:
-        """Return a problem whose texts show a value as it is written in the file: 1.50 instead of 1.5."""
-        shown, text = self.original_texts.get(problem.path, ("", ""))
-        echoed = re.search(rf"(?<=[( ]){re.escape(shown)}(?=\)$)", problem.what)
-        if not text or echoed is None or not problem.remedy.startswith("write it quoted"):
-            return problem
-        what = f"{problem.what[: echoed.start()]}{text})"
-        return replace(problem, what=what, remedy=f'write it quoted: "{text}"')
 
 
 def locate(file_or_stack: str) -> pathlib.Path:
@@ -125,168 +57,17 @@ def parse(path: pathlib.Path) -> StackFile:
 
     Raises `ConfigError` if the file cannot be read, is no YAML, repeats a key, or has a secret in the tree.
     """
-    try:
-        return _Reader().stack_file(_compose(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise _mistake(str(path), f"cannot be read ({error.strerror})", "name a stack file or a stack") from None
-    except UnicodeDecodeError:
-        raise _mistake(str(path), "is not UTF-8", "save it as UTF-8") from None
-    except yaml.MarkedYAMLError as error:
-        where = f"{path}:{error.problem_mark.line + 1}" if error.problem_mark is not None else str(path)
-        raise _mistake(where, f"is not valid YAML ({error.problem})", "correct that line") from None
-    except yaml.YAMLError:
-        raise _mistake(str(path), "is not valid YAML (it has control characters)", "remove them") from None
-    except RecursionError:
-        raise _mistake(str(path), "is nested too deeply", "write fewer levels") from None
-
-
-def _compose(text: str) -> yaml.Node | None:
-    """Return the root node of a YAML text; raises the errors of PyYAML's Python code."""
-    lines = text.split("\n")
-    depth = 2 * max(map(len, lines)) + text.count("[") + text.count("{")
-    if _SIMPLE.fullmatch(text) and not _SPECIAL.search(text) and depth < _MAX_DEPTH:
-        with suppress(yaml.YAMLError):
-            return yaml.compose(text, Loader=_FastLoader)
-    return yaml.compose(text, Loader=_Loader)
-
-
-def _mistake(path: str, what: str, remedy: str) -> ConfigError:
-    return ConfigError([Problem(Path(path), what, remedy)])
-
-
-def _yaml_error(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
-
-
-class _Reader:
-    """Converter of one file's YAML nodes to plain values."""
-
-    def __init__(self) -> None:
-        self._ambiguities = list[Problem]()
-        self._original_texts = dict[Path, tuple[str, str]]()
-        self._ancestors = set[yaml.Node]()
-        """Nodes around the current node. An alias to one of them would make the tree infinite."""
-
-    def stack_file(self, root: yaml.Node | None) -> StackFile:
-        """Return the stack file of a root node. Raises `ConfigError` if its tree has a secret."""
-        tree: object = None if root is None else self._value(root, Path())
-        unknown = config_keys.problems(map(str, _mapping(_mapping(tree).get("config"))))
-        for key in _TREE:
-            tree = _mapping(tree).get(key)
-        if _holds_secret(tree):
-            what = "holds a secret value (the key is encrypted as a whole)"
-            remedy = "put it into an existing Secret and give its name, or into a config key of its own"
-            raise _mistake(ROOT, what, remedy)
-        return StackFile(tree, tuple(self._ambiguities), self._original_texts, tuple(unknown))
-
-    def _value(self, node: yaml.Node, at: Path) -> object:
-        if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node, at)
-        if node in self._ancestors:
-            raise _yaml_error(node, "an anchor holds an alias of itself")
-        if node.tag != (_MAP if isinstance(node, yaml.MappingNode) else _LIST):
-            raise _yaml_error(node, f"tag {node.tag} has no place here")
-        self._ancestors.add(node)
-        value = self._mapping(node, at) if isinstance(node, yaml.MappingNode) else self._list(node, at)
-        self._ancestors.remove(node)
-        return value
-
-    def _list(self, node: yaml.Node, at: Path) -> list[object]:
-        items = cast("Sequence[yaml.Node]", node.value)
-        return [self._value(item, at / index) for index, item in enumerate(items)]
-
-    def _mapping(self, node: yaml.MappingNode, at: Path) -> dict[str, object]:
-        explicit, merged = dict[str, object](), dict[str, object]()
-        for key, inner in cast("Sequence[tuple[yaml.Node, yaml.Node]]", node.value):
-            if not isinstance(key, yaml.ScalarNode):
-                raise _yaml_error(key, "a key is no text")
-            name = cast("str", key.value)
-            if name in explicit or (merged and name == "<<"):
-                raise _yaml_error(key, f"key {name} stands twice")
-            if key.tag == _PLAIN and name == "<<":
-                merged = self._merge_key(inner, at)
-                continue
-            self._check_key(key, at / name)
-            explicit[name] = self._value(inner, at / name)
-        return {**merged, **explicit}
-
-    def _merge_key(self, node: yaml.Node, at: Path) -> dict[str, object]:
-        """Return the entries of a merge key (`<<`). Earlier mappings override later ones."""
-        sources = cast("Sequence[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
-        merged = dict[str, object]()
-        for source in sources:
-            if not isinstance(source, yaml.MappingNode):
-                raise _yaml_error(source, "only mappings can be merged")
-            merged = {**cast("dict[str, object]", self._value(source, at)), **merged}
-        return merged
-
-    def _check_key(self, node: yaml.ScalarNode, at: Path) -> None:
-        """Add a problem if some reader does not read a key as text."""
-        text = cast("str", node.value)
-        if node.tag == _PLAIN and (noun := _other_reading(text)) is not None:
-            self._add_ambiguity(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
-
-    def _scalar(self, node: yaml.ScalarNode, at: Path) -> object:
-        text = cast("str", node.value)
-        if node.tag == _TEXT:
-            return text
-        if node.tag != _PLAIN:
-            raise _yaml_error(node, f"tag {node.tag} has no place here")
-        value = _unquoted_value(text)
-        if isinstance(value, str) and (noun := _other_reading(text)) is not None:
-            # Text may be a credential. It is shown only at paths where messages show numbers: `echo` is asked with one.
-            shown = bool(echo(at, 0))
-            what = f"is {noun} ({text})" if shown else f"is {noun}"
-            self._add_ambiguity(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")
-        elif isinstance(value, bool | int | float) and at.is_within(_TREE):
-            self._original_texts[at.below(_TREE)] = str(value).lower(), text
-        return value
-
-    def _add_ambiguity(self, at: Path, what: str, remedy: str) -> None:
-        """Add a problem; paths outside of the tree are ignored."""
-        if at.is_within(_TREE) and at != _TREE:
-            self._ambiguities.append(Problem(at.below(_TREE), what, remedy))
+    document = yaml_file.read(path, "name a stack file or a stack", _TREE)
+    tree = document.tree
+    unknown = config_keys.problems(map(str, _mapping(_mapping(tree).get("config"))))
+    for key in _TREE:
+        tree = _mapping(tree).get(key)
+    if engine_yaml.holds_secret(tree):
+        what = "holds a secret value (the key is encrypted as a whole)"
+        remedy = "put it into an existing Secret and give its name, or into a config key of its own"
+        raise engine_yaml.mistake(ROOT, what, remedy)
+    return StackFile(tree, document, tuple(unknown))
 
 
 def _mapping(value: object) -> dict[Any, object]:
     return cast("dict[Any, object]", value) if isinstance(value, dict) else {}
-
-
-def _holds_secret(value: object) -> bool:
-    """Return whether a value is, or contains, an encrypted value of the engine (`secure: …`)."""
-    if isinstance(value, dict):
-        mapping = cast("dict[str, object]", value)
-        is_secret = mapping.keys() == {"secure"} and isinstance(mapping["secure"], str)
-        return is_secret or any(map(_holds_secret, mapping.values()))
-    return isinstance(value, list) and any(map(_holds_secret, cast("list[object]", value)))
-
-
-def _unquoted_value(text: str) -> str | bool | float | None:
-    """Return the value that the engine reads from an unquoted scalar."""
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    number = _number(text.replace("_", "")) if text[0] in "+-.0123456789" else None
-    return text if number is None else number
-
-
-def _number(text: str) -> float | None:
-    """Return the number that the engine reads from an unquoted scalar; None if it reads text."""
-    if _WHOLE.fullmatch(text) is not None and len(text) <= _MAX_WHOLE_LENGTH:
-        is_octal = re.match(r"[-+]?0[0-7]", text) is not None
-        whole = int(text, 8 if is_octal else 0)
-        if -(2**63) <= whole < 2**64:
-            return whole
-    if _FRACTION.fullmatch(text) is None:
-        return None
-    number = float(text)
-    if number in {float("inf"), float("-inf")}:
-        return None
-    return int(number) if number.is_integer() and abs(number) < _EXPONENT_BOUND else number
-
-
-def _other_reading(text: str) -> str | None:
-    """Return a noun for the type that some reader gives to an unquoted scalar. None if all readers read it as text."""
-    value = _unquoted_value(text)
-    if isinstance(value, str):
-        return next((noun for noun, pattern in _AMBIGUOUS.items() if pattern.fullmatch(text)), None)
-    return "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"

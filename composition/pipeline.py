@@ -6,9 +6,11 @@ Some steps do I/O: they read sizes of sources, facts of the cluster, and objects
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 import planning
+from composition import sources
+from composition.sources import Sources
 from composition.target import Target
 from facts import source_sizes
 from manifests import additions, marking, needs, validation
@@ -20,7 +22,7 @@ from models.paths import Path
 from models.problems import ConfigError, Problem, errors, warning
 from models.stack import Stack
 from planning import outputs, ownership, preflight, transition
-from planning.ground import parts
+from planning.ground import contract, parts
 from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Unknown
 from planning.ground.marks import StackName
 from planning.ground.needs import Needs
@@ -31,7 +33,10 @@ from planning.preflight.owners import Owners
 from planning.routes import acceptance, collisions, precedence
 from planning.routes.acceptance import Waits
 
-_READY_PARTS = frozenset({parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER})
+if TYPE_CHECKING:
+    from models.platform import Outputs
+
+_AWAITED_PARTS = frozenset({parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER, parts.POOL})
 """Parts of a service that a deployment run waits for in every stack."""
 
 
@@ -81,37 +86,47 @@ class Composition:
         return self.facts.digest(_kinds(self.components), self.waits.gateways)
 
     @property
-    def contract(self) -> dict[str, Any]:
-        """Outputs of the stack, without `ready` of each service."""
+    def contract(self) -> contract.Outputs:
+        """Outputs of the stack."""
         return outputs.of_stack(self.plan, self.facts_digest, self.waits.routes)
 
     def awaited_objects(self, service: ServicePlan) -> tuple[Id, ...]:
-        """Return the objects that a run waits for before it reports a service ready, in the order of registration."""
+        """Return the objects that must be up before a run says so in the outputs, in the order of registration."""
         owners = {variant.owner for variant in service.variants}
-        awaited_parts = {*_READY_PARTS, *((parts.ROUTE,) if service.key in self.waits.routes else ())}
+        awaited_parts = {*_AWAITED_PARTS, *((parts.ROUTE,) if service.key in self.waits.routes else ())}
         ids = (rendered.id for rendered in self.objects)
         return tuple(object_id for object_id in ids if object_id.owner in owners and object_id.part in awaited_parts)
 
 
-def compose(tree: object, target: Target, name: StackName, earlier: Sequence[Problem] = ()) -> Composition | Refusal:
+def compose(
+    tree: object,
+    target: Target,
+    name: StackName,
+    earlier: Sequence[Problem] = (),
+    platform: "Outputs | None" = None,
+) -> Composition | Refusal:
     """Run all steps on the configuration of the stack called `name`.
 
     `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that were found before.
-    With them no cluster is read.
+    With them no cluster is read. `platform` are the outputs of its platform; None if they were not read.
     """
-    source_warnings, plan_warnings = tuple[Problem, ...](), tuple[Problem, ...]()
+    source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
     try:
-        loaded, size_warnings = source_sizes.add_sizes(load(tree, earlier))
+        files = sources.read(tree, earlier, platform)
+        loaded, size_warnings = source_sizes.add_sizes(load(tree, earlier, files.sources))
         source_warnings = tuple(size_warnings)
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
+        files.refuse_ambiguities()
         rendered = render(plan)
         needed = needs.of(objects(rendered), acceptance.gateways(plan.routes))
         facts = target.facts(loaded.stack.cluster, needed)
         waits = acceptance.decide(plan.routes, facts.gateways)
         components = marking.mark(await_routes(rendered, plan, waits.routes), name)
         validation.check(objects(components))
-    except (ConfigError, SchemaError) as error:
+    except ConfigError as error:
+        return Refusal(files.complete(error.problems), source_warnings, plan_warnings)
+    except SchemaError as error:
         return Refusal(error, source_warnings, plan_warnings)
     live = _live_objects(loaded.stack, facts, components, target)
     problems = (*_preflight(loaded, plan, facts, needed, target), *_ownership(loaded.stack, plan, components, live))

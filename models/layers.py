@@ -1,17 +1,19 @@
-"""Merge of the configuration's layers, with a record of the path at which each value was written.
+"""Merge of the configuration's layers, with a record of the path and the file at which each value was written.
 
-The layers are `defaults`, a service, its `prefill` and its `canary`. They merge by RFC 7386: mappings merge by key,
-scalars and lists are replaced, and null removes a value. An explicit false, 0 or "" wins like any other value.
+The layers are `defaults`, a service, its `prefill` and its `canary`. Each of them may stand in several files: the
+platform's outputs, base files, and the stack file above them. Layers merge by RFC 7386: mappings merge by key, scalars
+and lists are replaced, and null removes a value, from lower files and from lower layers. An explicit false, 0 or ""
+wins like any other value.
 
 Three rules are added. `engine.args` merges by flag name. A few mappings are replaced whole: `gateway`, `verify`,
 `allocation`, `facts`, `tenants`, `patch`, the `tls` of a picker, and each variable under `env`. `storage`, `rollout`
 and `autoscaling` are replaced whole if their `type` changes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, TypeGuard, TypeVar, cast
+from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 from models import fields, flags
 from models.paths import Path
@@ -52,23 +54,43 @@ _NAMES_BELOW = frozenset(
 service may be called `gateway`."""
 
 
+class Source(NamedTuple):
+    """A file below the stack file: its name, and its tree, which has the keys of a stack."""
+
+    file: str
+    tree: Mapping[str, Any]
+
+
+class Place(NamedTuple):
+    """Path and file at which a value was written."""
+
+    path: Path
+    file: str = ""
+    """Name of the file; empty for the stack file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Path at which a value was written. `below` has the origins of inner values that were written elsewhere."""
+    """Place at which a value was written. `below` has the origins of inner values that were written elsewhere."""
 
     at: Path
     below: "Mapping[Any, Origin]" = field(default_factory=dict[Any, "Origin"])
+    file: str = ""
 
     def child(self, part: str | int) -> "Origin":
         """Return the origin of the value at a key or an index."""
-        return self.below.get(part) or Origin(self.at / part)
+        return self.below.get(part) or Origin(self.at / part, file=self.file)
 
-    def locate(self, path: Path) -> Path:
-        """Return the path at which the value at `path` of the merged tree was written."""
+    def find(self, path: Path) -> "Origin":
+        """Return the origin of the value at `path` of the merged tree."""
         origin = self
         for part in path:
             origin = origin.child(part)
-        return origin.at
+        return origin
+
+    def locate(self, path: Path) -> Path:
+        """Return the path at which the value at `path` of the merged tree was written."""
+        return self.find(path).at
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +109,17 @@ class Layer:
         """Return the value at a key as a layer."""
         return Layer(self.tree[key], self.origin.child(key))
 
-    def locate(self, path: Path, *, absent: bool) -> Path:
-        """Return the path at which the user wrote the value at `path` of a merged stack.
+    def locate(self, path: Path, *, absent: bool) -> Place:
+        """Return the place at which the user wrote the value at `path` of a merged stack.
 
-        If the value is `absent`, return the path at which it should be written. That path is in the service, not in
-        `defaults`, with one exception: if a list, or a value that is replaced whole (such as `gateway`), is written in
-        `defaults`, what is absent inside it should be written in `defaults`, too.
+        If the value is `absent`, return the place at which it should be written. That place is in the service of the
+        stack file, not in `defaults` or another file, with one exception: if a list, or a value that is replaced whole
+        (such as `gateway`), is written there, what is absent inside it should be written there, too.
         """
-        origin = self.origin.locate(path)
-        if absent and origin[:1] == ("defaults",) and not _is_inside_whole(path):
-            return Path(*path[:2], *origin[1:])
-        return origin
+        origin = self.origin.find(path)
+        if not absent or _is_inside_whole(path):
+            return Place(origin.at, origin.file)
+        return Place(Path(*path[:2], *origin.at[1:]) if origin.at[:1] == ("defaults",) else origin.at)
 
     def holds(self, path: Path) -> bool:
         """Return whether the tree has a value at a path."""
@@ -118,95 +140,144 @@ def merge(low: Layer, high: Layer) -> Layer:
     return Layer(merged.tree, merged.origin, (*low.problems, *high.problems, *problems))
 
 
-def merge_stack(tree: Mapping[str, Any]) -> Layer:
+def merge_stack(tree: Mapping[str, Any], sources: Iterable[Source] = ()) -> Layer:
     """Merge all layers of a stack: each service over `defaults`, then each `prefill` and `canary` over its service.
 
-    `defaults` itself is unchanged in the result.
+    `sources` are the files below the stack file, the lowest first. Services do not change `defaults` in the result.
     """
-    root = Origin(Path())
-    rest = {key: value for key, value in tree.items() if key not in {"defaults", "services"} or value is None}
-    stack = merge(Layer({}, root), Layer(rest, root))
-    defaults = _defaults(tree.get("defaults"))
-    services = _services(defaults, tree.get("services"))
-    if isinstance(tree.get("defaults"), dict):
-        stack.tree["defaults"] = _copy(tree["defaults"])
-    if tree.get("services") is not None:
+    files = [*(Layer(source.tree, Origin(Path(), file=source.file)) for source in sources), Layer(tree, Origin(Path()))]
+    stack = Layer({}, Origin(Path()))
+    for file in files:
+        stack = merge(stack, file.without("defaults", "services"))
+    explicit = _above_null(_children(files, "defaults"))
+    defaults, prefills = _defaults(explicit)
+    services = _services(defaults, prefills, _above_null(_children(files, "services")))
+    below = {**stack.origin.below, "services": services.origin}
+    if any(_is_mapping(layer.tree) for layer in explicit.layers):
+        merged = _whole_defaults(explicit.layers, defaults, prefills)
+        stack.tree["defaults"], below["defaults"] = merged.tree, merged.origin
+    if services.tree is not None:
         stack.tree["services"] = services.tree
-    problems = (*stack.problems, *defaults.problems, *services.problems)
-    return Layer(stack.tree, Origin(Path(), {"services": services.origin}), problems)
+    return Layer(stack.tree, Origin(Path(), below), (*stack.problems, *defaults.problems, *services.problems))
 
 
-def _defaults(tree: object) -> Layer:
-    """Return `defaults` as a layer. Nulls in its prefill are kept, because they may remove values of a service."""
-    origin = Origin(Path("defaults"))
-    empty = Layer({}, origin)
-    if tree is None:
-        return empty
-    if not isinstance(tree, dict):
-        what = f"is not a mapping{echo(origin.at, tree)}"
-        return Layer({}, origin, (Problem(origin.at, what, "write keys with values below it"),))
-    defaults = Layer(cast("dict[str, Any]", tree), origin)
-    prefill = {} if defaults.tree.get("prefill") is None else _select(defaults.tree, "prefill")
-    merged = merge(empty, defaults.without("canary", *prefill))
-    problems = (*merged.problems, *(_canary_in_defaults() if "canary" in defaults.tree else ()))
-    return Layer({**merged.tree, **prefill}, merged.origin, problems)
+def _children(layers: Iterable[Layer], key: str) -> list[Layer]:
+    """Return the values at a key, of the layers that have it."""
+    return [layer.child(key) for layer in layers if key in layer.tree]
 
 
-def _canary_in_defaults() -> Iterator[Problem]:
-    yield Problem(
-        Path("defaults", "canary"), "would be a canary of every service", "write it in the service that has one"
-    )
+class _Above(NamedTuple):
+    """The layers above the highest null, and the problems of nulls that remove nothing."""
+
+    layers: list[Layer]
+    problems: tuple[Problem, ...]
 
 
-def _services(defaults: Layer, tree: object) -> Layer:
-    """Return all services, each merged over the defaults."""
-    origin = Origin(Path("services"))
-    if not isinstance(tree, dict):
-        return Layer(_copy(tree), origin)
-    explicit = {key: Layer(value, origin.child(key)) for key, value in cast("dict[str, Any]", tree).items()}
-    services = {key: _service(defaults, layer) for key, layer in explicit.items()}
-    trees = {key: service.tree for key, service in services.items() if service.tree is not None}
-    problems = tuple(problem for service in services.values() for problem in service.problems)
-    return Layer(trees, Origin(origin.at, {key: service.origin for key, service in services.items()}), problems)
+def _above_null(layers: Iterable[Layer]) -> _Above:
+    above, problems = list[Layer](), list[Problem]()
+    for layer in layers:
+        if layer.tree is not None:
+            above.append(layer)
+            continue
+        if not above:
+            problems.append(_ineffective_null(layer.origin.at, layer.origin.file))
+        above = []
+    return _Above(above, tuple(problems))
 
 
-def _service(defaults: Layer, explicit: Layer) -> Layer:
-    """Return a service merged over the defaults.
+def _mappings(layers: Iterable[Layer]) -> _Above:
+    """Return the layers that are mappings, and the problems of the others."""
+    mappings = [layer for layer in layers if _is_mapping(layer.tree)]
+    return _Above(mappings, tuple(_no_mapping(layer) for layer in layers if not _is_mapping(layer.tree)))
 
-    A service that is null is a problem. Other values that are no mappings are reported by the validation.
+
+def _no_mapping(layer: Layer) -> Problem:
+    what = f"is not a mapping{echo(layer.origin.at, layer.tree)}"
+    return Problem(layer.origin.at, what, "write keys with values below it", file=layer.origin.file)
+
+
+def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
+    """Return `defaults` without its prefill as a layer, and the layers of its prefill.
+
+    Nulls in the prefill are kept, because they may remove values of a service.
     """
-    if explicit.tree is None:
-        return Layer(None, explicit.origin, (_ineffective_null(explicit.origin.at),))
-    if not _is_mapping(explicit.tree):
-        return Layer(_copy(explicit.tree), explicit.origin)
-    merged = merge(defaults.without("prefill"), explicit.without("prefill", "canary"))
-    prefills = [layer.child("prefill") for layer in (defaults, explicit) if "prefill" in layer.tree]
-    service = _with_prefill(_drop_inherited_replicas(merged, explicit), prefills)
-    if "canary" not in explicit.tree:
-        return service
-    if explicit.tree["canary"] is None:
-        null = _ineffective_null(explicit.origin.at / "canary")
-        return Layer(service.tree, service.origin, (*service.problems, null))
-    return _with_part(service, "canary", _canary(service, prefills, explicit.child("canary")))
+    layers, problems = _mappings(explicit.layers)
+    merged = Layer({}, Origin(Path("defaults")))
+    for layer in layers:
+        merged = merge(merged, layer.without("canary", "prefill"))
+    prefills = _above_null(_children(layers, "prefill"))
+    canaries = map(_canary_in_defaults, _children(layers, "canary"))
+    found = (*explicit.problems, *problems, *merged.problems, *prefills.problems, *canaries)
+    return Layer(merged.tree, merged.origin, found), prefills.layers
+
+
+def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequence[Layer]) -> Layer:
+    """Return all that `defaults` says, as it was written if one file says it."""
+    if len(explicit) == 1:
+        return Layer(_copy(explicit[0].tree), explicit[0].origin)
+    layers, _ = _mappings(prefills)
+    prefill = Layer({}, defaults.origin.child("prefill"))
+    for layer in layers:
+        prefill = merge(prefill, layer)
+    return _with_part(defaults, "prefill", prefill) if layers else defaults
+
+
+def _canary_in_defaults(canary: Layer) -> Problem:
+    what, remedy = "would be a canary of every service", "write it in the service that has one"
+    return Problem(canary.origin.at, what, remedy, file=canary.origin.file)
+
+
+def _services(defaults: Layer, prefills: Sequence[Layer], explicit: _Above) -> Layer:
+    """Return all services, each merged over the defaults; the tree is None if no file has services."""
+    origin = Origin(Path("services"))
+    if not explicit.layers:
+        return Layer(None, origin, explicit.problems)
+    highest = explicit.layers[-1]
+    if not _is_mapping(highest.tree):
+        return Layer(_copy(highest.tree), highest.origin, explicit.problems)
+    layers, mistaken = _mappings(explicit.layers)
+    keys = dict.fromkeys(key for layer in layers for key in layer.tree)
+    services = {key: _service(defaults, prefills, _above_null(_children(layers, key))) for key in keys}
+    trees = {key: service.tree for key, service in services.items() if service.tree is not None}
+    problems = (problem for service in services.values() for problem in service.problems)
+    below = {key: service.origin for key, service in services.items()}
+    return Layer(trees, Origin(origin.at, below), (*explicit.problems, *mistaken, *problems))
+
+
+def _service(defaults: Layer, prefills: Sequence[Layer], explicit: _Above) -> Layer:
+    """Return a service merged over the defaults; its tree is None if a null removes it.
+
+    A value that is no mapping is reported by the validation.
+    """
+    if not explicit.layers:
+        return Layer(None, Origin(Path()), explicit.problems)
+    highest = explicit.layers[-1]
+    if not _is_mapping(highest.tree):
+        return Layer(_copy(highest.tree), highest.origin, explicit.problems)
+    layers, mistaken = _mappings(explicit.layers)
+    merged = defaults.without()
+    for layer in layers:
+        merged = merge(merged, layer.without("prefill", "canary"))
+    merged = Layer(merged.tree, merged.origin, (*explicit.problems, *mistaken, *merged.problems))
+    all_prefills = _above_null([*prefills, *_children(layers, "prefill")])
+    service = _with_prefill(_drop_inherited_replicas(merged, layers), all_prefills)
+    canary = _above_null(_children(layers, "canary"))
+    if not canary.layers:
+        return Layer(service.tree, service.origin, (*service.problems, *canary.problems))
+    return _with_part(service, "canary", _canary(service, all_prefills.layers, canary.layers))
 
 
 def _with_part(service: Layer, key: str, part: Layer) -> Layer:
     """Return a service with its prefill or its canary added."""
-    origin = Origin(service.origin.at, {**service.origin.below, key: part.origin})
+    origin = Origin(service.origin.at, {**service.origin.below, key: part.origin}, service.origin.file)
     return Layer({**service.tree, key: part.tree}, origin, (*service.problems, *part.problems))
 
 
-def _with_prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
-    """Return a service with its prefill merged from `layers`, the lowest first.
-
-    If the highest layer is null, the service has no prefill.
-    """
-    if not layers:
-        return service
-    if layers[-1].tree is None:
-        problems = () if len(layers) > 1 else (_ineffective_null(layers[0].origin.at),)
-        return Layer(service.tree, service.origin, (*service.problems, *problems))
-    return _with_part(service, "prefill", _prefill(service, layers))
+def _with_prefill(service: Layer, prefills: _Above) -> Layer:
+    """Return a service with its prefill; without one if no layer has it, or if the highest is null."""
+    if not prefills.layers:
+        return Layer(service.tree, service.origin, (*service.problems, *prefills.problems))
+    return _with_part(service, "prefill", _prefill(service, prefills.layers))
 
 
 def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
@@ -218,38 +289,40 @@ def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
     if not isinstance(highest, dict):
         return Layer(_copy(highest), layers[-1].origin)
     at = service.origin.child("prefill").at
-    explicit = layers[-1] if layers[-1].origin.at == at else Layer({}, Origin(at))
-    mappings = [layer for layer in layers if isinstance(layer.tree, dict)]
+    explicit = [layer for layer in layers if layer.origin.at == at]
+    mappings, mistaken = _mappings(layers)
     merged = _merge_inherited(service, INHERITED_BY_PREFILL, at, mappings)
-    problems = merged.problems if explicit is layers[-1] else ()
-    return _drop_inherited_replicas(Layer(merged.tree, merged.origin, problems), explicit)
+    in_files = (problem for problem in mistaken if problem.file)
+    problems = (*in_files, *merged.problems) if explicit else ()
+    return _drop_inherited_replicas(Layer(merged.tree, merged.origin, problems), _mappings(explicit).layers)
 
 
-def _canary(service: Layer, prefills: Sequence[Layer], explicit: Layer) -> Layer:
+def _canary(service: Layer, prefills: Sequence[Layer], layers: Sequence[Layer]) -> Layer:
     """Return a canary merged over its service, and its prefill merged over the layers of the service's prefill."""
-    if not _is_mapping(explicit.tree):
-        return Layer(_copy(explicit.tree), explicit.origin)
+    highest = layers[-1]
+    if not _is_mapping(highest.tree):
+        return Layer(_copy(highest.tree), highest.origin)
+    explicit, mistaken = _mappings(layers)
     merged = _merge_inherited(
         _without_sizes_of_another_source(service, explicit),
         INHERITED_BY_CANARY,
-        explicit.origin.at,
-        [explicit.without("prefill")],
+        highest.origin.at,
+        [layer.without("prefill") for layer in explicit],
     )
-    layers = list[Layer]()
-    if "prefill" in service.tree:
-        layers += [layer.without("replicas", "autoscaling") for layer in prefills if _is_mapping(layer.tree)]
-    if "prefill" in explicit.tree:
-        layers.append(explicit.child("prefill"))
-    canary = _with_prefill(_drop_inherited_replicas(merged, explicit), layers)
-    has_sidecar = "prefill" in canary.tree or "sidecar" in explicit.tree
+    merged = Layer(merged.tree, merged.origin, (*mistaken, *merged.problems))
+    inherited = [layer.without("replicas", "autoscaling") for layer in prefills if _is_mapping(layer.tree)]
+    all_prefills = [*(inherited if "prefill" in service.tree else ()), *_children(explicit, "prefill")]
+    canary = _with_prefill(_drop_inherited_replicas(merged, explicit), _above_null(all_prefills))
+    has_sidecar = "prefill" in canary.tree or any("sidecar" in layer.tree for layer in explicit)
     return canary if has_sidecar else Layer(_without(canary.tree, "sidecar"), canary.origin, canary.problems)
 
 
-def _without_sizes_of_another_source(service: Layer, canary: Layer) -> Layer:
+def _without_sizes_of_another_source(service: Layer, canary: Iterable[Layer]) -> Layer:
     """Return a service without its sizes of weights, claim and volume if the canary has another source."""
-    model = _mapping(service.tree.get("model"))
-    source = model.get("source")
-    if _mapping(canary.tree.get("model")).get("source", source) == source:
+    source = highest = _mapping(service.tree.get("model")).get("source")
+    for layer in canary:
+        highest = _mapping(layer.tree.get("model")).get("source", highest)
+    if highest == source:
         return service
     tree = dict(service.tree)
     for key, sizes in (("model", ("size",)), ("storage", ("size", "sizeLimit"))):
@@ -268,12 +341,14 @@ def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequ
     for layer in layers:
         merged = merge(Layer(merged.tree, merged.origin), layer)
     missing = {key: origin for key, origin in inherited.items() if key not in service.tree and key not in merged.tree}
-    return Layer(merged.tree, Origin(merged.origin.at, {**missing, **merged.origin.below}), merged.problems)
+    origin = Origin(merged.origin.at, {**missing, **merged.origin.below}, merged.origin.file)
+    return Layer(merged.tree, origin, merged.problems)
 
 
-def _drop_inherited_replicas(merged: Layer, explicit: Layer) -> Layer:
-    """Remove an inherited number of replicas if autoscaling decides it."""
-    is_overruled = merged.tree.get("autoscaling") is not None and explicit.tree.get("replicas") is None
+def _drop_inherited_replicas(merged: Layer, explicit: Iterable[Layer]) -> Layer:
+    """Remove a number of replicas that no explicit layer says, if autoscaling decides it."""
+    replicas = [layer.tree["replicas"] for layer in explicit if "replicas" in layer.tree]
+    is_overruled = merged.tree.get("autoscaling") is not None and (not replicas or replicas[-1] is None)
     return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if is_overruled else merged
 
 
@@ -300,7 +375,9 @@ def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) 
         return _merge_mappings(low, high, path, problems)
     if path[-2:] == ("engine", "args") and _is_tokens(low.tree) and _is_tokens(high.tree):
         return _merge_arguments(low, high, problems)
-    return Layer(_copy_without_nulls(high.tree, high.origin.at, problems), high.origin)
+    if low.origin.file and _is_mapping(high.tree) and _is_of_wrong_type(low.tree, path):
+        problems.append(_no_mapping(low))
+    return Layer(_copy_without_nulls(high.tree, high.origin, problems), high.origin)
 
 
 def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]) -> Layer:
@@ -320,7 +397,8 @@ def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]
         elif high.tree[key] is not None:
             tree[key] = high.tree[key]
     added = {key: value for key, value in high.tree.items() if key not in low.tree}
-    return Layer(tree | _copy_without_nulls(added, high.origin.at, problems), Origin(high.origin.at, below))
+    origin = Origin(high.origin.at, below, high.origin.file)
+    return Layer(tree | _copy_without_nulls(added, high.origin, problems), origin)
 
 
 def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
@@ -333,9 +411,14 @@ def _is_merged_by_key(low: object, high: object, path: Path) -> bool:
     return path[-1] not in _TYPED or low_type is None or high_type is None or low_type == high_type
 
 
+def _is_of_wrong_type(low: object, path: Path) -> bool:
+    """Return whether a value that a mapping replaces should be a mapping, too. A variable may be text."""
+    return not isinstance(low, dict) and path[-2:-1] != ("env",)
+
+
 def _is_inside_whole(path: Path) -> bool:
     """Return whether a path of a stack is inside a list, or inside a value that is replaced whole."""
-    ancestors = path[2:-1]
+    ancestors = path[2:-1] if path[:1] == ("services",) else path[:-1]
     return any(isinstance(part, int) or part in _REPLACED_WHOLE for part in ancestors) or any(
         (outer, inner) in _REPLACED_WHOLE_BELOW or (outer, "*") in _REPLACED_WHOLE_BELOW
         for outer, inner in pairwise(ancestors)
@@ -354,27 +437,33 @@ def _merge_arguments(low: Layer, high: Layer, problems: list[Problem]) -> Layer:
     """
     origins = (low.origin, high.origin)
     for layer, flag in flags.malformed_json(low.tree, high.tree):
-        problems += flags.json_problems(origins[layer].child(flag.value_index).at, flag)
+        origin = origins[layer].child(flag.value_index)
+        problems += (replace(problem, file=origin.file) for problem in flags.json_problems(origin.at, flag))
     merged = flags.merge_with_origins(low.tree, high.tree)
     below = {position: origins[token.layer].child(token.index) for position, token in enumerate(merged)}
-    return Layer([token.token for token in merged], Origin(high.origin.at, below))
+    return Layer([token.token for token in merged], Origin(high.origin.at, below, high.origin.file))
 
 
-def _ineffective_null(path: Path) -> Problem:
+def _ineffective_null(path: Path, file: str) -> Problem:
     """Return the problem of a null that removes nothing."""
     inherited = {"canary": INHERITED_BY_CANARY, "prefill": INHERITED_BY_PREFILL}.get(str(path[-1]), ())
     return Problem(
         path,
         "has no value (null) and nothing is inherited that it could remove",
         f"{fields.remedy_for_null(path, inherited)}, or delete the line",
+        file=file,
     )
 
 
-def _copy_without_nulls(value: Value, at: Path, problems: list[Problem]) -> Value:
+def _copy_without_nulls(value: Value, origin: Origin, problems: list[Problem]) -> Value:
     """Copy a value that has no counterpart in a lower layer, and report its nulls, which remove nothing.
 
     A patch keeps its nulls: they remove keys of the rendered object.
     """
+    return _copy_below(value, origin.at, origin.file, problems)
+
+
+def _copy_below(value: Value, at: Path, file: str, problems: list[Problem]) -> Value:
     if not isinstance(value, dict):
         return _copy(value)
     if at[-1:] == ("patch",) and at[-2] not in _NAMES_BELOW:
@@ -382,9 +471,9 @@ def _copy_without_nulls(value: Value, at: Path, problems: list[Problem]) -> Valu
     tree = dict[str, Any]()
     for key, inner in cast("dict[str, Any]", value).items():
         if inner is None:
-            problems.append(_ineffective_null(at / key))
+            problems.append(_ineffective_null(at / key, file))
         else:
-            tree[key] = _copy_without_nulls(inner, at / key, problems)
+            tree[key] = _copy_below(inner, at / key, file, problems)
     return cast("Value", tree)
 
 

@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from models import cleartext, fields
 from models.config_keys import ROOT
-from models.layers import Layer, merge_stack
+from models.layers import Layer, Place, Source, merge_stack
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
 from models.stack import Stack
@@ -70,15 +70,14 @@ class Loaded:
         return _overlaps_repaired(path, self.repaired)
 
     def locate(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-        """Return distinct problems with the paths at which their values were written, such as those in `defaults`."""
-        return tuple(
-            _distinct(
-                replace(problem, path=self.merged.locate(problem.path, absent=False))
-                if self.merged.holds(problem.path)
-                else problem
-                for problem in problems
-            )
-        )
+        """Return distinct problems with the places at which their values were written, such as those in `defaults`."""
+        return tuple(_distinct(map(self._at_origin, problems)))
+
+    def _at_origin(self, problem: Problem) -> Problem:
+        if not self.merged.holds(problem.path):
+            return problem
+        path, file = self.merged.locate(problem.path, absent=False)
+        return replace(problem, path=path, file=file)
 
     def _relocate(self, problems: Sequence[Problem]) -> Iterator[Problem]:
         """Yield problems with the paths at which their values were written.
@@ -90,31 +89,33 @@ class Loaded:
         """
         located = [(problem, *self._locate(problem)) for problem in problems]
         service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}
-        paths, services = dict[tuple[Path, Path, str], Path](), self._affected_services(located)
+        places, services = dict[tuple[Path, Place, str], Place](), self._affected_services(located)
         for problem, origin, canary in located:
-            if problem.explicit_only and origin != problem.path:
+            if problem.explicit_only and origin != Place(problem.path):
                 continue
-            is_at_origin = not canary or (origin, problem.what) in service_problems or origin.is_within(canary)
-            path = paths.setdefault((canary, origin, problem.what), origin if is_at_origin else problem.path)
-            yield replace(problem, path=path, what=f"{problem.what}{services.get((path, problem.what), '')}")
+            is_at_origin = not canary or (origin, problem.what) in service_problems or origin.path.is_within(canary)
+            place = origin if is_at_origin else Place(problem.path)
+            path, file = places.setdefault((canary, origin, problem.what), place)
+            what = f"{problem.what}{services.get((path, problem.what), '')}"
+            yield replace(problem, path=path, what=what, file=file)
 
-    def _affected_services(self, located: Iterable[tuple[Problem, Path, Path]]) -> dict[tuple[Path, str], str]:
+    def _affected_services(self, located: Iterable[tuple[Problem, Place, Path]]) -> dict[tuple[Path, str], str]:
         """Return the ends of messages about `defaults` that concern some services only, by path and message.
 
         They name these services, unless the message itself names one of them.
         """
         found = dict[tuple[Path, str], dict[str, None]]()
         for problem, origin, _ in located:
-            if origin[:1] == ("defaults",):
-                found.setdefault((origin, problem.what), {})[str(Path(*problem.path[:2]))] = None
+            if origin.path[:1] == ("defaults",):
+                found.setdefault((origin.path, problem.what), {})[str(Path(*problem.path[:2]))] = None
         return {
             key: f", for {_enumeration(list(services))}"
             for key, services in found.items()
             if len(services) < len(self.stack.services) and not any(_names(key[1], service) for service in services)
         }
 
-    def _locate(self, problem: Problem) -> tuple[Path, Path]:
-        """Return the path at which the value of a problem was written, and the path of the canary with the problem.
+    def _locate(self, problem: Problem) -> tuple[Place, Path]:
+        """Return the place at which the value of a problem was written, and the path of the canary with the problem.
 
         The second path is empty if the problem is not in a canary.
         """
@@ -123,15 +124,16 @@ class Loaded:
         return self.merged.locate(path, absent=not self.merged.holds(path)), canary
 
 
-def load(tree: object, earlier: Sequence[Problem] = ()) -> Loaded:
+def load(tree: object, earlier: Sequence[Problem] = (), sources: Sequence[Source] = ()) -> Loaded:
     """Read a configuration tree of plain values. `earlier` are problems that are reported together with its own.
 
-    Raises `ConfigError` if the tree cannot be repaired, such as one without services.
+    `sources` are the files below the stack file, the lowest first. Raises `ConfigError` if the tree cannot be repaired,
+    such as one without services.
     """
     if not isinstance(tree, dict) or not tree:
         missing = Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")
         raise ConfigError([*earlier, missing])
-    merged = merge_stack(cast("dict[str, Any]", tree))
+    merged = merge_stack(cast("dict[str, Any]", tree), sources)
     in_clear = _credentials(merged)
     # The values of `defaults` are not validated here, but in the services that inherit them.
     defaults = merged.tree.pop("defaults", {})
@@ -160,12 +162,13 @@ def load(tree: object, earlier: Sequence[Problem] = ()) -> Loaded:
 def _credentials(merged: Layer) -> dict[Path, Problem]:
     """Return the problems of credentials that are written as text, by their paths in the merged tree."""
     found = {problem.path: problem for problem in cleartext.problems(merged.tree)}
-    return {path: replace(problem, path=merged.locate(path, absent=False)) for path, problem in found.items()}
+    places = {path: merged.locate(path, absent=False) for path in found}
+    return {path: replace(found[path], path=place.path, file=place.file) for path, place in places.items()}
 
 
 def _distinct(problems: Iterable[Problem]) -> list[Problem]:
     """Drop repeated problems, which come from values that several services inherit."""
-    return list({(problem.path, problem.what, problem.remedy): problem for problem in problems}.values())
+    return list({(problem.path, problem.what, problem.remedy, problem.file): problem for problem in problems}.values())
 
 
 def _names(message: str, path: str) -> bool:
@@ -193,8 +196,8 @@ def _overlaps_repaired(path: Path, repaired: Sequence[Path]) -> bool:
 def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
     """Return a validation error as a path in the merged tree, and as a problem at the place that the user wrote."""
     path = _path(merged.tree, details)
-    origin = merged.locate(path, absent=details["type"] == "missing")
-    return path, Problem(origin or Path(ROOT), *_verdict(path, details))
+    at, file = merged.locate(path, absent=details["type"] == "missing")
+    return path, Problem(at or Path(ROOT), *_verdict(path, details), file=file)
 
 
 def _path(tree: object, details: ErrorDetails) -> Path:

@@ -40,10 +40,14 @@ class Problem:
     """
     severity: Literal["error", "warning"] = "error"
     """Errors stop a run, warnings are printed."""
+    file: str = ""
+    """Name of the file that the value is from; empty for the stack file."""
 
     def __str__(self) -> str:
         # Each part is searched alone: a credential would otherwise reach over the end of its part.
         path, what, remedy = (credentials.hide(str(part)) for part in (self.path, self.what, self.remedy))
+        if self.file:
+            what = f"{what[:-1]}, from {self.file})" if what.endswith(")") else f"{what} (from {self.file})"
         line = f"{path}: " * bool(path) + what + f"; {remedy}" * bool(remedy)
         return line if line.isprintable() else "".join(char if char.isprintable() else "?" for char in line)
 

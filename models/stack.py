@@ -15,6 +15,7 @@ from models.vocabulary import (
     Dns1035Label,
     DnsLabel,
     DnsSubdomain,
+    FullStackPath,
     ImageRef,
     Items,
     LabelKey,
@@ -32,6 +33,23 @@ class NamespaceOptions(Spec):
     create: bool = False
     """Create them, with the Pod Security level `restricted` enforced. If false, they must exist, and are not
     changed."""
+    retain: bool = False
+    """Keep created namespaces, with all that is in them, when the stack no longer has them."""
+    protect: bool = False
+    """Fail a run that would delete a created namespace."""
+
+
+class Platform(Spec):
+    """A stack of a platform, whose outputs are the lowest layer of this stack."""
+
+    stack: Annotated[FullStackPath, Field(examples=["organization/platform/prod"])]
+    """Name of that stack: organization/project/stack."""
+    output: Text = "inferencePlatform"
+    """Name of its output with contractVersion, gateway, cluster, observability and storageClassName. Any of these but
+    contractVersion may be absent. It may not be secret."""
+    kubeconfig: Text | None = Field(default=None, examples=["kubeconfig"])
+    """Name of its output with the kubeconfig of the cluster, which may be secret. The key inference-stacks:kubeconfig
+    comes first. Absent: none is read."""
 
 
 class LiveFacts(Spec):
@@ -165,6 +183,12 @@ class Stack(Spec):
 
     release: Text = "llm-d-0.10"
     """Release channel: images, flags and API versions that belong together."""
+    extends: Items[Text] = Field(default=(), examples=[["stacks/base.yaml"]])
+    """Base files below this file, the lowest first. They hold the same keys, may extend others, and their paths are
+    relative to the folder of Pulumi.yaml."""
+    platform: Platform | None = Field(default=None, examples=[{"stack": "organization/platform/prod"}])
+    """The platform that this stack runs on. Its outputs give gateway, cluster, observability and storageClassName, and
+    every file is above them. Absent: no stack is read."""
     namespace: Annotated[DnsLabel, Field(examples=["models"])]
     """Namespace of the services that set none."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])

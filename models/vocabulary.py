@@ -155,6 +155,8 @@ _STACK_PART = r"[A-Za-z0-9_.-]{1,100}"
 """Name of an organization, a project or a stack, as Pulumi takes it."""
 STACK_PATH = rf"({_STACK_PART}/)?{_STACK_PART}/{_STACK_PART}"
 """Pattern of the name of a stack: project/stack or organization/project/stack."""
+FULL_STACK_PATH = rf"{_STACK_PART}/{_STACK_PART}/{_STACK_PART}"
+"""Pattern of organization/project/stack."""
 _LONGEST_ARGUMENT = 2**17 - 1
 """Longest argument that Linux gives to a process, in bytes (execve(2), MAX_ARG_STRLEN)."""
 LARGEST = 2**31 - 1
@@ -218,6 +220,15 @@ StackPath = Annotated[
         "is not the name of a stack",
         STACK_PATH,
         "write project/stack, or organization/project/stack",
+        302,
+    ),
+]
+FullStackPath = Annotated[
+    str,
+    Shape(
+        "is not the full name of a stack",
+        FULL_STACK_PATH,
+        "write organization/project/stack, such as organization/platform/prod",
         302,
     ),
 ]

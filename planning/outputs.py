@@ -1,35 +1,39 @@
-"""Outputs of a stack, which other repositories read: plain JSON with sorted arrays, contract version 1."""
+"""Outputs of a stack, which other repositories read: plain JSON with sorted arrays.
 
-from collections.abc import Collection
+Within a version of the contract, keys are only added. What the outputs say is true at the end of a run: they are
+exported only after everything that is awaited is up.
+"""
+
+from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import Any
 
+from planning.ground import contract
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.ports import HTTP_PORT, HTTPS_PORT, ROUTED_PORT
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes.records import Route
 from planning.serving.workload import Workload
 
-CONTRACT_VERSION = 1
+_DIGEST = "sha256:"
 _SCHEMES = {HTTP_PORT: "http", HTTPS_PORT: "https"}
 """URL scheme by the port of the gateway's listener. For other ports the scheme is unknown, and there are no URLs."""
 
 
-def of_stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str] = ()) -> dict[str, Any]:
-    """Return the outputs of a stack, except `ready`, which only a run knows.
+def of_stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str] = ()) -> contract.Outputs:
+    """Return the outputs of a stack.
 
     `facts_digest` is the digest of the cluster facts that the stack depends on; None if these facts are unknown.
     `awaited` holds the keys of the services whose routes the run waits for.
     """
     return {
-        "contractVersion": CONTRACT_VERSION,
+        "contractVersion": contract.VERSION,
         "release": plan.release,
         "factsDigest": facts_digest,
         "services": {service.key: _service(service, with_route=service.key in awaited) for service in plan.services},
     }
 
 
-def _service(service: ServicePlan, *, with_route: bool) -> dict[str, Any]:
+def _service(service: ServicePlan, *, with_route: bool) -> contract.Service:
     route, primary = service.route, service.primary
     return {
         "name": primary.names.base,
@@ -44,24 +48,39 @@ def _service(service: ServicePlan, *, with_route: bool) -> dict[str, Any]:
         "canary": None if service.canary is None else _canary(service.canary, service.share.canary),
         "profile": None,
         "interceptor": _interceptor(primary),
-        "awaited": ["endpointPicker", *(["route"] if with_route else []), "workload"],
-        "message": "",
+        "awaited": sorted(_awaited_kinds(service, with_route=with_route)),
         "warnings": sorted(
             str(replace(warning, path=warning.path.below(primary.path))) for warning in service.warnings
         ),
     }
 
 
-def _canary(variant: VariantPlan, weight: int) -> dict[str, Any]:
+def _awaited_kinds(service: ServicePlan, *, with_route: bool) -> Iterator[contract.Awaited]:
+    """Yield what a run waits for.
+
+    A picker is ready only after its pool exists. A workload is ready only with all its replicas, but an autoscaler may
+    want another number later.
+    """
+    yield from ("workload", "endpointPicker", "pool")
+    if all(workload.autoscaler is None for workload in service.workloads):
+        yield "replicas"
+    if with_route:
+        yield "route"
+
+
+def _canary(variant: VariantPlan, weight: int) -> contract.Canary:
     return {**_variant(variant), "weight": weight, "model": _model(variant)}
 
 
-def _model(variant: VariantPlan) -> dict[str, Any]:
-    return {"name": variant.model, "source": variant.source, "digest": _digest(variant.source)}
-
-
-def _digest(source: str) -> str | None:
-    return source.partition("@")[2] or None
+def _model(variant: VariantPlan) -> contract.Model:
+    _, _, version = variant.source.partition("@")
+    is_digest = version.startswith(_DIGEST)
+    return {
+        "name": variant.model,
+        "source": variant.source,
+        "digest": version if is_digest else None,
+        "revision": None if is_digest else version or None,
+    }
 
 
 def _urls(route: Route | None) -> list[str]:
@@ -72,20 +91,20 @@ def _urls(route: Route | None) -> list[str]:
     return sorted(f"{scheme}://{host}{path}" for host in hosts for path in route.paths)
 
 
-def _gateway(route: Route | None) -> dict[str, Any] | None:
+def _gateway(route: Route | None) -> contract.Gateway | None:
     if route is None:
         return None
     parent = route.parent
     return {"name": parent.name, "namespace": parent.namespace, "sectionName": parent.section_name}
 
 
-def _interceptor(variant: VariantPlan) -> dict[str, Any] | None:
+def _interceptor(variant: VariantPlan) -> contract.Interceptor | None:
     if variant.resource_id is None:
         return None
     return {"mode": "label", "layout": "service", "resourceId": variant.resource_id}
 
 
-def _variant(variant: VariantPlan) -> dict[str, Any]:
+def _variant(variant: VariantPlan) -> contract.Variant:
     names = variant.names
     return {
         "pool": {"group": POOL_GROUP, "name": names.pool},
@@ -98,7 +117,7 @@ def _variant(variant: VariantPlan) -> dict[str, Any]:
     }
 
 
-def _role(workload: Workload, accelerator: str) -> dict[str, Any]:
+def _role(workload: Workload, accelerator: str) -> contract.Role:
     return {
         "workload": {"kind": workload.kind, "name": workload.name},
         "scaling": _scaling(workload),
@@ -106,14 +125,14 @@ def _role(workload: Workload, accelerator: str) -> dict[str, Any]:
     }
 
 
-def _scaling(workload: Workload) -> dict[str, Any]:
+def _scaling(workload: Workload) -> contract.Fixed | contract.Autoscaled:
     autoscaler = workload.autoscaler
     if autoscaler is None:
-        return {"type": "fixed", "replicas": workload.replicas}
+        return {"type": "fixed", "replicas": workload.max_replicas}
     return {"type": autoscaler.type, "minReplicas": autoscaler.min_replicas, "maxReplicas": autoscaler.max_replicas}
 
 
-def _gpus(workload: Workload, accelerator: str) -> dict[str, Any] | None:
+def _gpus(workload: Workload, accelerator: str) -> contract.Gpus | None:
     count = workload.layout.devices_per_pod * workload.layout.pods_per_replica
     if not count:
         return None

@@ -215,6 +215,10 @@ class StackPlan:
     """Labels that users wrote for the whole stack."""
     namespaces: tuple[str, ...]
     """Namespaces to create."""
+    retain_namespaces: bool
+    """Whether they stay in the cluster after they are removed from the stack."""
+    protect_namespaces: bool
+    """Whether a run that would delete one of them fails."""
     services: tuple[ServicePlan, ...]
     """Plans of the services, ordered by key."""
     grants: tuple[InterceptorGrant, ...]
@@ -269,6 +273,8 @@ def decide(resolved: Resolved, release: Release, name: StackName) -> StackPlan:
         release=stack.release,
         labels=stack.labels,
         namespaces=tuple(sorted(namespaces)) if stack.namespace_options.create else (),
+        retain_namespaces=stack.namespace_options.retain,
+        protect_namespaces=stack.namespace_options.protect,
         services=services,
         grants=tuple(_grants(stack, services, name)),
         caches=caches,

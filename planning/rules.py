@@ -32,8 +32,8 @@ def problems(resolved: Resolved) -> list[Problem]:
     """Return the problems of a stack that a single spec cannot find."""
     stack, variants = resolved.stack, resolved.configured_variants
     devices = accelerators.resource_names(resolved.classes)
-    found = [*_release_problems(stack), *_interceptor_problems(stack), *hardware.problems(stack.accelerators)]
-    found += _system_namespace_problems(stack)
+    found = [*_release_problems(stack), *_namespace_problems(stack), *_system_namespace_problems(stack)]
+    found += [*_interceptor_problems(stack), *hardware.problems(stack.accelerators)]
     found += [
         *_reserved_label_problems(stack, variants),
         *_reserved_annotation_problems(stack, variants),
@@ -115,6 +115,15 @@ def _release_problems(stack: Stack) -> Iterator[Problem]:
         close = difflib.get_close_matches(stack.release, channels(), n=1)
         remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(channels())}"
         yield Problem(Path("release"), f"unknown channel ({stack.release})", remedy)
+
+
+def _namespace_problems(stack: Stack) -> Iterator[Problem]:
+    """Reject options of namespaces that the stack does not create."""
+    options, at = stack.namespace_options, Path("namespaceOptions")
+    for key in ("retain", "protect"):
+        if getattr(options, key) and not options.create:
+            remedy = "add create: true, or remove it"
+            yield Problem(at / key, "has no effect on namespaces that exist already", remedy, (at / "create",))
 
 
 def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cli import stackfile
+from models import engine_yaml
 from models.load import load
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
@@ -41,15 +42,15 @@ def composed(text, loader):
 @settings(max_examples=60)
 @given(st.lists(PIECES, max_size=25).map("".join))
 def test_libyaml_reads_a_simple_text_like_the_python_code(text):
-    assume(not stackfile._SPECIAL.search(text))
-    fast = composed(text, stackfile._FastLoader)
-    assert fast is None or fast == composed(text, stackfile._Loader)
+    assume(not engine_yaml._SPECIAL.search(text))
+    fast = composed(text, engine_yaml._FastLoader)
+    assert fast is None or fast == composed(text, engine_yaml._Loader)
 
 
 @pytest.mark.parametrize("path", [File("Pulumi.dev.yaml"), *sorted(File("examples").glob("*.yaml"))], ids=str)
 def test_libyaml_reads_stack_files_like_the_python_code(path):
     text = path.read_text(encoding="utf-8")
-    assert composed(text, stackfile._FastLoader) == composed(text, stackfile._Loader) is not None
+    assert composed(text, engine_yaml._FastLoader) == composed(text, engine_yaml._Loader) is not None
 
 
 @pytest.fixture

@@ -107,26 +107,34 @@ def test_routes_of_an_accepted_gateway_are_awaited_in_objects_outputs_and_readin
     assert composed.waits.routes == {"qwen"}
     assert composed.components == marking.mark(render(composed.plan, {"qwen"}), NAME)
     assert render(composed.plan, {"qwen"}) != render(composed.plan)
-    assert composed.contract["services"]["qwen"]["awaited"] == ["endpointPicker", "route", "workload"]
+    assert composed.contract["services"]["qwen"]["awaited"] == [
+        "endpointPicker",
+        "pool",
+        "replicas",
+        "route",
+        "workload",
+    ]
     (service,) = composed.plan.services
     assert {each.part for each in composed.awaited_objects(service)} == {
         parts.DECODE.workload,
         parts.PICKER,
+        parts.POOL,
         parts.ROUTE,
     }
 
 
-def test_a_service_is_ready_once_pods_and_pickers_of_it_and_its_canary_are():
+def test_a_service_is_up_once_pods_pools_and_pickers_of_it_and_its_canary_are():
     composed = composition(tree(qwen={"prefill": {}, "canary": {"weight": 1}}, bert={}))
     bert, qwen = composed.plan.services
     assert {(each.owner, each.part) for each in composed.awaited_objects(bert)} == {
         ("bert", parts.DECODE.workload),
         ("bert", parts.PICKER),
+        ("bert", parts.POOL),
     }
     assert {(each.owner, each.part) for each in composed.awaited_objects(qwen)} == {
         (owner, part)
         for owner in (variant.owner for variant in qwen.variants)
-        for part in (parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER)
+        for part in (parts.DECODE.workload, parts.PREFILL.workload, parts.PICKER, parts.POOL)
     }
 
 

@@ -2,9 +2,11 @@
 
 A section (`errors/<section>.yaml`) has stacks without a mistake (`bases`) and cases: an edit of a base and its message.
 An edit is a merge patch (RFC 7386); as such a patch cannot write null, it may also be a list of additions (RFC 6902).
-A mistake in how a file is written is a stack file of its own (`errors/syntax`).
+A case may have files beside the stack file. A mistake in how a file is written is a stack file of its own
+(`errors/syntax`).
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -41,13 +43,34 @@ class Edited:
     base: str
     """Name of the base, which is `default` unless the case says another."""
     stack: object
+    files: dict[str, str]
+    """Text of other files, by path."""
+
+    @property
+    def has_platform(self) -> bool:
+        """Return whether one of the files has the outputs of a platform."""
+        return "platform.json" in self.files
 
     def stack_file(self, folder: Path) -> Path:
         """Write the stack into a file. JSON is YAML whose every text is quoted."""
-        path = folder / f"{self.name}.yaml"
+        path = self._folder(folder) / f"{self.name}.yaml"
         tree = {"config": {ROOT: self.stack}}
         path.write_text(json.dumps(tree, ensure_ascii=False), encoding="utf-8")
         return path
+
+    def beside(self, folder: Path) -> contextlib.AbstractContextManager[None]:
+        """Write the other files and those of a project, and work in their folder."""
+        for name, text in (self.files | {"Pulumi.yaml": "name: inference-stacks"} if self.files else {}).items():
+            path = self._folder(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return contextlib.chdir(self._folder(folder)) if self.files else contextlib.nullcontext()
+
+    def _folder(self, folder: Path) -> Path:
+        """Return the folder of the stack file, which is its own if it has files beside it."""
+        own = folder / self.name if self.files else folder
+        own.mkdir(exist_ok=True)
+        return own
 
     def file_with(self, message: str) -> str:
         """Return the section's text with another message of this case."""
@@ -64,6 +87,7 @@ class Written:
     """A mistake of how a stack file is written."""
 
     path: Path
+    has_platform = False
 
     @property
     def name(self) -> str:
@@ -84,6 +108,10 @@ class Written:
         """Return the stack file, which is there."""
         return self.path
 
+    def beside(self, _folder: Path) -> contextlib.AbstractContextManager[None]:
+        """Work where the test does."""
+        return contextlib.nullcontext()
+
     def file_with(self, message: str) -> str:
         """Return the file's text with another message."""
         return message
@@ -100,10 +128,17 @@ def sections() -> Iterator[Section]:
 
 
 def _case(
-    file: Path, bases: Mapping[str, object], *, case: str, edit: Any, message: str, base: str = "default"
+    file: Path,
+    bases: Mapping[str, object],
+    *,
+    case: str,
+    edit: Any,
+    message: str,
+    base: str = "default",
+    files: dict[str, str] | None = None,
 ) -> Edited:
     stack = _merged(bases[base], edit) if isinstance(edit, dict) else reduce(_extended, edit, bases[base])
-    return Edited(case, message, file, base, stack)
+    return Edited(case, message, file, base, stack, files or {})
 
 
 def _merged(target: Any, patch: Any) -> Any:

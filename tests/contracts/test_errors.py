@@ -27,8 +27,8 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_mistake_has_its_message(case, folder, golden):
-    with pytest.raises(ConfigError) as error:
-        render(str(case.stack_file(folder)), None)
+    with pytest.raises(ConfigError) as error, case.beside(folder):
+        render(str(case.stack_file(folder)), None, platform_path="platform.json" if case.has_platform else None)
     golden(case.file, case.file_with(f"{error.value}\n"))
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 import planning
+from composition import sources
 from facts import cluster
 from manifests.assembly import objects, render
 from models.load import load
+from models.platform import Outputs
 from models.problems import ConfigError
 from planning import outputs, preflight
 from planning.ground.marks import Mark
@@ -33,9 +35,10 @@ CONSTANTS = {
 TEXTS = [
     "edited", "7s", "7m", "9h", "1Gi", "1m", "77Gi", "170Gi", "100Mi", "7", "0.5", "/edited", "--enforce-eager",
     "edited.example.com", "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3",
-    "tests/contracts/facts/complete.json",
+    "tests/contracts/facts/complete.json", "tests/contracts/facts/base.yaml",
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited", "edited/edited",
+    "edited/edited/edited", "kubeconfig",
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
@@ -67,7 +70,14 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
 }
 """What stands instead of a whole group, whose `type` cannot change alone."""
 
-FACTS = {"cluster": {"facts": {"type": "file", "path": "tests/contracts/facts/no-pool.json"}}}
+EDITED = {"contractVersion": 1, "storageClassName": "edited", "gateway": {"name": "edited", "provider": "gke"}}
+PLATFORM = Outputs({"inferencePlatform": {"contractVersion": 1}, "edited": EDITED, "kubeconfig": "{}"})
+PLATFORMS = {"edited/edited/edited": Outputs({"inferencePlatform": EDITED})}
+"""Outputs of platforms by stack; `PLATFORM` are those of any other."""
+FACTS = {
+    "platform": {"stack": "organization/platform/prod"},
+    "cluster": {"facts": {"type": "file", "path": "tests/contracts/facts/no-pool.json"}},
+}
 BASES = [stack | FACTS for stack in VARIED.values()]
 
 
@@ -85,13 +95,17 @@ LIKELY: dict[Place, tuple[int, Any]] = {}
 @cache
 def effect(text: str) -> str:
     """Return everything that a stack decides. Raises `ConfigError` where it is none."""
-    loaded = load(json.loads(text))
+    stack = json.loads(text)
+    named = sources.reference(stack)
+    platform = None if named is None else PLATFORMS.get(named.stack, PLATFORM)
+    loaded = load(stack, (), sources.read(stack, (), platform).sources)
     plan = planning.plan(loaded, NAME)
     everything = list(objects(render(plan)))
     facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
     needed = [one.api for one in everything]
     verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
-    provider = (loaded.stack.cluster.name, loaded.stack.cluster.context)
+    kubeconfig = None if platform is None else platform.kubeconfig(named)
+    provider = (loaded.stack.cluster.name, loaded.stack.cluster.context, kubeconfig)
     manifests = [(one.manifest, str(one.wait), one.replace, one.retain, one.protect) for one in everything]
     owner = str(plan.identity.verdict(Mark(stack="organization/edited/edited")))
     return json.dumps([manifests, outputs.of_stack(plan, facts.digest(needed)), provider, str(verdict), owner])

@@ -22,8 +22,31 @@ def test_the_schema_takes_a_valid_stack(stack):
     validator().validate({"config": {ROOT: stack}})
 
 
-def test_the_committed_schema_is_the_specs(golden):
-    golden(Path("schemas/stack.schema.json"), schema.text())
+@pytest.mark.parametrize("kind", schema.KINDS)
+def test_a_committed_schema_is_the_specs(golden, kind):
+    golden(Path("schemas") / f"{kind}.schema.json", schema.text(kind))
+
+
+@cache
+def base_validator():
+    registry = jsonschema_rs.Registry([("stack.schema.json", schema.schema())])
+    return jsonschema_rs.validator_for(schema.KINDS["base"](), registry=registry, base_uri="base.schema.json")
+
+
+@pytest.mark.parametrize("stack", [*map(shipped, SHIPPED), *VARIED.values()])
+def test_the_schema_takes_every_part_of_a_stack_in_a_base_file(stack):
+    for key, value in stack.items():
+        base_validator().validate({key: value, "release": None})
+        validator().validate({"config": {ROOT: {"extends": ["stacks/base.yaml"], key: value}}})
+
+
+def test_a_file_that_extends_another_may_leave_out_and_remove_what_that_says():
+    above = {"extends": ["stacks/base.yaml"], "caches": {"m": {"retain": True}}, "gateway": None}
+    services = {"qwen": {"replicas": None, "engine": {"env": None}, "canary": {"replicas": 2}}, "bert": None}
+    for valid in (above, above | {"services": services}):
+        validator().validate({"config": {ROOT: valid}})
+        assert not validator().is_valid({"config": {ROOT: valid | {"servces": {}}}})
+        assert not validator().is_valid({"config": {ROOT: {k: v for k, v in valid.items() if k != "extends"}}})
 
 
 def properties(node, at=""):

@@ -107,6 +107,7 @@ def test_a_canary_whose_pods_never_start_gets_no_requests(deploy):
     assert operations.of("qwen-canary-decode").ended is None
     assert operations.done == dict.fromkeys(CANARY, "create")
     assert one.get("httproute", "qwen", name) == route
+    assert one.outputs()["services"]["qwen"]["canary"] is None, "outputs are those of the last run that succeeded"
     corrected = deployed(one, stack(name, V1, {"weight": 50, "model": V2}, **quick))
     assert corrected.done == {"qwen-canary-decode": "update", ROUTE: "update"}
     corrected.assert_order({"qwen-canary-decode"}, {ROUTE})

@@ -30,8 +30,8 @@ def test_a_model_is_deployed_available_and_stays_as_it_is(deploy):
     assert one.get("httproute", "bert", "main-job")["spec"]["rules"][0]["backendRefs"][0]["name"] == "bert"
     one.assert_unchanged()
     outputs = one.engine.outputs()
-    assert outputs["contractVersion"] == 1
-    assert outputs["services"]["bert"]["ready"] is True
+    assert outputs["contractVersion"] == 2
+    assert {"pool", "replicas", "workload"} <= {*outputs["services"]["bert"]["awaited"]}
     assert outputs["services"]["bert"]["paths"] == ["/main-job/bert"]
 
 

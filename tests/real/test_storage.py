@@ -215,7 +215,8 @@ def test_the_example_of_shared_weights_comes_up_behind_its_autoscaler_and_leaves
     one = deploy(stack)
     one.up()
     service = one.outputs()["services"]["mistral"]
-    assert service["ready"] is True
+    assert "workload" in service["awaited"]
+    assert "replicas" not in service["awaited"]
     assert service["primary"]["roles"]["decode"]["scaling"] == {"type": "hpa", "minReplicas": 1, "maxReplicas": 2}
     (autoscaler,) = found(plane, "horizontalpodautoscalers", name)
     assert autoscaler["spec"]["scaleTargetRef"]["name"] == "mistral-decode"

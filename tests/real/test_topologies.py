@@ -196,7 +196,7 @@ def test_an_example_comes_up_changes_as_said_and_is_gone(name, deploy, wide_plan
     one = deploy(stack, wide_plane)
     one.up()
     assert {pod["status"]["phase"] for pod in pods(one, name).values()} == {"Running"}
-    assert all(service["ready"] for service in one.outputs()["services"].values())
+    assert all("workload" in service["awaited"] for service in one.outputs()["services"].values())
     told = one.outputs()["services"][key]
     roles = told["primary"]["roles"]
     variants = [told["primary"], *([told["canary"]] if told["canary"] else [])]
@@ -253,7 +253,7 @@ def test_two_teams_come_up_in_namespaces_of_their_own(deploy, wide_plane):
     stack = {**shipped(Path("examples/two-teams.yaml")), "namespaceOptions": {"create": True}}
     one = deploy(stack, wide_plane)
     one.up()
-    assert all(service["ready"] for service in one.outputs()["services"].values())
+    assert all("workload" in service["awaited"] for service in one.outputs()["services"].values())
     one.assert_in_step()
     one.destroy()
 
@@ -269,7 +269,7 @@ def test_many_models_on_one_gateway_come_up_and_are_gone(deploy, wide_plane, too
     made.assert_order({"llama-epp-pool"}, {"routing-llama-model-rewrite"}, {"routing-llama-route"})
     made.assert_order({"llama-decode"}, {"routing-llama-route"})
     made.assert_order({"routing-qwen-next-mirror-grant"}, {"routing-qwen-route"})
-    assert all(service["ready"] for service in one.outputs()["services"].values())
+    assert all("workload" in service["awaited"] for service in one.outputs()["services"].values())
     moved = changed(stack, "qwen", objectives={"batch": {"priority": -2}}, route={"setHeaders": {"x-served-by": "q"}})
     assert foreseen(one, moved) == dict.fromkeys(("routing-qwen-objective.batch", "routing-qwen-route"), "update")
     one.destroy()

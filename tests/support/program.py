@@ -56,7 +56,7 @@ class Run:
     requests: Mapping[str, Request]
     """What the engine was asked for, by URN."""
     awaited: Mapping[str, frozenset[str]]
-    """URNs of the resources that `ready` follows from, by service key."""
+    """URNs of the resources that `awaited` follows from, by service key."""
     outputs: Mapping[str, Any]
     """What was exported, as the program gave it."""
 
@@ -99,14 +99,14 @@ def run_whole(stack: Mapping[str, Any], **config: str) -> Run:
         runpy.run_path("__main__.py", run_name="__main__")
         outputs.update(pulumi.runtime.get_root_resource().outputs)
         services = outputs["services"]
-        return {key: _awaited(key, service["ready"], awaited) for key, service in services.items()}
+        return {key: _awaited(key, service["awaited"], awaited) for key, service in services.items()}
 
     body()
     return Run(recorder.made, monitor.requests, awaited, outputs)
 
 
-async def _awaited(key: str, ready: pulumi.Output[bool], awaited: dict[str, frozenset[str]]) -> bool:
-    """Note the URNs of the resources that an output follows from, and return its value."""
-    urns = [await resource.urn.future() for resource in await ready.resources()]
+async def _awaited(key: str, output: pulumi.Output[list[str]], awaited: dict[str, frozenset[str]]) -> bool:
+    """Note the URNs of the resources that an output follows from, and return whether it has a value."""
+    urns = [await resource.urn.future() for resource in await output.resources()]
     awaited[key] = frozenset(urn for urn in urns if urn is not None)
-    return bool(await ready.future())
+    return bool(await output.future())

@@ -118,8 +118,8 @@ def test_a_route_that_is_not_awaited_is_as_it_was():
 
 def test_the_outputs_say_which_routes_are_awaited():
     found = outputs.of_stack(plan(tree(a={}, b={})), None, {"b"})["services"]
-    assert found["a"]["awaited"] == ["endpointPicker", "workload"]
-    assert found["b"]["awaited"] == ["endpointPicker", "route", "workload"]
+    assert found["a"]["awaited"] == ["endpointPicker", "pool", "replicas", "workload"]
+    assert found["b"]["awaited"] == ["endpointPicker", "pool", "replicas", "route", "workload"]
 
 
 def test_the_digest_of_facts_tells_whose_routes_are_awaited():

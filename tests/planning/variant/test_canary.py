@@ -360,7 +360,7 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
             }
         },
         "weight": 30,
-        "model": {"name": "org/model", "source": own["model"]["source"], "digest": DIGEST},
+        "model": {"name": "org/model", "source": own["model"]["source"], "digest": DIGEST, "revision": None},
     }
     assert found["primary"] == outputs.of_stack(plan(tree()), None)["services"]["qwen"]["primary"]
     assert found["model"]["source"] == SERVICE["model"]["source"]

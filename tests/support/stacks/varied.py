@@ -325,7 +325,8 @@ def _scraped() -> dict[str, Any]:
     service = {"metrics": metrics, "drainTimeout": "10m", "health": {"livenessPath": "/live"}}
     stack = tree(qwen=service, bert={"endpointPicker": {"metricsAuth": False}})
     stack["gateway"]["provider"] = "gke"
-    return stack | {"observability": {"metrics": {"type": "prometheus-operator", "labels": {"release": "one"}}}}
+    metrics = {"type": "prometheus-operator", "labels": {"release": "one"}}
+    return stack | {"observability": {"metrics": metrics}, "namespaceOptions": {"create": True}}
 
 
 def _collected() -> dict[str, Any]:

@@ -1,0 +1,30 @@
+"""Reader of the outputs of a platform's stack, through Pulumi's engine."""
+
+from typing import cast
+
+import pulumi
+
+from models.platform import Outputs, Reference
+
+
+async def read(reference: Reference) -> Outputs:
+    """Return the outputs that a stack reads from its platform. An output that does not exist is absent."""
+    stack = pulumi.StackReference(reference.stack)
+    values, secrets = dict[str, object](), set[str]()
+    for name in filter(None, (reference.output, reference.kubeconfig)):
+        details = await stack.get_output_details(name)
+        if details.secret_value is not None:
+            secrets.add(name)
+        value = details.value if details.secret_value is None else details.secret_value
+        if value is not None:
+            values[name] = _plain(value)
+    return Outputs(values, frozenset(secrets))
+
+
+def _plain(value: object) -> object:
+    """Return a value with whole numbers, which the engine hands over as fractions."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in cast("list[object]", value)]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

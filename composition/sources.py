@@ -1,0 +1,113 @@
+"""The layers below a stack file: the outputs of its platform, and the files that it extends."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from models.layers import Source, merge_stack
+from models.paths import Path as ConfigPath
+from models.problems import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from models.engine_yaml import Document
+    from models.platform import Outputs, Reference
+
+_KEY = "platform"
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The trees below that of a stack, the lowest first, and the files that hold them."""
+
+    sources: tuple[Source, ...] = ()
+    documents: "tuple[Document, ...]" = ()
+
+    def complete(self, problems: Iterable[Problem]) -> ConfigError:
+        """Return the error of some problems, and of the ambiguous text in the files."""
+        found = list(problems)
+        for document in self.documents:
+            found = document.complete(found)
+        return ConfigError(found)
+
+    def refuse_ambiguities(self) -> None:
+        """Raise `ConfigError` if a file has ambiguous text."""
+        if any(document.ambiguities for document in self.documents):
+            raise ConfigError(())
+
+
+def reference(tree: object) -> "Reference | None":
+    """Return the platform that a stack, or a file that it extends, refers to; None without one.
+
+    A mistake in these files is no reference: `read` reports it.
+    """
+    if not _may_have(tree, "extends", _KEY):
+        return None
+    try:
+        return _reference(cast("dict[str, Any]", tree), _bases(tree).sources)
+    except ConfigError:
+        return None
+
+
+def read(tree: object, earlier: Iterable[Problem], platform: "Outputs | None" = None) -> Sources:
+    """Read the layers below a stack file. Paths of files are relative to the working directory, which is the program's.
+
+    `platform` are the outputs of the stack's platform. Raises `ConfigError` with the `earlier` problems and those of
+    files and outputs that cannot be read.
+    """
+    if not _may_have(tree, "extends", _KEY) and platform is None:
+        return Sources()
+    try:
+        bases = _bases(tree)
+        if platform is not None and not any(_may_have(layer, _KEY) for layer in (tree, *_trees(bases))):
+            remedy = "remove it, or add platform to the stack"
+            raise _mistake("--platform", "has no effect on a stack without platform", remedy)
+        return _with_platform(bases, _reference(cast("dict[str, Any]", tree), bases.sources), platform)
+    except ConfigError as error:
+        raise ConfigError([*earlier, *error.problems]) from None
+
+
+def _mistake(path: str, what: str, remedy: str) -> ConfigError:
+    return ConfigError([Problem(ConfigPath(path), what, remedy)])
+
+
+def _may_have(tree: object, *keys: str) -> bool:
+    return isinstance(tree, dict) and not cast("dict[str, Any]", tree).keys().isdisjoint(keys)
+
+
+def _trees(bases: Sources) -> Iterable[object]:
+    return (source.tree for source in bases.sources)
+
+
+def _bases(tree: object) -> Sources:
+    """Read the files that a stack extends."""
+    if not _may_have(tree, "extends"):
+        return Sources()
+    from facts import base_files  # noqa: PLC0415, most stacks have no base files
+
+    documents = base_files.read(cast("dict[str, Any]", tree), Path())
+    return Sources(tuple(Source(document.file, base_files.tree(document)) for document in documents), documents)
+
+
+def _reference(tree: Mapping[str, Any], bases: Iterable[Source]) -> "Reference | None":
+    """Return the platform that the highest file with the key refers to."""
+    from models import platform  # noqa: PLC0415, most stacks name no platform
+
+    layers = [Source(base.file, _select(base.tree)) for base in bases]
+    return platform.reference(merge_stack(_select(tree), layers).tree)
+
+
+def _select(tree: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in tree.items() if key == _KEY}
+
+
+def _with_platform(bases: Sources, named: "Reference | None", outputs: "Outputs | None") -> Sources:
+    """Return layers with that of the platform below them."""
+    if named is None:
+        return bases
+    if outputs is None:
+        remedy = f"name a file with --platform that `pulumi stack output --json -s {named.stack}` wrote"
+        raise _mistake(_KEY, f"has outputs that only the engine can read ({named.stack})", remedy)
+    from models import platform  # noqa: PLC0415, most stacks name no platform
+
+    return Sources((platform.source(named, outputs), *bases.sources), bases.documents)

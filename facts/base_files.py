@@ -1,0 +1,134 @@
+"""Reader of base files: the files that a stack extends, and those that they extend."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path as File
+from typing import Any, cast
+
+from facts import yaml_file
+from models import engine_yaml
+from models.engine_yaml import Document
+from models.paths import Path
+from models.problems import ConfigError, Problem, echo
+
+_KEY = "extends"
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_RELATIVE = "write the path of a file, relative to the folder of Pulumi.yaml"
+
+
+def read(stack: Mapping[str, Any], root: File) -> tuple[Document, ...]:
+    """Read the base files of a stack, the lowest first. Their paths are relative to `root`, the folder of the program.
+
+    A file counts once, at its lowest place. Raises `ConfigError` with the problems of files that cannot be read as base
+    files. An `extends` of the stack itself that is no list of text has no files: the validation reports it.
+    """
+    reader = _Reader(root)
+    reader.read_all(_texts(stack.get(_KEY)), ())
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return tuple(reader.documents.values())
+
+
+def tree(document: Document) -> Mapping[str, Any]:
+    """Return the tree of a base file, without the files that it extends."""
+    mapping = cast("dict[str, Any]", document.tree)
+    return {key: value for key, value in mapping.items() if key != _KEY}
+
+
+@dataclass(slots=True)
+class _Reader:
+    root: File
+    documents: dict[str, Document] = field(default_factory=dict[str, Document])
+    """Base files by name, the lowest first."""
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+    def read_all(self, paths: Sequence[str], above: tuple[str, ...]) -> None:
+        """Read files, and before each of them those that it extends. `above` are the files that lead to this list."""
+        file = above[-1] if above else ""
+        for index, text in enumerate(paths):
+            at, name = Path(_KEY, index), posixpath.normpath(text)
+            mistake = _path_mistake(at, text) or _circle(at, name, above)
+            if mistake is not None:
+                self.problems.append(Problem(*mistake, file=file))
+            elif name not in self.documents:
+                self._read(name, above)
+
+    def _read(self, name: str, above: tuple[str, ...]) -> None:
+        """Read one file after those that it extends."""
+        try:
+            document = yaml_file.read(self.root / name, f"write it, or correct {_KEY}", file=name)
+            content = _content(document)
+        except ConfigError as error:
+            self.problems += (_with_name(problem, self.root / name, name) for problem in error.problems)
+            return
+        self.read_all(_texts(content.get(_KEY)), (*above, name))
+        self.documents[name] = document
+
+
+def _with_name(problem: Problem, path: File, name: str) -> Problem:
+    """Return a problem of a file with the name of the file as the user wrote it."""
+    return replace(problem, path=Path(str(problem.path).replace(str(path), name)))
+
+
+def _content(document: Document) -> Mapping[str, Any]:
+    """Return the tree of a base file. Raises `ConfigError` if it cannot be one."""
+    name, content = document.file, document.tree
+    if not isinstance(content, dict) or not content:
+        what = "is empty" if content is None or content == {} else "is not a mapping"
+        raise engine_yaml.mistake(name, what, "write keys of a stack, such as namespace and services")
+    if engine_yaml.holds_secret(cast("object", content)):
+        what = "holds a secret value, which only a stack file can hold"
+        raise engine_yaml.mistake(name, what, "put it into an existing Secret and give its name")
+    mapping = cast("dict[str, Any]", content)
+    if "config" in mapping:
+        what = "has the key config, as a stack file has it"
+        raise engine_yaml.mistake(name, what, "write what is below inference-stacks:stack at the top of the file")
+    if mapping.get(_KEY) is not None and not _is_list_of_text(mapping[_KEY]):
+        raise ConfigError([Problem(Path(_KEY), "is not a list of text", "write a list: [a, b]", file=name)])
+    return mapping
+
+
+def _path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
+    """Return the problem of a path of a base file; None if it may be one."""
+    if _URL.match(text):
+        return at, f"is a URL{echo(at, text)}", "copy the file into this repository and write its path"
+    if posixpath.isabs(text) or text.startswith("~"):
+        return at, f"is not relative{echo(at, text)}", _RELATIVE
+    if not text.strip():
+        return at, "is empty", _RELATIVE
+    return None
+
+
+def _circle(at: Path, name: str, above: tuple[str, ...]) -> tuple[Path, str, str] | None:
+    """Return the problem of a file that leads to itself; None if it does not."""
+    if name not in above:
+        return None
+    circle = " extends ".join((*above[above.index(name) :], name))
+    return at, f"ends in a circle ({circle})", "remove one of them"
+
+
+def _texts(value: object) -> Sequence[str]:
+    return cast("list[str]", value) if _is_list_of_text(value) else ()
+
+
+def _is_list_of_text(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[object]", value))
+
+
+def names(stack: Mapping[str, Any], root: File) -> Iterator[str]:
+    """Yield the paths of all base files of a stack, relative to `root`, whether they can be read or not."""
+    seen, open_names = set[str](), list(_texts(stack.get(_KEY)))
+    while open_names:
+        name = posixpath.normpath(open_names.pop())
+        if name in seen or _path_mistake(Path(), name) is not None:
+            continue
+        seen.add(name)
+        yield name
+        try:
+            inner = yaml_file.read(root / name, "").tree
+        except ConfigError:
+            continue
+        if isinstance(inner, dict):
+            open_names += _texts(cast("dict[str, Any]", inner).get(_KEY))

@@ -1,0 +1,33 @@
+"""Reader of a file with the outputs of a platform's stack, for commands that have no engine."""
+
+import json
+from pathlib import Path as File
+from typing import cast
+
+from models.engine_yaml import mistake
+from models.platform import Outputs
+
+OPTION = "--platform"
+_SECRET = "[secret]"  # noqa: S105, what the engine prints in the place of a secret
+_REMEDY = "name a file that `pulumi stack output --json` wrote"
+
+
+def read(path: File) -> Outputs:
+    """Return the outputs in a file. Raises `ConfigError` if it cannot be read, or holds something else."""
+    try:
+        content: object = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise mistake(OPTION, f"cannot be read ({path.name}: {error.strerror})", _REMEDY) from None
+    except ValueError:
+        raise mistake(OPTION, f"is not JSON ({path.name})", _REMEDY) from None
+    if not isinstance(content, dict):
+        raise mistake(OPTION, f"holds no outputs ({path.name})", _REMEDY)
+    outputs = cast("dict[str, object]", content)
+    return Outputs(outputs, frozenset(name for name, value in outputs.items() if _holds_secret(value)))
+
+
+def _holds_secret(value: object) -> bool:
+    """Return whether an output is, or contains, what the engine prints in the place of a secret."""
+    if isinstance(value, dict):
+        return any(map(_holds_secret, cast("dict[str, object]", value).values()))
+    return any(map(_holds_secret, cast("list[object]", value))) if isinstance(value, list) else value == _SECRET

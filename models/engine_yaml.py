@@ -1,0 +1,258 @@
+"""YAML as Pulumi's engine reads it: a text becomes the values that the engine reads, and ambiguous text is rejected.
+
+The engine reads YAML 1.2 with remnants of 1.1: `yes` and `1:30` are text, `012` is 10, a date is a time. This reader
+returns the same values, so both see the same tree. It rejects unquoted text that a reader of YAML 1.1 would take for a
+boolean, a number or a date.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import yaml
+
+from models.paths import Path
+from models.problems import ConfigError, Problem, echo
+
+_ROOT = Path()
+_PLAIN = "plain"
+"""Tag of an unquoted scalar, whose type follows from its text."""
+_TEXT, _MAP, _LIST = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
+_CONSTANTS = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+}
+_WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)")
+_FRACTION = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SIMPLE = re.compile(r"[\n -~]*")
+"""Matches text that libyaml and PyYAML read alike, if it has none of the characters in `_SPECIAL`. They differ in tabs,
+and in line breaks other than `\\n`."""
+_SPECIAL = re.compile(r"[!%?|>&*]")
+_MAX_DEPTH = 5000
+"""Nesting that libyaml's recursive code certainly survives. Each level takes a bracket, or half a column."""
+_MAX_WHOLE_LENGTH = 70
+"""Maximum length of a whole number in characters: 64 binary digits, a prefix and a sign fit in."""
+_EXPONENT_BOUND = 1e21
+"""The engine writes values as JSON. A whole float below this bound becomes a whole number there."""
+_AMBIGUOUS = {
+    "a boolean in YAML 1.1": re.compile(r"(?i:yes|no|on|off)"),
+    "a number in YAML 1.1": re.compile(r"[-+]?([1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*)"),
+    "a date": re.compile(
+        r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+        r"(([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]*)?[ \t]*(Z|[-+][0-9]{1,2}(:?[0-9]{2})?)?)?"
+    ),
+    "no number that JSON has": re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+}
+"""Patterns of ambiguous text. The key names what another reader takes it for, or says that JSON has no such number."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML loader that leaves unquoted scalars as text, because this module finds their types."""
+
+
+_Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(r"(?s).*"))]}
+
+
+class _FastLoader(cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
+    """The same loader by libyaml, several times as fast."""
+
+    def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
+        """Return the tag of a node without a tag."""
+        if kind is yaml.ScalarNode:
+            return _PLAIN if implicit[0] else _TEXT
+        return _MAP if kind is yaml.MappingNode else _LIST
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The values of a YAML file, and the problems of its ambiguous text."""
+
+    tree: object
+    """Plain values of the whole file."""
+    ambiguities: tuple[Problem, ...]
+    """Problems of ambiguous text. One is dropped if the same path has another problem."""
+    original_texts: dict[Path, tuple[str, str]]
+    """By path of each number and boolean: the text that messages show (1.5), and the text in the file (1.50)."""
+    file: str = ""
+    """Name of the file in messages; empty for the stack file."""
+
+    def complete(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Return problems with values as they are written in the file, and the problems of ambiguous text.
+
+        Problems of values in other files are returned unchanged.
+        """
+        shown = [self._with_original_text(problem) if problem.file == self.file else problem for problem in problems]
+        paths = {problem.path for problem in shown if problem.file == self.file}
+        return [*shown, *(problem for problem in self.ambiguities if problem.path not in paths)]
+
+    def _with_original_text(self, problem: Problem) -> Problem:
+        """Return a problem whose texts show a value as it is written in the file: 1.50 instead of 1.5."""
+        shown, text = self.original_texts.get(problem.path, ("", ""))
+        echoed = re.search(rf"(?<=[( ]){re.escape(shown)}(?=\)$)", problem.what)
+        if not text or echoed is None or not problem.remedy.startswith("write it quoted"):
+            return problem
+        what = f"{problem.what[: echoed.start()]}{text})"
+        return replace(problem, what=what, remedy=f'write it quoted: "{text}"')
+
+
+def parse(text: str, name: str, top: Path = _ROOT, file: str = "") -> Document:
+    """Read the text of the file called `name`.
+
+    Paths of problems are relative to `top`; what is outside of it has no problems. `file` is the name of the file in
+    problems of its values. Raises `ConfigError` if the text is no YAML, or repeats a key.
+    """
+    try:
+        return _Reader(top, file).document(_compose(text))
+    except yaml.MarkedYAMLError as error:
+        where = f"{name}:{error.problem_mark.line + 1}" if error.problem_mark is not None else name
+        raise mistake(where, f"is not valid YAML ({error.problem})", "correct that line") from None
+    except yaml.YAMLError:
+        raise mistake(name, "is not valid YAML (it has control characters)", "remove them") from None
+    except RecursionError:
+        raise mistake(name, "is nested too deeply", "write fewer levels") from None
+
+
+def mistake(path: str, what: str, remedy: str) -> ConfigError:
+    """Return the error of a single problem of a file."""
+    return ConfigError([Problem(Path(path), what, remedy)])
+
+
+def holds_secret(value: object) -> bool:
+    """Return whether a value is, or contains, an encrypted value of the engine (`secure: …`)."""
+    if isinstance(value, dict):
+        mapping = cast("dict[str, object]", value)
+        is_secret = mapping.keys() == {"secure"} and isinstance(mapping["secure"], str)
+        return is_secret or any(map(holds_secret, mapping.values()))
+    return isinstance(value, list) and any(map(holds_secret, cast("list[object]", value)))
+
+
+def _compose(text: str) -> yaml.Node | None:
+    """Return the root node of a YAML text; raises the errors of PyYAML's Python code."""
+    lines = text.split("\n")
+    depth = 2 * max(map(len, lines)) + text.count("[") + text.count("{")
+    if _SIMPLE.fullmatch(text) and not _SPECIAL.search(text) and depth < _MAX_DEPTH:
+        with suppress(yaml.YAMLError):
+            return yaml.compose(text, Loader=_FastLoader)
+    return yaml.compose(text, Loader=_Loader)
+
+
+def _yaml_error(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+
+
+class _Reader:
+    """Converter of one file's YAML nodes to plain values."""
+
+    def __init__(self, top: Path, file: str) -> None:
+        self._top, self._file = top, file
+        self._ambiguities = list[Problem]()
+        self._original_texts = dict[Path, tuple[str, str]]()
+        self._ancestors = set[yaml.Node]()
+        """Nodes around the current node. An alias to one of them would make the tree infinite."""
+
+    def document(self, root: yaml.Node | None) -> Document:
+        """Return the values of a root node."""
+        tree: object = None if root is None else self._value(root, Path())
+        return Document(tree, tuple(self._ambiguities), self._original_texts, self._file)
+
+    def _value(self, node: yaml.Node, at: Path) -> object:
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, at)
+        if node in self._ancestors:
+            raise _yaml_error(node, "an anchor holds an alias of itself")
+        if node.tag != (_MAP if isinstance(node, yaml.MappingNode) else _LIST):
+            raise _yaml_error(node, f"tag {node.tag} has no place here")
+        self._ancestors.add(node)
+        value = self._mapping(node, at) if isinstance(node, yaml.MappingNode) else self._list(node, at)
+        self._ancestors.remove(node)
+        return value
+
+    def _list(self, node: yaml.Node, at: Path) -> list[object]:
+        items = cast("Sequence[yaml.Node]", node.value)
+        return [self._value(item, at / index) for index, item in enumerate(items)]
+
+    def _mapping(self, node: yaml.MappingNode, at: Path) -> dict[str, object]:
+        explicit, merged = dict[str, object](), dict[str, object]()
+        for key, inner in cast("Sequence[tuple[yaml.Node, yaml.Node]]", node.value):
+            if not isinstance(key, yaml.ScalarNode):
+                raise _yaml_error(key, "a key is no text")
+            name = cast("str", key.value)
+            if name in explicit or (merged and name == "<<"):
+                raise _yaml_error(key, f"key {name} stands twice")
+            if key.tag == _PLAIN and name == "<<":
+                merged = self._merge_key(inner, at)
+                continue
+            self._check_key(key, at / name)
+            explicit[name] = self._value(inner, at / name)
+        return {**merged, **explicit}
+
+    def _merge_key(self, node: yaml.Node, at: Path) -> dict[str, object]:
+        """Return the entries of a merge key (`<<`). Earlier mappings override later ones."""
+        sources = cast("Sequence[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
+        merged = dict[str, object]()
+        for source in sources:
+            if not isinstance(source, yaml.MappingNode):
+                raise _yaml_error(source, "only mappings can be merged")
+            merged = {**cast("dict[str, object]", self._value(source, at)), **merged}
+        return merged
+
+    def _check_key(self, node: yaml.ScalarNode, at: Path) -> None:
+        """Add a problem if some reader does not read a key as text."""
+        text = cast("str", node.value)
+        if node.tag == _PLAIN and (noun := _other_reading(text)) is not None:
+            self._add_ambiguity(at, f"is a key that is {noun} ({text})", f'write it quoted: "{text}"')
+
+    def _scalar(self, node: yaml.ScalarNode, at: Path) -> object:
+        text = cast("str", node.value)
+        if node.tag == _TEXT:
+            return text
+        if node.tag != _PLAIN:
+            raise _yaml_error(node, f"tag {node.tag} has no place here")
+        value = _unquoted_value(text)
+        if isinstance(value, str) and (noun := _other_reading(text)) is not None:
+            # Text may be a credential. It is shown only at paths where messages show numbers: `echo` is asked with one.
+            shown = bool(echo(at, 0))
+            what = f"is {noun} ({text})" if shown else f"is {noun}"
+            self._add_ambiguity(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")
+        elif isinstance(value, bool | int | float) and at.is_within(self._top):
+            self._original_texts[at.below(self._top)] = str(value).lower(), text
+        return value
+
+    def _add_ambiguity(self, at: Path, what: str, remedy: str) -> None:
+        """Add a problem; paths outside of the top are ignored."""
+        if at.is_within(self._top) and at != self._top:
+            self._ambiguities.append(Problem(at.below(self._top), what, remedy, file=self._file))
+
+
+def _unquoted_value(text: str) -> str | bool | float | None:
+    """Return the value that the engine reads from an unquoted scalar."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    number = _number(text.replace("_", "")) if text[0] in "+-.0123456789" else None
+    return text if number is None else number
+
+
+def _number(text: str) -> float | None:
+    """Return the number that the engine reads from an unquoted scalar; None if it reads text."""
+    if _WHOLE.fullmatch(text) is not None and len(text) <= _MAX_WHOLE_LENGTH:
+        is_octal = re.match(r"[-+]?0[0-7]", text) is not None
+        whole = int(text, 8 if is_octal else 0)
+        if -(2**63) <= whole < 2**64:
+            return whole
+    if _FRACTION.fullmatch(text) is None:
+        return None
+    number = float(text)
+    if number in {float("inf"), float("-inf")}:
+        return None
+    return int(number) if number.is_integer() and abs(number) < _EXPONENT_BOUND else number
+
+
+def _other_reading(text: str) -> str | None:
+    """Return a noun for the type that some reader gives to an unquoted scalar. None if all readers read it as text."""
+    value = _unquoted_value(text)
+    if isinstance(value, str):
+        return next((noun for noun, pattern in _AMBIGUOUS.items() if pattern.fullmatch(text)), None)
+    return "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"

@@ -1,0 +1,99 @@
+"""The outputs of a platform's stack, which are the lowest layer of a stack that names it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from models.layers import Source
+from models.paths import Path
+from models.problems import ConfigError, Problem
+from models.vocabulary import FULL_STACK_PATH
+
+CONTRACT_VERSION = 1
+"""Version of the contract for what a platform exports."""
+KEYS = ("gateway", "cluster", "observability", "storageClassName")
+"""Keys of a stack that a platform may decide."""
+_OUTPUT = Path("platform", "output")
+_KUBECONFIG = Path("platform", "kubeconfig")
+
+
+class Reference(NamedTuple):
+    """The stack of a platform, and the names of its outputs that a stack reads."""
+
+    stack: str
+    output: str
+    kubeconfig: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Outputs of a platform's stack by name."""
+
+    values: Mapping[str, object]
+    secrets: frozenset[str] = frozenset()
+    """Names of the outputs that are secret."""
+
+    def kubeconfig(self, reference: Reference) -> str | None:
+        """Return the kubeconfig of the platform; None if the stack names none, or if there is none."""
+        value = None if reference.kubeconfig is None else self.values.get(reference.kubeconfig)
+        return value if isinstance(value, str) else None
+
+
+def reference(tree: Mapping[str, Any]) -> Reference | None:
+    """Return what the value of the key `platform` refers to; None without it, or if it is mistaken."""
+    value = tree.get("platform")
+    if not isinstance(value, dict):
+        return None
+    spec = {"output": "inferencePlatform", "kubeconfig": None, **cast("dict[str, Any]", value)}
+    stack, output, kubeconfig = (spec.get(key) for key in ("stack", "output", "kubeconfig"))
+    is_stack = isinstance(stack, str) and re.fullmatch(FULL_STACK_PATH, stack) is not None
+    if not is_stack or not isinstance(output, str) or not isinstance(kubeconfig, str | None):
+        return None
+    return Reference(cast("str", stack), output, kubeconfig)
+
+
+def source(read: Reference, outputs: Outputs) -> Source:
+    """Return the layer of a platform. Raises `ConfigError` if its outputs do not keep the contract."""
+    problems = _problems(read, outputs)
+    if problems:
+        raise ConfigError(problems)
+    value = cast("dict[str, Any]", outputs.values[read.output])
+    return Source(read.stack, {key: value[key] for key in KEYS if value.get(key) is not None})
+
+
+def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
+    """Return the problems of outputs. Values of secrets are in none."""
+    found = list[Problem]()
+    if read.kubeconfig is not None and outputs.values.get(read.kubeconfig) is None:
+        what = f"is no output of {read.stack} ({read.kubeconfig})"
+        found.append(Problem(_KUBECONFIG, what, "export it there, or name another output"))
+    value, name = outputs.values.get(read.output), f"{read.output} of {read.stack}"
+    if read.output in outputs.secrets:
+        remedy = "export it in plain text there, and secrets, such as a kubeconfig, as outputs of their own"
+        return [*found, Problem(_OUTPUT, f"is a secret ({name})", remedy)]
+    if value is None:
+        what, remedy = f"is no output of {read.stack} ({read.output})", "export it there, or name another output"
+        return [*found, Problem(_OUTPUT, what, remedy)]
+    if not isinstance(value, dict):
+        what, remedy = f"is not a mapping ({name})", f"export contractVersion and {', '.join(KEYS)} there"
+        return [*found, Problem(_OUTPUT, what, remedy)]
+    mapping = cast("dict[str, Any]", value)
+    version = mapping.get("contractVersion")
+    if version != CONTRACT_VERSION:
+        return [*found, _version_problem(version, name)]
+    unknown = sorted(mapping.keys() - {"contractVersion", *KEYS})
+    what, remedy = f"has keys that no platform decides ({', '.join(unknown)}; {name})", f"known: {', '.join(KEYS)}"
+    return [*found, *([Problem(_OUTPUT, what, remedy)] if unknown else [])]
+
+
+def _version_problem(version: object, name: str) -> Problem:
+    """Return the problem of a contract of another version."""
+    if version is None:
+        return Problem(_OUTPUT, f"has no contractVersion ({name})", f"export contractVersion: {CONTRACT_VERSION} there")
+    is_newer = isinstance(version, int | float) and version > CONTRACT_VERSION
+    what = f"keeps version {version} of the contract ({name})"
+    if not isinstance(version, int | float):
+        what = f"has a contractVersion that is no number ({name})"
+    remedy = "upgrade this program, or export" if is_newer else "export"
+    return Problem(_OUTPUT, what, f"{remedy} version {CONTRACT_VERSION}, which this program reads")

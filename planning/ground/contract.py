@@ -1,0 +1,180 @@
+"""Types of the outputs of a stack, from which their JSON schema is generated: `schemas/outputs.schema.json`."""
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+VERSION = 2
+"""Version of the contract. It grows when a key goes, or says something else."""
+
+Awaited = Literal["endpointPicker", "pool", "replicas", "route", "workload"]
+
+
+class Model(TypedDict):
+    """A model that clients can ask for."""
+
+    name: str
+    """Name that clients send."""
+    source: str
+    """URI of the weights, as the configuration has it."""
+    digest: str | None
+    """Digest in the source, `sha256:` and 64 hex digits; null if it has none."""
+    revision: str | None
+    """Revision in a source without a digest; null if it has none."""
+
+
+class Gateway(TypedDict):
+    """The Gateway that a route attaches to."""
+
+    name: str
+    """Its name."""
+    namespace: str
+    """Its namespace."""
+    sectionName: str | None
+    """Name of the listener; null for all listeners."""
+
+
+class Interceptor(TypedDict):
+    """How requests are metered."""
+
+    mode: Literal["label"]
+    """How the interceptor finds the Service."""
+    layout: Literal["service"]
+    """Place of the interceptor: in front of the Service."""
+    resourceId: str
+    """Identity by which requests are billed."""
+
+
+class Pool(TypedDict):
+    """An InferencePool, in the namespace of the service."""
+
+    group: str
+    """Its API group."""
+    name: str
+    """Its name."""
+
+
+class WorkloadReference(TypedDict):
+    """The object that makes the pods of a role, in the namespace of the service."""
+
+    kind: str
+    """Deployment or LeaderWorkerSet."""
+    name: str
+    """Its name."""
+
+
+class Fixed(TypedDict):
+    """A number of replicas that the configuration states."""
+
+    type: Literal["fixed"]
+    """The configuration states the number."""
+    replicas: int
+    """The number of replicas."""
+
+
+class Autoscaled(TypedDict):
+    """A number of replicas that an autoscaler decides."""
+
+    type: Literal["hpa", "keda"]
+    """Kind of the autoscaler."""
+    minReplicas: int
+    """Smallest number of replicas."""
+    maxReplicas: int
+    """Largest number of replicas."""
+
+
+Gpus = TypedDict("Gpus", {"class": str, "vendor": str, "product": str | None, "perReplica": int, "max": int})
+"""Devices of a role: their class, vendor and product, the number in a replica, and in the largest number of replicas.
+It has no body, because `class` is a word of Python."""
+
+
+class Role(TypedDict):
+    """Pods of one role."""
+
+    workload: WorkloadReference
+    """The object that makes the pods."""
+    scaling: Fixed | Autoscaled
+    """The number of replicas."""
+    gpus: Gpus | None
+    """Devices of the pods: class, vendor and product, number in a replica and in all replicas; null without devices."""
+
+
+class Variant(TypedDict):
+    """A primary or a canary, with its own pods, pool and endpoint picker."""
+
+    pool: Pool
+    """The InferencePool of the pods."""
+    objectives: list[str]
+    """Names of the InferenceObjectives that clients may send."""
+    serviceHost: str
+    """Address of the Service in front of the pods, `host:port`."""
+    endpointPickerHost: str
+    """Address of the endpoint picker, `host:port`."""
+    roles: dict[str, Role]
+    """Roles by name: decode, and prefill if it is apart."""
+
+
+class Canary(Variant):
+    """A canary."""
+
+    weight: int
+    """Percentage of the requests that it gets."""
+    model: Model
+    """Its model."""
+
+
+class Profile(TypedDict):
+    """A serving profile."""
+
+    id: str
+    """Its identity."""
+    reasons: list[str]
+    """Why it was selected."""
+
+
+class Service(TypedDict):
+    """A service."""
+
+    name: str
+    """Base of the names of its objects."""
+    namespace: str
+    """Namespace of its objects."""
+    model: Model
+    """Its model."""
+    urls: list[str]
+    """URLs of the service; empty if its scheme or its hosts are unknown."""
+    paths: list[str]
+    """Path prefixes of its route."""
+    hostnames: list[str]
+    """Hostnames of its route; empty for all of the Gateway."""
+    gateway: Gateway | None
+    """The Gateway of its route; null without a route."""
+    weight: int
+    """Percentage of the requests that the primary gets."""
+    primary: Variant
+    """The pods that serve."""
+    canary: Canary | None
+    """The pods that are tried; null if there are none."""
+    profile: Profile | None
+    """The serving profile that was selected; null if none was."""
+    interceptor: Interceptor | None
+    """How requests are metered; null if they are not."""
+    awaited: list[Awaited]
+    """Everything that was up at the end of the run that wrote these outputs: workloads (replicas: with every replica
+    that the configuration states), endpoint pickers, pools, and the route, accepted by its Gateway. Nothing is said of
+    what is absent."""
+    warnings: list[str]
+    """Warnings about the service."""
+
+
+class Outputs(TypedDict):
+    """Outputs of a stack."""
+
+    contractVersion: Literal[2]
+    """Version of the contract."""
+    release: str
+    """Name of the release channel."""
+    factsDigest: str | None
+    """SHA-256 of the facts of the cluster that the stack depends on; null if they are unknown."""
+    services: dict[str, Service]
+    """The services by key."""

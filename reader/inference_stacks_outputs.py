@@ -1,0 +1,75 @@
+"""Reader of the outputs of an Inference Stacks stack. One file, standard library alone: copy it, or install it.
+
+    import pulumi
+    import inference_stacks_outputs as outputs
+
+    async def main():
+        models = pulumi.StackReference("organization/inference-stacks/prod")
+        details = {name: await models.get_output_details(name) for name in outputs.NAMES}
+        found = outputs.read({name: detail.value for name, detail in details.items()}, "prod")
+        return {"path": found["services"]["qwen"]["paths"][0]}
+
+    pulumi.run(main)
+
+Without the engine: `outputs.read(json.load(file))`, of a file that `pulumi stack output --json` wrote. The types and
+meanings of all keys are in schemas/outputs.schema.json of that project. Keys may be added within a version, so ignore
+those that you do not know.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+VERSION = 2
+"""Version of the contract that this file reads."""
+NAMES = ("contractVersion", "release", "factsDigest", "services")
+"""Names of the outputs."""
+
+
+class ContractError(ValueError):
+    """Outputs that this file cannot read. Its text says what to do."""
+
+
+def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any]:
+    """Return the outputs of a stack with whole numbers. `stack` is its name in messages.
+
+    Raises ContractError if the outputs keep no contract, or that of another version.
+    """
+    version = outputs.get("contractVersion")
+    if version is None:
+        raise ContractError(
+            f"{stack} has no output contractVersion; "
+            "name a stack of Inference Stacks, on which `pulumi up` succeeded once"
+        )
+    if not isinstance(version, int | float) or isinstance(version, bool):
+        raise ContractError(f"{stack} has a contractVersion that is no number; name a stack of Inference Stacks")
+    if version < VERSION:
+        raise ContractError(
+            f"{stack} keeps version {version:g} of the contract, and this file reads version {VERSION}; "
+            "deploy that stack again with a program of this version, or take the file of the program that it has"
+        )
+    if version > VERSION:
+        raise ContractError(
+            f"{stack} keeps version {version:g} of the contract, and this file reads version {VERSION}; "
+            "take the newer file from the program that deploys that stack, and read what has changed"
+        )
+    missing = [name for name in NAMES if name not in outputs]
+    if missing or not isinstance(outputs["services"], Mapping):
+        raise ContractError(f"{stack} lacks outputs ({', '.join(missing) or 'services'}); run `pulumi up` on it again")
+    return {name: _plain(outputs[name]) for name in NAMES}
+
+
+def service(outputs: Mapping[str, Any], key: str, stack: str = "this stack") -> dict[str, Any]:
+    """Return a service of outputs that `read` returned. Raises ContractError if the stack has none of this key."""
+    services = outputs["services"]
+    if key not in services:
+        raise ContractError(f"{stack} has no service {key}; it has {', '.join(sorted(services)) or 'none'}")
+    return services[key]
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401, any value of JSON
+    """Return a value with whole numbers, which the engine hands over as fractions."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
