@@ -202,6 +202,6 @@ CONFIG = ["spec", "advanced", "horizontalPodAutoscalerConfig"]
     ids=lambda part: json.dumps(part)[:60],
 )
 def test_our_schema_of_a_scaled_object_accepts_and_refuses_what_the_server_does(path, value, plane):
-    rendering = rendered(stack("default", autoscaling=KEDA))
+    rendering = rendered(stack("scaled", autoscaling=KEDA))
     one = edited(find(rendering, "ScaledObject", "qwen-decode"), path, value)
     assert ours(one) == accepts(plane, one)
