@@ -122,7 +122,7 @@ def test_a_route_is_done_when_this_generation_of_it_is_accepted(deploy, controll
     controller.accept(1)
     status, text, _ = running.ended()
     assert status == 0, text
-    assert one.outputs()["services"]["qwen"]["awaited"] == ["endpointPicker", "route", "workload"]
+    assert one.outputs()["services"]["qwen"]["awaited"] == ["endpointPicker", "pool", "replicas", "route", "workload"]
     one.write(stack(controller.namespace, hostnames=["llm.example.com"]))
     running = Running(one)
     controller.seen(2)
@@ -163,7 +163,7 @@ def test_nothing_waits_for_a_gateway_that_no_controller_has_accepted(deploy, con
     assert operations.of("routing-qwen-route").ended is not None
     assert "pulumi.com/waitFor" not in controller.route()["metadata"].get("annotations", {})
     assert done.returncode == 0
-    assert one.outputs()["services"]["qwen"]["awaited"] == ["endpointPicker", "workload"]
+    assert one.outputs()["services"]["qwen"]["awaited"] == ["endpointPicker", "pool", "replicas", "workload"]
     one.assert_in_step()
 
 
