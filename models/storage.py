@@ -8,7 +8,7 @@ from models.base import Spec
 from models.env import EnvName, EnvValue
 from models.role import Resources
 from models.source import FilePattern, ModelSource, served_name
-from models.vocabulary import Bytes, Dns1035Label, DnsSubdomain, Entries, Items, Shape, Text, Url, Within
+from models.vocabulary import Bytes, ClaimSize, Dns1035Label, DnsSubdomain, Entries, Items, Shape, Text, Url, Within
 
 _FOLDER = r"(?!\.{1,2}(/|$))[A-Za-z0-9._-]+"
 FETCHING = Resources(requests={"cpu": "1", "memory": "1Gi"}, limits={"memory": "4Gi"})
@@ -84,7 +84,7 @@ class Dedicated(Spec):
     """StorageClass of the claim; absent: the stack's."""
     access_mode: AccessMode = "ReadWriteMany"
     """Access mode of the claim; ReadWriteOnce and ReadWriteOncePod work only with a single pod."""
-    size: Bytes | None = Field(default=None, examples=["160Gi"])
+    size: ClaimSize | None = Field(default=None, examples=["160Gi"])
     """Size of the claim; absent: model.size plus the headroom. For a new source a second claim is created. Pods use the
     old claim until the second one is filled."""
     headroom_percent: Headroom = 10

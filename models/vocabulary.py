@@ -129,6 +129,13 @@ def _at_least_a_second(interval: str) -> str:
     return interval
 
 
+def check_claim_size(quantity: str) -> str:
+    """Reject a claim of nothing, which the API server refuses."""
+    if not amount(quantity):
+        raise refuse("is the size of no claim", "write the bytes that are needed, such as 16Gi")
+    return quantity
+
+
 def check_unit(quantity: str) -> str:
     """Reject a number of bytes that lacks its unit, and a fraction of a byte."""
     if lacks_unit(quantity):
@@ -198,6 +205,7 @@ Divisor = Annotated[
 ]
 Bytes = Annotated[Quantity, AfterValidator(check_unit)]
 """Number of bytes. A small number without a unit is refused, because `16` is seldom meant as 16 bytes."""
+ClaimSize = Annotated[Bytes, AfterValidator(check_claim_size)]
 ImageRef = Annotated[
     str,
     Shape(
