@@ -53,9 +53,13 @@ def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
         if _is_variable_in_clear(mapping):
             yield Problem(_path(at), _IN_CLEAR, _TO_VARIABLE)
             return
+        may_have_shape = credentials.may_have_shape(
+            "\n".join(text for text in mapping.values() if isinstance(text, str))
+        )
         for key, inner in mapping.items():
             if isinstance(inner, str):
-                yield from _text(inner, (at, key), in_object=in_object)
+                if may_have_shape or _is_named(at, in_object=in_object):
+                    yield from _text(inner, (at, key), in_object=in_object)
             else:
                 yield from _below(inner, (at, key), in_object=in_object or key in _OBJECTS)
     elif isinstance(value, list):
@@ -88,14 +92,22 @@ def _list(items: Sequence[Any], at: _Keys, *, in_object: bool) -> Iterator[Probl
 def _text(text: str, at: tuple[_Keys, str | int], *, in_object: bool) -> Iterator[Problem]:
     """Check a text by its shape and, if its key is the name of a value, by that name."""
     above, name = at[0], str(at[1])
-    parent = "" if above is None else above[1]
-    is_named = parent in _REMEDIES or (in_object and parent not in _LABELS)
-    if not is_named and not credentials.may_have_shape(text):
-        return
+    parent = _last(above)
+    is_named = _is_named(above, in_object=in_object)
     if not credentials.is_credential(name if is_named else "", text, in_object=parent not in _REMEDIES):
         return
     remedy = _REMEDIES.get(str(parent), _TO_SECRET)
     yield Problem(_path(at), _IN_CLEAR, _TO_TRIGGER if "autoscaling" in _path(at) else remedy)
+
+
+def _is_named(above: _Keys, *, in_object: bool) -> bool:
+    """Return whether the keys below a key are names of values."""
+    parent = _last(above)
+    return parent in _REMEDIES or (in_object and parent not in _LABELS)
+
+
+def _last(keys: _Keys) -> str | int:
+    return "" if keys is None else keys[1]
 
 
 def _arguments(tokens: Sequence[str], at: _Keys) -> Iterator[Problem]:
