@@ -48,7 +48,9 @@ def _unknown_generated_flags(context: RoleContext, version: EngineVersion) -> It
     """Reject fields whose flags the engine does not know; each field once."""
     arguments = (*engine.generated_arguments(context, is_leader=True), *_worker_flags(context))
     found = dict[Path, str]()
-    for flag in flags.parse(arguments):
+    # Parsing takes longer than asking, and nearly every version knows all of these flags.
+    names = (argument.partition("=")[0] for argument in arguments if argument.startswith("--"))
+    for flag in () if all(map(version.knows_flag, names)) else flags.parse(arguments):
         if flag.name and not version.knows_flag(flag.name):
             found.setdefault(_field(context, flag), flag.name)
     transfer = context.variant.kv_cache.transfer
