@@ -131,7 +131,7 @@ def _items(value: object) -> Sequence[Any]:
 
 def _list(value: object) -> list[_Tree]:
     """Return the mappings in a list; what else it may hold, the schema refuses."""
-    return [cast("_Tree", item) for item in _items(value) if isinstance(item, Mapping)]
+    return [item for item in map(_map, _items(value)) if item is not None]
 
 
 def _unknown_names(at: Path, pod: _Tree) -> Iterator[Problem]:
