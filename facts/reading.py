@@ -76,7 +76,7 @@ def item(api: Connection, path: str, accepted: str = _JSON) -> Mapping[str, Any]
 
 
 def _results(access: Access, readers: Mapping[str, Reader], seconds: float) -> Iterator[tuple[str, Any]]:
-    """Yield the result of each reader. A new connection replaces one on which a read failed.
+    """Yield the result of each reader. After a failed read, the next reader gets a new connection.
 
     If the first read fails, or no connection can be made, all further reads fail for the same reason.
     """

@@ -213,7 +213,7 @@ class _Reader:
             raise _yaml_error(node, f"tag {node.tag} has no place here")
         value = _unquoted_value(text)
         if isinstance(value, str) and (noun := _other_reading(text)) is not None:
-            # Text may be a credential. It is shown only at paths where messages show numbers: `echo` is asked with one.
+            # Text may be a credential. Messages show only numbers at such paths, so `echo` gets a number.
             shown = bool(echo(at, 0))
             what = f"is {noun} ({text})" if shown else f"is {noun}"
             self._add_ambiguity(at, what, f'write it quoted: "{text}"' if shown else "write it quoted")

@@ -50,8 +50,10 @@ def without_version():
 def test_every_file_is_above_the_platform(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "base.yaml").write_text("{storageClassName: of-the-base, cluster: {domain: of-the-base}}")
-    own = tree() | NAMED | {"extends": ["base.yaml"], "cluster": {"name": "own"}, "observability": {"metrics": None}}
-    found = stack(own)
+    tree_of_stack = (
+        tree() | NAMED | {"extends": ["base.yaml"], "cluster": {"name": "own"}, "observability": {"metrics": None}}
+    )
+    found = stack(tree_of_stack)
     assert (found.storage_class_name, found.cluster.domain, found.cluster.name) == ("of-the-base", "of-the-base", "own")
     assert found.observability.metrics.type == "none"
 
@@ -63,15 +65,15 @@ def test_null_removes_what_the_platform_says():
 def test_a_base_may_name_the_platform(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "base.yaml").write_text(json.dumps(NAMED | {"storageClassName": "of-the-base"}))
-    own = {"extends": ["base.yaml"], "platform": {"output": "other"}}
-    assert sources.reference(own) == Reference("organization/platform/prod", "other", "admin")
-    assert sources.reference(own | {"platform": None}) is None
+    tree_of_stack = {"extends": ["base.yaml"], "platform": {"output": "other"}}
+    assert sources.reference(tree_of_stack) == Reference("organization/platform/prod", "other", "admin")
+    assert sources.reference(tree_of_stack | {"platform": None}) is None
     assert sources.reference({"extends": ["nosuch.yaml"]} | NAMED) is None
 
 
 def test_a_mistaken_value_is_told_with_the_stack_it_is_from():
-    own = without_gateway() | NAMED
-    refusal = compose(own, Given(NOTHING_READ), NAME, platform=outputs(storageClassName=True))
+    tree_of_stack = without_gateway() | NAMED
+    refusal = compose(tree_of_stack, Given(NOTHING_READ), NAME, platform=outputs(storageClassName=True))
     assert isinstance(refusal, Refusal)
     assert str(refusal.error).startswith("storageClassName: is a boolean (true, from organization/platform/prod);")
 

@@ -68,9 +68,9 @@ class Edited:
 
     def _folder(self, folder: Path) -> Path:
         """Return the folder of the stack file, which is its own if it has files beside it."""
-        own = folder / self.name if self.files else folder
-        own.mkdir(exist_ok=True)
-        return own
+        place = folder / self.name if self.files else folder
+        place.mkdir(exist_ok=True)
+        return place
 
     def file_with(self, message: str) -> str:
         """Return the section's text with another message of this case."""

@@ -34,8 +34,8 @@ def test_precise_prefix_cache_asks_every_copy_for_its_events(new_path):
     release, picker = llm_d.found()
     copies = 2 if release != "llm-d-0.9" else 1
     service = (WIDE if copies > 1 else {}) | {"endpointPicker": {"preset": "precise-prefix-cache"}}
-    own = {"namespace": "precise", "namespaceOptions": {"create": True}, "release": release}
-    path = new_path(tree(wide=service) | own, picker)
+    settings = {"namespace": "precise", "namespaceOptions": {"create": True}, "release": release}
+    path = new_path(tree(wide=service) | settings, picker)
     address, _ = path.of("wide")[0].server_address
     callers = []
     with contextlib.ExitStack() as ends:

@@ -38,10 +38,10 @@ def clone(tools, tmp_path):
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(checkout)], check=True)
     folders = [Path(sys.executable).resolve().parent, *map(Path, os.environ["PATH"].split(os.pathsep))]
     fitting = [str(folder) for folder in folders if not any((folder / name).exists() for name in UNWANTED)]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
+    others = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
     own = {"HOME": str(home), "PATH": os.pathsep.join(fitting), "INFERENCE_STACKS_CACHE": str(cache_directory())}
-    yield checkout, kept | own, home
-    subprocess.run(["make", "down"], cwd=checkout, env=kept | own, check=False, capture_output=True)
+    yield checkout, others | own, home
+    subprocess.run(["make", "down"], cwd=checkout, env=others | own, check=False, capture_output=True)
 
 
 def run(command, clone):

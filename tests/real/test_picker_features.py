@@ -36,8 +36,8 @@ def path(request, new_path, loopback_plane, tools):
     if picker is not None:
         serve_moved_kinds(loopback_plane, tools)
     namespace = release.replace(".", "-")
-    own = {"namespace": namespace, "namespaceOptions": {"create": True}, "release": release}
-    return new_path(tree(**SERVICES) | own, picker), channel(release)
+    settings = {"namespace": namespace, "namespaceOptions": {"create": True}, "release": release}
+    return new_path(tree(**SERVICES) | settings, picker), channel(release)
 
 
 def fill(path, service, length):

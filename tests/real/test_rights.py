@@ -127,15 +127,15 @@ def test_the_rights_to_look_suffice_and_without_any_of_them_it_is_told_what_went
     runner, roles = Runner(ground, "looker"), printed(Purpose.STATUS, WITH_SECRETS)
     runner.may(roles)
     runner.settled(lambda found: found == [])
-    tried = 0
+    count = 0
     for resource, fewer in lacking(roles):
         runner.may(fewer)
         runner.settled(lambda found: found != [])
         runner.may(roles)
         runner.settled(lambda found: found == [])
-        tried += 1
+        count += 1
         assert resource
-    assert tried > 12
+    assert count > 12
 
 
 def test_a_preview_without_secrets_names_them_and_nothing_else(ground):

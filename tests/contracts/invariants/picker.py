@@ -81,8 +81,10 @@ def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
         prediction = ["http://localhost:8001"] if here else predictor["predictionServers"]
         expected["TRAINING_SERVER_URL"] = {"value": training}
         expected["PREDICTION_SERVER_URL"] = {"value": ",".join(prediction)}
-    own = variables(wish.say("endpointPicker", "env", default={}))
-    yield from named("picker environment", world.picker["env"], expected | traces(world, f"{wish.base}-epp") | own)
+    variables_of_user = variables(wish.say("endpointPicker", "env", default={}))
+    yield from named(
+        "picker environment", world.picker["env"], expected | traces(world, f"{wish.base}-epp") | variables_of_user
+    )
 
 
 def _port(world: World) -> int:
@@ -91,8 +93,8 @@ def _port(world: World) -> int:
 
 def the_pickers_container_is_its_channels(world: World) -> Iterator[str]:
     wish, container = world.wish, world.picker
-    own = wish.say("endpointPicker", "image", default=PICKER_IMAGES[wish.release])
-    yield from same("picker image", container["image"], own)
+    changes = wish.say("endpointPicker", "image", default=PICKER_IMAGES[wish.release])
+    yield from same("picker image", container["image"], changes)
     yield from same("picker name", container["name"], "epp")
     ports = [("grpc-ext-proc", _port(world)), ("grpc-health", 9003), ("http-metrics", 9090)]
     declared = [{"name": name, "containerPort": number, "protocol": "TCP"} for name, number in ports]
@@ -102,8 +104,8 @@ def the_pickers_container_is_its_channels(world: World) -> Iterator[str]:
     probe = {"grpc": {"port": 9003, "service": "liveness"}, "periodSeconds": 10, "initialDelaySeconds": 5}
     yield from same("picker liveness", container["livenessProbe"], probe)
     resources = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "4Gi"}}
-    own = wish.say("endpointPicker", "resources", default=_by_traffic(world) or resources)
-    yield from same("picker resources", container["resources"], own)
+    changes = wish.say("endpointPicker", "resources", default=_by_traffic(world) or resources)
+    yield from same("picker resources", container["resources"], changes)
 
 
 def _by_traffic(world: World) -> dict[str, Any] | None:
@@ -133,9 +135,9 @@ def _bands(waiting: Mapping[str, Any]) -> int:
 def the_pickers_companions_are_as_written(world: World) -> Iterator[str]:
     pod = world.get("Deployment", world.wish.picker)["spec"]["template"]["spec"]
     patched = look(world.wish.say("endpointPicker", "patch", default={}), ("spec", "template", "spec"), {})
-    own = world.wish.say("endpointPicker", "containers", default={})
+    containers = world.wish.say("endpointPicker", "containers", default={})
     ours = {"epp", *(one["name"] for one in patched.get("containers", []))}
-    expected = {name: _companion(container) for name, container in own.items()} | _predictors(world)
+    expected = {name: _companion(container) for name, container in containers.items()} | _predictors(world)
     yield from named("picker companions", [one for one in pod["containers"] if one["name"] not in ours], expected)
 
 
@@ -144,7 +146,7 @@ def _predictors(world: World) -> dict[str, Any]:
     deployed = look(world.wish.say("endpointPicker", "latencyPredictor", default={}), ("deploy",), None)
     if deployed is None:
         return {}
-    own = {
+    images = {
         "training-server": {"requests": {"cpu": "2", "memory": "4Gi"}, "limits": {"cpu": "4", "memory": "8Gi"}},
         "prediction-server": {"requests": {"cpu": "8", "memory": "4Gi"}, "limits": {"memory": "8Gi"}},
     }
@@ -167,7 +169,7 @@ def _predictors(world: World) -> dict[str, Any]:
                 "initialDelaySeconds": 30,
                 "periodSeconds": 20,
             },
-            "resources": deployed.get(f"{kind}Resources", own[name]),
+            "resources": deployed.get(f"{kind}Resources", images[name]),
             "securityContext": DROPPED | {"runAsUser": 1000},
             "volumeMounts": [{"name": name, "mountPath": folder}],
         }

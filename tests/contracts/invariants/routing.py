@@ -37,12 +37,12 @@ def the_pools_ports_are_open_on_every_pod_that_it_finds(world: World) -> Iterato
         if pods.serves:
             ports = [port["containerPort"] for one in [*pods.sidecars, pods.engine] for port in one["ports"]]
             yield from same(f"{pods.name} ports", len(set(ports)), len(ports))
-            said = (
+            statement = (
                 pods.template["metadata"]
                 .get("annotations", {})
                 .get("llm-d.ai/active-ports", str(world.wish.ports)[1:-1])
             )
-            for port in map(int, said.split(",")):
+            for port in map(int, statement.split(",")):
                 if port not in ports:
                     yield f"{pods.name} does not listen on the pool's port {port}"
 

@@ -50,11 +50,11 @@ FALLBACK = {"failureThreshold": 3, "behavior": "static"}
 
 def _modified(wish: Mapping[str, Any]) -> dict[str, Any]:
     """Return the formula over all metrics, whose numbers are texts."""
-    own = wish.get("scalingModifiers")
-    if own is None:
+    modifiers = wish.get("scalingModifiers")
+    if modifiers is None:
         return {}
-    numbers = {key: f"{own[key]}" for key in ("target", "activationTarget") if key in own}
-    return {"scalingModifiers": {"metricType": "AverageValue"} | own | numbers}
+    numbers = {key: f"{modifiers[key]}" for key in ("target", "activationTarget") if key in modifiers}
+    return {"scalingModifiers": {"metricType": "AverageValue"} | modifiers | numbers}
 
 
 def _picked(world: World, role: Role, kind: str) -> tuple[str, str, dict[str, str]]:
@@ -115,10 +115,16 @@ def _named(role: Role, name: str) -> dict[str, str]:
 
 
 def _asked(world: World, query: str, threshold: float, more: dict[str, str]) -> dict[str, Any]:
-    own = world.wish.stack["observability"]["prometheus"]
-    credentials = own.get("authentication")
+    prometheus = world.wish.stack["observability"]["prometheus"]
+    credentials = prometheus.get("authentication")
     modes = {"authModes": ",".join(credentials["modes"])} if credentials and credentials.get("modes") else {}
-    metadata = {"serverAddress": own["serverAddress"], "query": query, "threshold": f"{threshold}", **more, **modes}
+    metadata = {
+        "serverAddress": prometheus["serverAddress"],
+        "query": query,
+        "threshold": f"{threshold}",
+        **more,
+        **modes,
+    }
     asked = {"type": "prometheus", "metricType": "AverageValue", "metadata": metadata}
     if credentials is None:
         return asked

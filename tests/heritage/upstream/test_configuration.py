@@ -121,9 +121,9 @@ def test_an_alpha_plugin_brings_its_flag():
     assert flag(picker(rendered(picking(scorerWeights=alpha))), "--allow-experimental-plugins") == "true"
     assert flag(picker(rendered(tree())), "--allow-experimental-plugins") is None
     parameters = {"conditions": [{"metric": "waiting-queue", "maxValue": 7}]}
-    own = configured({"type": "utilization-filter", "parameters": parameters}, profile=["utilization-filter"])
-    assert flag(picker(rendered(own)), "--allow-experimental-plugins") == "true"
-    assert any("is experimental (utilization-filter)" in one for one in warnings(own))
+    stack = configured({"type": "utilization-filter", "parameters": parameters}, profile=["utilization-filter"])
+    assert flag(picker(rendered(stack)), "--allow-experimental-plugins") == "true"
+    assert any("is experimental (utilization-filter)" in one for one in warnings(stack))
     (message,) = told(picking(flags={"allow-experimental-plugins": "true"}))
     assert message.endswith("remove it: it follows from the plugins")
 

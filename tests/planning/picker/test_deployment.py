@@ -445,6 +445,6 @@ def test_an_authority_that_nobody_asks_is_refused_where_it_is_written():
 
 
 def test_several_pickers_are_told_to_look_changed_to_a_refresh():
-    told, _ = lines(plan(tree(qwen={"endpointPicker": {"replicas": 2}})).warnings, "warning")
-    assert told.startswith("services.qwen.endpointPicker.replicas: a refresh reports an update of the pickers")
+    line, _ = lines(plan(tree(qwen={"endpointPicker": {"replicas": 2}})).warnings, "warning")
+    assert line.startswith("services.qwen.endpointPicker.replicas: a refresh reports an update of the pickers")
     assert plan(tree(qwen={"endpointPicker": {"replicas": 1}})).services[0].warnings == ()

@@ -119,8 +119,8 @@ def test_a_picker_that_nobody_scrapes_is_told(observability, reason):
 
 def test_kedas_credentials_reach_every_query():
     stack = scaled(QUEUE, {"type": "queue-size", "target": 5}, RUNNING, minReplicas=0)
-    own = {"name": "prometheus", "modes": ["bearer", "tls"]}
-    stack["observability"] = SCRAPED | {"prometheus": PROMETHEUS["prometheus"] | {"authentication": own}}
+    authentication = {"name": "prometheus", "modes": ["bearer", "tls"]}
+    stack["observability"] = SCRAPED | {"prometheus": PROMETHEUS["prometheus"] | {"authentication": authentication}}
     for trigger in keda(stack=stack)["triggers"]:
         assert trigger["authenticationRef"] == {"name": "prometheus", "kind": "TriggerAuthentication"}
         assert trigger["metadata"]["authModes"] == "bearer,tls"

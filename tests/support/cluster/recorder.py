@@ -25,7 +25,7 @@ _CHUNK = 65536
 
 
 class Asked(NamedTuple):
-    """What a request asks of an API server (k8s.io/apiserver, pkg/endpoints/request/requestinfo.go)."""
+    """Right that a request needs at an API server (k8s.io/apiserver, pkg/endpoints/request/requestinfo.go)."""
 
     namespace: str
     """Empty for the whole cluster."""

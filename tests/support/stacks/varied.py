@@ -297,7 +297,7 @@ def _predicted() -> dict[str, Any]:
 def _predicting() -> dict[str, Any]:
     """Return pickers with a latency predictor beside each: of the release, and of the user's own images and sizes."""
     small = {"requests": {"cpu": "1"}, "limits": {"memory": "2Gi"}}
-    own = {
+    service = {
         "trainingImage": "registry.example/training:v1",
         "trainingResources": small,
         "predictionImage": "registry.example/prediction:v1",
@@ -306,7 +306,7 @@ def _predicting() -> dict[str, Any]:
     }
     deployed = {
         key: {"endpointPicker": {"preset": "predicted-latency", "latencyPredictor": {"deploy": deploy}}}
-        for key, deploy in {"qwen": own, "bert": {}}.items()
+        for key, deploy in {"qwen": service, "bert": {}}.items()
     }
     return tree(**deployed) | {"networkPolicies": {}}
 

@@ -70,9 +70,9 @@ class DataPath:
     def serve(self, name: str) -> None:
         """Start the servers of a pod, on its address and on the ports that its engine is told."""
         (pod,) = self.listed(f"pod/{name}")
-        told = dict(one.partition("=")[::2] for one in pod["spec"]["containers"][0]["args"])
-        copies = int(told["--data-parallel-size-local"]) if COPIES in told else 1
-        ports = [int(told["--port"]) + rank for rank in range(copies)]
+        arguments = dict(one.partition("=")[::2] for one in pod["spec"]["containers"][0]["args"])
+        copies = int(arguments["--data-parallel-size-local"]) if COPIES in arguments else 1
+        ports = [int(arguments["--port"]) + rank for rank in range(copies)]
         self.servers[name] = [ModelServer(name, pod["status"]["podIP"], port) for port in ports]
 
     def start_pickers(self, *names: str) -> None:
