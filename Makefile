@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help up down setup tools test test-fast bench check format pins facts
+.PHONY: help up try down setup tools test test-fast prove bench check format pins facts
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -10,7 +10,10 @@ help: ## Show this list
 up: ## Set up what is missing, start the embedded control plane and deploy Pulumi.dev.yaml onto it
 	@$(PYTHON) -m local up
 
-down: ## Stop the embedded control plane and remove its state; no process and no file stays behind
+try: ## Deploy behind a real Istio with a real endpoint picker, and send a request through them to played model servers
+	@$(PYTHON) -m local try
+
+down: ## Stop gateway and control plane, and remove their state; no process and no file stays behind
 	@$(PYTHON) -m local down
 
 setup: ## Make the virtual environment (.venv) from the pinned, hashed requirements
@@ -24,13 +27,17 @@ test test-fast: export PYTHONDONTWRITEBYTECODE =
 
 # Real tests wait for controllers for a third of their time, so three processes keep two cores busy.
 test: tools check ## Run everything, the real engine and API server included, in three processes
-	@$(VENV)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@$(VENV)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not prove"
 
-test-fast: setup ## Run what needs no binaries, in two processes; about a minute and a half
-	@$(VENV)/python -m pytest -n 2 --dist worksteal -m "not real"
+test-fast: setup ## Run what needs no binaries, but not the walks over every leaf, in two processes; about a minute and a half
+	@$(VENV)/python -m pytest -n 2 --dist worksteal -m "not real and not exhaustive"
+
+prove: tools ## Compare capacity with the real scheduler in 200 random clusters (`make test`: 30), and run `make try`
+	@SCHEDULER_SEEDS=200 $(VENV)/python -m pytest tests/real/test_scheduler.py
+	@$(VENV)/python -m pytest -m prove
 
 bench: tools ## Measure the program beside what it stands on; tables for docs/measurements.md, progress on stderr
-	@for module in collisions deciding preview deploying; do $(VENV)/python -m benchmarks.$$module || exit 1; done
+	@for module in collisions deciding preview checking deploying; do $(VENV)/python -m benchmarks.$$module || exit 1; done
 
 check: setup ## Lint, types, import contracts, names and docstrings
 	@$(VENV)/ruff check . && $(VENV)/ruff format --check . && $(VENV)/lint-imports && $(VENV)/pyright && $(VENV)/python -m tests.english

@@ -30,6 +30,7 @@ _GROUPS = {
 def main() -> None:
     """Register all components with their resources, and export the outputs."""
     registrations = json.loads(pathlib.Path("registrations.json").read_text(encoding="utf-8"))
+    top = pulumi.ComponentResource(registrations["type"], registrations["name"], registrations["inputs"])
     provider = k8s.Provider(
         "cluster",
         kubeconfig=pulumi.Output.secret(pulumi.Config().require("kubeconfig")),
@@ -38,17 +39,19 @@ def main() -> None:
         enable_secret_mutable=True,
         suppress_deprecation_warnings=False,
         kube_client_settings=k8s.KubeClientSettingsArgs(qps=1000, burst=2000),
+        opts=pulumi.ResourceOptions(parent=top),
     )
     resources = dict[str, pulumi.Resource]()
     for component in registrations["components"]:
-        opts = pulumi.ResourceOptions(provider=provider)
+        opts = pulumi.ResourceOptions(parent=top, provider=provider)
         if component["type"] is not None:
-            options = pulumi.ResourceOptions(providers=[provider])
+            options = pulumi.ResourceOptions(parent=top, providers=[provider])
             parent = pulumi.ComponentResource(component["type"], component["name"], component["inputs"], options)
             opts = pulumi.ResourceOptions(parent=parent)
             parent.register_outputs({})
         for resource in component["resources"]:
             resources[resource["name"]] = _register(resource, resources, opts)
+    top.register_outputs(registrations["outputs"])
     for name, value in registrations["outputs"].items():
         pulumi.export(name, value)
     awaited = {key: [resources[name].urn for name in names] for key, names in registrations["awaited"].items()}

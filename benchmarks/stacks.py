@@ -4,7 +4,7 @@ from typing import Any
 
 from planning.ground.marks import StackName
 
-NAME = StackName("organization", "inference-stacks", "benchmark")
+NAME = StackName("organization", "inference-stacks", "dev")
 _MODELS = (
     ("Qwen/Qwen3-8B", "16Gi"),
     ("meta-llama/Llama-3.1-8B-Instruct", "16Gi"),

@@ -1,7 +1,8 @@
 """Command `affected`: prints the stacks that a change of files touches.
 
-A stack is touched by its own file, by the files that it extends, by its file of cluster facts, by the table of its
-release channel, and by every other file of the program. Documents, tests and other commands touch no stack.
+A stack is touched by its own file, by the files that it extends, by those of its catalogue, by its lock, by its file of
+cluster facts, by the table of its release channel, and by every other file of the program. Shipped profiles touch the
+stacks that may select one. Documents, tests and other commands touch none.
 """
 
 import posixpath
@@ -12,15 +13,20 @@ from typing import Any, cast
 
 from cli import stackfile
 from facts import base_files
-from models.layers import Source, merge_stack
+from models import lock
+from models.layers import Source
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
 from models.stack import Stack
+from models.stack_layers import merge_stack
 from planning.releases import channels
+from planning.selection.seats import may_ask
 
 _FILES = frozenset({"__main__.py", "Pulumi.yaml", "requirements.txt"})
 _FOLDERS = frozenset({"models", "planning", "manifests", "facts", "composition", "components"})
 _CHANNELS = "planning/releases"
+_SHIPPED = "catalogue/"
+"""Folder of the shipped profiles."""
 
 
 def since(ref: str) -> list[str]:
@@ -41,13 +47,18 @@ def _stacks() -> Iterator[tuple[str, Path]]:
 def _touching(file: Path, changed: Iterable[str]) -> set[str]:
     """Return the changed files that touch the stack of a file."""
     tree = _tree(file)
-    files = {posixpath.normpath(file.as_posix()), *base_files.names(tree, Path())}
-    release, facts = _read_values(tree)
+    locks = {lock.file_name(name) for name in (file.stem.removeprefix("Pulumi."), *_earlier_names(tree))}
+    files = {posixpath.normpath(file.as_posix()), *base_files.names(tree, Path()), *locks}
+    release, facts, profiles = _read_values(tree)
     channel_tables = {f"{_CHANNELS}/{name}.yaml" for name in channels() if release is not None and name != release}
     return {
         name
         for name in changed
-        if name in files or name == facts or (name not in channel_tables and _is_of_program(name))
+        if name in files
+        or name == facts
+        or name in profiles
+        or (name not in channel_tables and _is_of_program(name))
+        or (_SHIPPED in profiles and name.startswith(_SHIPPED) and name.endswith(".yaml"))
     }
 
 
@@ -64,16 +75,37 @@ def _tree(file: Path) -> Mapping[str, Any]:
     return cast("dict[str, Any]", tree) if isinstance(tree, dict) else {}
 
 
-def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return the release of a stack and the path of its facts; None for a release that cannot be read, or no file."""
+def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, frozenset[str]]:
+    """Return the release of a stack, the path of its facts, and the files with profiles that it selects from.
+
+    None for a release that cannot be read, or no file. `_SHIPPED` among the files stands for the shipped ones.
+    """
     try:
         documents = base_files.read(tree, Path())
     except ConfigError:
-        return None, None
+        return None, None, frozenset({_SHIPPED})
     sources = [Source(document.file, base_files.tree(document)) for document in documents]
-    merged = merge_stack(tree, sources).tree
+    layer = merge_stack(tree, sources)
+    merged = layer.tree
     facts = _below(_below(merged, "cluster"), "facts").get("path")
-    return merged.get("release", Stack.model_fields["release"].default), _path(facts)
+    release = merged.get("release", Stack.model_fields["release"].default)
+    return release, _path(facts), frozenset(_profiles(_below(merged, "catalogue"))) if may_ask(layer) else frozenset()
+
+
+def _profiles(catalogue: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the files of a catalogue."""
+    files = catalogue.get("files")
+    for name in cast("list[object]", files) if isinstance(files, list) else ():
+        yield posixpath.normpath(str(name))
+    if catalogue.get("shipped") is not False:
+        yield _SHIPPED
+
+
+def _earlier_names(tree: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the earlier names of a stack, without its project. Its lock may still have one of them."""
+    names = tree.get("formerly")
+    for name in cast("list[object]", names) if isinstance(names, list) else ():
+        yield str(name).rpartition("/")[2]
 
 
 def _path(value: object) -> str | None:

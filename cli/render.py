@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from cli import stackfile, stackname
-from composition import Composition, Given, Refusal, compose
+from composition import Composition, Given, LockFile, Refusal, compose
 from facts import facts_file, platform_file
 from models.platform import Outputs
 from models.problems import Problem, warnings
@@ -71,7 +71,7 @@ def _composition(
 
 def _compose(facts: ClusterFacts, name: StackName, platform: Outputs | None, tree: object) -> Composition:
     """Compose a stack and print its warnings; raises the error of a refusal."""
-    composition = compose(tree, Given(facts), name, platform=platform)
+    composition = compose(tree, Given(facts), name, platform=platform, lock=LockFile(Path.cwd()))
     _warn((*composition.source_warnings, *composition.plan_warnings))
     if isinstance(composition, Refusal):
         raise composition.error

@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from cli import stackfile, stackname
-from composition import Composition, Given, Refusal, compose
+from composition import Composition, Given, LockFile, Refusal, compose
 from facts import platform_file
-from manifests import additions, needs, rbac
-from manifests.objects import Rendered
+from manifests import giving, needs, rbac
 from models.platform import Outputs
-from planning import ownership, rights
+from planning import rights
 from planning.ground import yaml_text
 from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.marks import StackName
-from planning.rights import Granted, Made, Options, Purpose, Rights
+from planning.rights import Options, Purpose, Rights
 from planning.routes import acceptance
 
 _NAMES: Mapping[Purpose, str] = {purpose: f"inference-stacks-{purpose}" for purpose in Purpose}
@@ -39,7 +38,7 @@ def of_composition(composition: Composition, purpose: Purpose, options: Options)
     """Return the rights that a composed stack needs."""
     rendered = composition.objects
     needed = needs.of(rendered, acceptance.gateways(composition.plan.routes))
-    return rights.rights(purpose, _stack_objects(composition, rendered), needed, options)
+    return rights.rights(purpose, giving.of_components(composition.components), needed, options)
 
 
 def roles(found: Rights, purpose: Purpose) -> Iterable[Mapping[str, Any]]:
@@ -52,22 +51,8 @@ def roles(found: Rights, purpose: Purpose) -> Iterable[Mapping[str, Any]]:
             yield rbac.cluster_role({"name": name}, rules)
 
 
-def _stack_objects(composition: Composition, rendered: Iterable[Rendered]) -> Made:
-    items = list(rendered)
-    roles_made = [item for item in items if item.manifest["kind"] in {"Role", "ClusterRole"}]
-    names = {item.place[3] for item in roles_made if item.manifest["kind"] == "ClusterRole"}
-    refs = (item.manifest["roleRef"] for item in items if "roleRef" in item.manifest)
-    asked = frozenset((item.api, item.place[2]) for item in items if item.manifest["kind"] not in ownership.UNASKED)
-    return Made(
-        objects=frozenset((item.api, item.place[2]) for item in items),
-        compared=additions.kinds(composition.components) | asked,
-        granted=tuple(Granted(item.place[2], rule) for item in roles_made for rule in item.manifest["rules"]),
-        bound=frozenset(ref["name"] for ref in refs if ref["kind"] == "ClusterRole" and ref["name"] not in names),
-    )
-
-
 def _compose(name: StackName, platform: Outputs | None, tree: object) -> Composition:
-    composition = compose(tree, Given(NOTHING_READ), name, platform=platform)
+    composition = compose(tree, Given(NOTHING_READ), name, platform=platform, lock=LockFile(Path.cwd()))
     if isinstance(composition, Refusal):
         raise composition.error
     return composition

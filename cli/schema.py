@@ -120,9 +120,11 @@ def text(kind: str = "stack") -> str:
 def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> None:
     """Make `defaults`, `prefill` and `canary` partial: their keys are not required.
 
-    In a stack with `defaults`, the services are partial, too.
+    In a stack with `defaults`, the services are partial, too. A service may get its accelerator from a profile.
     """
     properties = tree["properties"]
+    if "accelerator" in definitions.get("Service", {}).get("required", ()):
+        definitions["Service"]["required"].remove("accelerator")
     annotations = {key: properties["defaults"][key] for key in _VERBATIM & properties["defaults"].keys()}
     properties["defaults"] = {"$ref": f"{_DEFINITIONS}{_PARTIAL}Service"} | dict(sorted(annotations.items()))
     services = properties["services"]
@@ -158,6 +160,12 @@ def _allow_base_files(tree: dict[str, Any], base: dict[str, Any]) -> None:
         for key, node in tree["properties"].items()
         if key not in _LAYERS and any(_references(node))
     }
+    # A null removes what a lower layer says. Without base files, only that of a platform is below.
+    null = {"type": "null"}
+    for key in tree["properties"]:
+        is_below = key in platform.KEYS or key == "extends"
+        if not is_below and (key not in complete or null in complete[key].get("anyOf", ())):
+            complete.setdefault(key, {})["not"] = null
     tree["else"] = {
         "required": tree.pop("required"),
         "properties": complete,

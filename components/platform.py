@@ -4,7 +4,14 @@ from typing import cast
 
 import pulumi
 
+from composition import sources
 from models.platform import Outputs, Reference
+
+
+async def read_platform(tree: object) -> Outputs | None:
+    """Return the outputs of the platform that a stack, or a file that it extends, names; None without one."""
+    reference = sources.reference(tree)
+    return None if reference is None else await read(reference)
 
 
 async def read(reference: Reference) -> Outputs:

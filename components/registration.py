@@ -47,16 +47,16 @@ def register(name: str, objects: Iterable[Rendered], registered: Registered, opt
             depends_on=[registered[predecessor] for predecessor in rendered.after],
             custom_timeouts=_timeouts(rendered.wait.seconds),
             replace_on_changes=["spec"] if rendered.replace else None,
-            delete_before_replace=rendered.replace or None,
+            delete_before_replace=rendered.replace or rendered.delete_first or None,
             ignore_changes=list(rendered.ignore) or None,
             retain_on_delete=rendered.retain or None,
             protect=rendered.protect or None,
         )
         merged = pulumi.ResourceOptions.merge(opts, options)
-        registered[rendered.id] = KubernetesObject(f"{name}-{rendered.suffix}", _with_force(rendered.manifest), merged)
+        registered[rendered.id] = KubernetesObject(f"{name}-{rendered.suffix}", with_force(rendered.manifest), merged)
 
 
-def _with_force(manifest: Manifest) -> Manifest:
+def with_force(manifest: Manifest) -> Manifest:
     """Return a manifest whose updates take over fields; an annotation of the user wins."""
     metadata = manifest["metadata"]
     return {**manifest, "metadata": {**metadata, "annotations": {**_FORCED, **metadata.get("annotations", {})}}}

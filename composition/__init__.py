@@ -4,8 +4,20 @@ Only this package decides the order of the steps: load, read sizes, plan, read t
 The package neither imports Pulumi nor prints. Its callers print the problems, and register or print the objects.
 """
 
-from composition import defects, sources
+from composition import defects, selecting, sources
 from composition.pipeline import Composition, Refusal, compose
 from composition.target import Given, Live, Target
+from facts.lock_file import LockFile
 
-__all__ = ["Composition", "Given", "Live", "Refusal", "Target", "compose", "defects", "sources"]
+__all__ = [
+    "Composition",
+    "Given",
+    "Live",
+    "LockFile",
+    "Refusal",
+    "Target",
+    "compose",
+    "defects",
+    "selecting",
+    "sources",
+]

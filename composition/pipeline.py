@@ -4,16 +4,18 @@ Some steps do I/O: they read sizes of sources, facts of the cluster, and objects
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import planning
-from composition import sources
+from composition import locking, selecting, sources
+from composition.locking import GivenLock
 from composition.sources import Sources
 from composition.target import Target
 from facts import source_sizes
-from manifests import additions, marking, needs, validation
+from facts.lock_file import LockFile
+from manifests import additions, giving, marking, needs, validation
 from manifests.assembly import Component, await_routes, objects, render
 from manifests.objects import Rendered, resource_type
 from manifests.validation import SchemaError
@@ -21,15 +23,19 @@ from models.load import Loaded, load
 from models.paths import Path
 from models.problems import ConfigError, Problem, errors, warning
 from models.stack import Stack
-from planning import outputs, ownership, preflight, transition
+from planning import outputs, ownership, preflight, report, rights, transition
 from planning.ground import contract, parts
-from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Unknown
+from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Pools, Unknown
+from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import StackName
 from planning.ground.needs import Needs
 from planning.ground.order import Id
+from planning.hardware import accelerators
 from planning.ownership import NamedObject
 from planning.plans import ServicePlan, StackPlan
 from planning.preflight.owners import Owners
+from planning.report import Present
+from planning.rights import Options, Purpose
 from planning.routes import acceptance, collisions, precedence
 from planning.routes.acceptance import Waits
 
@@ -47,7 +53,7 @@ class Refusal:
     error: ConfigError | SchemaError
     """The errors: mistakes of the user (ConfigError), or of this program (SchemaError)."""
     source_warnings: tuple[Problem, ...] = ()
-    """Warnings about sources whose size could not be read."""
+    """Warnings about sources that the lock does not have, and about those whose size could not be read."""
     plan_warnings: tuple[Problem, ...] = ()
     """Warnings of planning; empty if planning failed."""
 
@@ -59,7 +65,7 @@ class Composition:
     stack: Stack
     """The configuration, including the sizes that were read from sources."""
     source_warnings: tuple[Problem, ...]
-    """Warnings about sources whose size could not be read."""
+    """Warnings about sources that the lock does not have, and about those whose size could not be read."""
     plan: StackPlan
     facts: ClusterFacts
     waits: Waits
@@ -98,43 +104,84 @@ class Composition:
         return tuple(object_id for object_id in ids if object_id.owner in owners and object_id.part in awaited_parts)
 
 
-def compose(
+def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     tree: object,
     target: Target,
     name: StackName,
     earlier: Sequence[Problem] = (),
     platform: "Outputs | None" = None,
+    instance: Instance = MAIN,
+    lock: LockFile | None = None,
 ) -> Composition | Refusal:
-    """Run all steps on the configuration of the stack called `name`.
+    """Run all steps on the configuration of an inference stack in the stack called `name`.
 
     `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that were found before.
-    With them no cluster is read. `platform` are the outputs of its platform; None if they were not read.
+    With them no cluster is read. `platform` are the outputs of its platform, if they were read; `lock` is its lock.
     """
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
+    earlier = (*earlier, *(given := locking.read(lock, tree, name)).problems)
     try:
-        files = sources.read(tree, earlier, platform)
-        loaded, size_warnings = source_sizes.add_sizes(load(tree, earlier, files.sources))
-        source_warnings = tuple(size_warnings)
+        files = sources.read(tree, earlier, locking.platform(tree, platform, given.lock))
+        chosen = selecting.select(tree, files, given.lock, name.stack, target, earlier)
+        files, source_warnings = chosen.with_documents(files), chosen.stale
+        loaded, source_warnings = _with_contents(
+            load(tree, earlier, files.sources, chosen.selected), given, name, target, source_warnings
+        )
         plan = planning.plan(loaded, name)
         plan_warnings = plan.warnings
         files.refuse_ambiguities()
         rendered = render(plan)
         needed = needs.of(objects(rendered), acceptance.gateways(plan.routes))
         facts = target.facts(loaded.stack.cluster, needed)
-        waits = acceptance.decide(plan.routes, facts.gateways)
-        components = marking.mark(await_routes(rendered, plan, waits.routes), name)
+        waits = acceptance.decide(plan.routes, facts.gateways, given.gateways)
+        components = _name(marking.mark(await_routes(rendered, plan, waits.routes), name), instance)
         validation.check(objects(components))
-    except ConfigError as error:
-        return Refusal(files.complete(error.problems), source_warnings, plan_warnings)
-    except SchemaError as error:
-        return Refusal(error, source_warnings, plan_warnings)
-    live = _live_objects(loaded.stack, facts, components, target)
-    problems = (*_preflight(loaded, plan, facts, needed, target), *_ownership(loaded.stack, plan, components, live))
+    except (ConfigError, SchemaError) as error:
+        complete = files.complete(error.problems) if isinstance(error, ConfigError) else error
+        return Refusal(complete, source_warnings, plan_warnings)
+    made = Composition(loaded.stack, source_warnings, plan, facts, waits, components, (), ())
+    return _judge(made, loaded, needed, target, instance, chosen.warnings(facts, name.stack))
+
+
+def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
+    made: Composition,
+    loaded: Loaded,
+    needed: Needs,
+    target: Target,
+    instance: Instance,
+    warnings: tuple[Problem, ...],
+) -> Composition:
+    """Return a composition with its problems in the cluster, and with what it takes back of others' changes."""
+    stack, plan, facts, components = made.stack, made.plan, made.facts, made.components
+    live = _live_objects(stack, facts, components, target)
+    problems = (
+        *_preflight(loaded, plan, facts, needed, target),
+        *_resource_id_problems(plan, components),
+        *warnings,
+        *_ownership(stack, plan, components, live, instance),
+        *_capacity(stack, plan, facts, components, live),
+    )
     if errors(problems):
-        return Composition(loaded.stack, source_warnings, plan, facts, waits, components, problems, ())
+        return replace(made, preflight=problems)
     components, drift = _take_back(plan, facts, components, live)
-    announcements = (*_announcements(loaded.stack, plan, target), *drift)
-    return Composition(loaded.stack, source_warnings, plan, facts, waits, components, problems, announcements)
+    announced = (*_rights(stack, needed, components, target), *_generations(stack, plan, facts, target))
+    return replace(made, components=components, preflight=problems, announcements=(*announced, *drift))
+
+
+def _with_contents(
+    loaded: Loaded, given: GivenLock, name: StackName, target: Target, earlier: tuple[Problem, ...]
+) -> tuple[Loaded, tuple[Problem, ...]]:
+    """Return the stack with the pins of its lock and the sizes of its sources, and `earlier` warnings with its own."""
+    locked = locking.apply(loaded, given, name, target)
+    sized, warnings = source_sizes.add_sizes(locked.loaded, known=locked.answers)
+    return sized, (*earlier, *locked.warnings, *warnings)
+
+
+def _name(components: tuple[Component, ...], instance: Instance) -> tuple[Component, ...]:
+    """Return the components with the logical names of an inference stack."""
+    if not instance.prefix:
+        return components
+    return tuple(replace(component, name=f"{instance.prefix}{component.name}") for component in components)
 
 
 def _preflight(
@@ -163,6 +210,7 @@ def _preflight(
         *(preflight.bundles(plan, facts, mode) if plan.routes else ()),
         *preflight.addresses(stack, facts),
         *preflight.metrics(plan, facts, mode),
+        *preflight.metering(plan, facts, mode),
         *loaded.locate(references),
         *collisions.cluster_problems(plan.routes, plan.identity, facts.routes, mode),
         *(precedence.cluster_warnings(plan.routes, facts.routes) if mode != "skip" else ()),
@@ -170,10 +218,29 @@ def _preflight(
     )
 
 
-def _announcements(stack: Stack, plan: StackPlan, target: Target) -> tuple[Problem, ...]:
+def _resource_id_problems(plan: StackPlan, components: Sequence[Component]) -> Iterator[Problem]:
+    """Yield an error for each service that the interceptor would not find among the rendered Services."""
+    services = (rendered.manifest for rendered in objects(components) if rendered.api == "v1/Service")
+    return preflight.unresolved_ids(plan, services)
+
+
+def _rights(stack: Stack, needed: Needs, components: Sequence[Component], target: Target) -> tuple[Problem, ...]:
+    """Return warnings about rights that a run lacks which changes the cluster."""
+    permissions = target.permissions(stack.cluster, {*needed.namespaces, *(at.namespace for at in needed.gateways)})
+    if permissions is None:
+        return ()
+    required = rights.rights(Purpose.DEPLOY, giving.of_components(components), needed, Options())
+    return tuple(rights.warnings(required, permissions))
+
+
+def _generations(stack: Stack, plan: StackPlan, facts: ClusterFacts, target: Target) -> tuple[Problem, ...]:
+    """Return warnings about pods that come up beside those of another generation, whose pools the facts may have."""
     if not transition.has_generations(plan):
         return ()
-    return tuple(transition.warnings(plan, target.pools(stack.cluster, _namespaces(plan))))
+    pools = target.pools(stack.cluster, _namespaces(plan))
+    if isinstance(pools, Unknown) and not isinstance(facts.live_pools, Unknown):
+        pools = Pools({(pool.namespace, pool.name): pool.selector for pool in facts.live_pools.live_pools})
+    return tuple(transition.warnings(plan, pools))
 
 
 def _live_objects(
@@ -193,7 +260,11 @@ def _live_objects(
 
 
 def _ownership(
-    stack: Stack, plan: StackPlan, components: Collection[Component], live: LiveObjects | Unknown
+    stack: Stack,
+    plan: StackPlan,
+    components: Collection[Component],
+    live: LiveObjects | Unknown,
+    instance: Instance,
 ) -> list[Problem]:
     """Return the problems of objects whose names others have taken."""
     named = [
@@ -206,7 +277,20 @@ def _ownership(
         for component in components
         for rendered in _of_known_owner((component,))
     ]
-    return ownership.problems(named, live, plan.identity, stack.checks.preflight)
+    return ownership.problems(named, live, plan.identity, stack.checks.preflight, instance)
+
+
+def _capacity(
+    stack: Stack, plan: StackPlan, facts: ClusterFacts, components: Collection[Component], live: LiveObjects | Unknown
+) -> tuple[Problem, ...]:
+    """Return the problems of devices that nodes or quotas lack for the change."""
+    templates = {
+        rendered.place: report.template(rendered.place[1], rendered.manifest)
+        for rendered in objects(components)
+        if rendered.place[1] in report.WORKLOADS
+    }
+    classes = accelerators.classes(stack.accelerators)
+    return report.capacity_problems(plan, Present(facts, live, classes, templates), stack.checks.capacity)
 
 
 def _of_known_owner(components: Collection[Component]) -> Iterator[Rendered]:
@@ -229,6 +313,7 @@ def _take_back(
         *transition.refusals(live),
         *preflight.pools(live),
         *transition.replicas(plan, live),
+        *transition.metering(plan, live),
         *transition.ports(plan, live),
         *added,
     )

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from models.layers import Source, merge_stack
+from models.layers import Source
 from models.paths import Path as ConfigPath
 from models.problems import ConfigError, Problem
+from models.stack_layers import merge_stack
 
 if TYPE_CHECKING:
     from models.engine_yaml import Document

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from facts import cluster, facts_file
-from models.stack import Cluster
-from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Pools, Unknown
+from models.stack import Cluster, LiveFacts
+from planning.ground.cluster_facts import ClusterFacts, LiveObjects, Permissions, Pools, Unknown
 from planning.ground.needs import Needs
 
 ListedKind = tuple[str, str]
@@ -39,6 +39,10 @@ class Target(Protocol):
         """Return the objects of some kinds that stacks made, and the marks of all objects with one of `names`."""
         ...
 
+    def permissions(self, spec: Cluster, namespaces: Iterable[str]) -> Permissions | Unknown | None:
+        """Return the rules of the user in some namespaces; None if nothing is deployed."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Live:
@@ -50,6 +54,8 @@ class Live:
     """Folder to which paths in the configuration are relative."""
     previewed_file: str | None = None
     """Path of the file with the facts of an earlier preview."""
+    deploys: bool = False
+    """Whether the run changes the cluster. A preview does not."""
 
     def access(self, spec: Cluster) -> cluster.Access:
         """Return the kubeconfig and the context of the cluster."""
@@ -76,6 +82,11 @@ class Live:
     ) -> LiveObjects | Unknown:
         """Read objects and marks. `Unknown` if `cluster.facts` is not of type live."""
         return cluster.objects(spec, self.access(spec), kinds, names)
+
+    def permissions(self, spec: Cluster, namespaces: Iterable[str]) -> Permissions | Unknown | None:
+        """Read the rules of the user; None in a preview, and if `cluster.facts` is not of type live."""
+        is_asked = self.deploys and isinstance(spec.facts, LiveFacts)
+        return cluster.permissions(self.access(spec), namespaces) if is_asked else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +123,6 @@ class Given:
     ) -> LiveObjects | Unknown:
         """Return no objects: given facts have none."""
         return LiveObjects({})
+
+    def permissions(self, spec: Cluster, namespaces: Iterable[str]) -> None:
+        """Return None: nothing is deployed to given facts."""

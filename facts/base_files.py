@@ -49,7 +49,7 @@ class _Reader:
         file = above[-1] if above else ""
         for index, text in enumerate(paths):
             at, name = Path(_KEY, index), posixpath.normpath(text)
-            mistake = _path_mistake(at, text) or _circle(at, name, above)
+            mistake = path_mistake(at, text) or _circle(at, name, above)
             if mistake is not None:
                 self.problems.append(Problem(*mistake, file=file))
             elif name not in self.documents:
@@ -61,13 +61,13 @@ class _Reader:
             document = yaml_file.read(self.root / name, f"write it, or correct {_KEY}", file=name)
             content = _content(document)
         except ConfigError as error:
-            self.problems += (_with_name(problem, self.root / name, name) for problem in error.problems)
+            self.problems += (with_name(problem, self.root / name, name) for problem in error.problems)
             return
         self.read_all(_texts(content.get(_KEY)), (*above, name))
         self.documents[name] = document
 
 
-def _with_name(problem: Problem, path: File, name: str) -> Problem:
+def with_name(problem: Problem, path: File, name: str) -> Problem:
     """Return a problem of a file with the name of the file as the user wrote it."""
     return replace(problem, path=Path(str(problem.path).replace(str(path), name)))
 
@@ -90,7 +90,7 @@ def _content(document: Document) -> Mapping[str, Any]:
     return mapping
 
 
-def _path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
+def path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
     """Return the problem of a path of a base file; None if it may be one."""
     if _URL.match(text):
         return at, f"is a URL{echo(at, text)}", "copy the file into this repository and write its path"
@@ -122,7 +122,7 @@ def names(stack: Mapping[str, Any], root: File) -> Iterator[str]:
     seen, open_names = set[str](), list(_texts(stack.get(_KEY)))
     while open_names:
         name = posixpath.normpath(open_names.pop())
-        if name in seen or _path_mistake(Path(), name) is not None:
+        if name in seen or path_mistake(Path(), name) is not None:
             continue
         seen.add(name)
         yield name

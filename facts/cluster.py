@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from facts import facts_file, gateways, inventory, kubeconfig, live_objects
+from facts import facts_file, gateways, inventory, kubeconfig, live_objects, reviews
 from facts.connection import Connection, RefusedError
 from facts.kubeconfig import Access
 from facts.reading import Reader, item, items, read_within
@@ -23,6 +23,7 @@ from planning.ground.cluster_facts import (
     LiveObject,
     LiveObjects,
     Metrics,
+    Permissions,
     Place,
     Pools,
     Routes,
@@ -40,7 +41,6 @@ _DEADLINE_SECONDS = 15
 _JSON = "application/json"
 _GATEWAY_API = f"/apis/{GATEWAY_GROUP}/v1"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_NO_METADATA: Mapping[str, Any] = {"metadata": {}}
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -87,6 +87,14 @@ def pools(spec: Cluster, access: Access, namespaces: Iterable[str]) -> Pools | U
         return Pools({at: selector for namespace in distinct for at, selector in _pools(api, namespace)})
 
     return _read_one(access, read_pools)
+
+
+def permissions(access: Access, namespaces: Iterable[str]) -> Permissions | Unknown:
+    """Read the rules that the user of the kubeconfig has in `namespaces` and in the whole cluster.
+
+    The result is `Unknown` if the read fails.
+    """
+    return _read_one(access, partial(reviews.permissions, namespaces=tuple(namespaces)))
 
 
 def objects(
@@ -179,10 +187,19 @@ def _readers(needs: Needs) -> dict[str, Reader]:
     if needs.secrets:
         places = {(reference.namespace, reference.name) for reference in needs.secrets}
         readers["secrets"] = partial(inventory.secrets, places=places)
+    if needs.metered:
+        readers["metered"] = partial(inventory.metered_services, namespaces=needs.metered)
     if needs.storage_classes:
         readers["storage_classes"] = inventory.storage_classes
     if needs.priority_classes:
         readers["priority_classes"] = inventory.priority_classes
+    if needs.quotas:
+        readers["quotas"] = partial(inventory.quotas, namespaces=needs.quotas)
+    # The longest read comes last: what is not read in time is unknown.
+    if needs.slices:
+        readers["slices"] = inventory.slices
+    if needs.nodes:
+        readers["nodes"] = inventory.some_nodes
     return readers
 
 
@@ -224,13 +241,18 @@ def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
 
 
 def _bundles(api: Connection) -> Bundles:
-    """Read the annotations with the versions of definitions."""
+    """Read the annotations with the versions of definitions.
+
+    Raises ValueError for an answer that is no such definition.
+    """
     versions = dict[str, str]()
     for name in bundles.versioned_definitions():
         definition = item(api, f"{_DEFINITIONS}/{name}", inventory.METADATA)
-        annotations: Mapping[str, str] = (definition or _NO_METADATA)["metadata"].get("annotations", {})
-        for key in filter(_is_bundle_version, annotations):
-            versions[name] = annotations[key]
+        metadata: Mapping[str, Any] = {"name": name} if definition is None else definition["metadata"]
+        if metadata["name"] != name:
+            raise ValueError(f"it answered with another definition than {name}")
+        for key in filter(_is_bundle_version, metadata.get("annotations", ())):
+            versions[name] = str(metadata["annotations"][key])
     return Bundles(versions)
 
 

@@ -23,6 +23,7 @@ from facts import kubeconfig
 from facts.kubeconfig import Access, Endpoint, Material, NeedsClient, Tls
 
 _NO_QUERY: Mapping[str, str] = {}
+_JSON = "application/json"
 
 
 class RefusedError(Exception):
@@ -51,6 +52,13 @@ class Connection(Protocol):
         """
         ...
 
+    def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the answer to a review, which the server creates and does not keep.
+
+        Raises RefusedError if the server answers with another status than 201.
+        """
+        ...
+
 
 @contextmanager
 def connect(access: Access, seconds: float) -> Generator[Connection, None, None]:
@@ -75,9 +83,17 @@ class _Plain:
     def get(self, path: str, accepted: str, query: Mapping[str, str] = _NO_QUERY) -> Mapping[str, Any]:
         target = f"{self._prefix}{path}" + (f"?{urlencode(query)}" if query else "")
         self._connection.request("GET", target, headers={**self._headers, "Accept": accepted})
+        return self._answer(http.HTTPStatus.OK)
+
+    def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        headers = {**self._headers, "Accept": _JSON, "Content-Type": _JSON}
+        self._connection.request("POST", f"{self._prefix}{path}", body=json.dumps(question), headers=headers)
+        return self._answer(http.HTTPStatus.CREATED)
+
+    def _answer(self, expected: http.HTTPStatus) -> Mapping[str, Any]:
         response = self._connection.getresponse()
         content = response.read()
-        return _json(response.status, content)
+        return _json(response.status, content, expected)
 
 
 class _Client:
@@ -88,20 +104,22 @@ class _Client:
         self._seconds = seconds
 
     def get(self, path: str, accepted: str, query: Mapping[str, str] = _NO_QUERY) -> Mapping[str, Any]:
-        request = self._api.param_serialize(
-            "GET",
-            path,
-            query_params=list(query.items()),
-            header_params={"Accept": accepted},
-            auth_settings=["BearerToken"],
-        )
+        headers = {"Accept": accepted}
+        return self._answer(http.HTTPStatus.OK, "GET", path, query_params=list(query.items()), header_params=headers)
+
+    def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        headers = {"Accept": _JSON, "Content-Type": _JSON}
+        return self._answer(http.HTTPStatus.CREATED, "POST", path, header_params=headers, body=question)
+
+    def _answer(self, expected: http.HTTPStatus, method: str, path: str, **options: Any) -> Mapping[str, Any]:  # noqa: ANN401
+        request = self._api.param_serialize(method, path, auth_settings=["BearerToken"], **options)
         response = self._api.call_api(*request, _request_timeout=self._seconds)
         response.read()
-        return _json(response.status, response.data)
+        return _json(response.status, response.data, expected)
 
 
-def _json(status: int, content: bytes) -> Mapping[str, Any]:
-    if status != http.HTTPStatus.OK:
+def _json(status: int, content: bytes, expected: http.HTTPStatus) -> Mapping[str, Any]:
+    if status != expected:
         raise RefusedError(status)
     return json.loads(content)
 

@@ -1,12 +1,14 @@
 """Readers of what a cluster has besides routes: nodes, namespaces, classes, quotas, Secrets, devices, pools."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from facts.connection import Connection
 from facts.reading import Reader, item, items
-from planning.ground import labels
+from planning.ground import labels, marks
 from planning.ground.api_groups import POOL_GROUP
+from planning.ground.cluster_facts import Unknown
 from planning.ground.inventory import (
     LiveNamespace,
     LiveNode,
@@ -35,6 +37,8 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _RUNNING = "status.phase!=Succeeded,status.phase!=Failed"
 """Field selector of the pods that use devices."""
+_MOST_NODES = 2000
+"""Nodes that a run reads at most: four pages, of some ten megabytes."""
 _OURS = "inference-stacks.io/"
 """Beginning of the annotations that are kept."""
 _NONE: Mapping[str, Any] = {}
@@ -82,6 +86,14 @@ def _all_namespaces(api: Connection) -> Namespaces:
     return Namespaces({_place(each)[1]: _namespace(each) for each in items(api, "/api/v1/namespaces", METADATA_LIST)})
 
 
+def some_nodes(api: Connection) -> Nodes | Unknown:
+    """Read the nodes of a cluster that does not have too many of them for a preview."""
+    found = tuple(map(_node, islice(items(api, "/api/v1/nodes"), _MOST_NODES + 1)))
+    if len(found) > _MOST_NODES:
+        return Unknown(f"a run reads no more than {_MOST_NODES} nodes; a facts file has all of them")
+    return Nodes(found)
+
+
 def _nodes(api: Connection) -> Nodes:
     return Nodes(tuple(map(_node, items(api, "/api/v1/nodes"))))
 
@@ -97,17 +109,23 @@ def _device_requests(api: Connection) -> Requested:
     return Requested(found)
 
 
-def _quotas(api: Connection) -> Quotas:
-    found = ((*_place(each), each.get("status", _NONE)) for each in items(api, "/api/v1/resourcequotas"))
-    return Quotas(
-        tuple(
-            Quota(namespace, name, dict(status.get("hard", _NONE)), dict(status.get("used", _NONE)))
-            for namespace, name, status in found
-        )
-    )
+def quotas(api: Connection, namespaces: Collection[str]) -> Quotas:
+    """Read the quotas of some namespaces, which takes fewer permissions than those of all namespaces."""
+    paths = (f"/api/v1/namespaces/{namespace}/resourcequotas" for namespace in sorted(namespaces))
+    return Quotas(tuple(_quota(each) for path in paths for each in items(api, path)))
 
 
-def _slices(api: Connection) -> Slices:
+def _all_quotas(api: Connection) -> Quotas:
+    return Quotas(tuple(map(_quota, items(api, "/api/v1/resourcequotas"))))
+
+
+def _quota(found: Mapping[str, Any]) -> Quota:
+    status = found.get("status", _NONE)
+    return Quota(*_place(found), dict(status.get("hard", _NONE)), dict(status.get("used", _NONE)))
+
+
+def slices(api: Connection) -> Slices:
+    """Read the devices that drivers offer on nodes."""
     found = (each["spec"] for each in items(api, "/apis/resource.k8s.io/v1/resourceslices"))
     return Slices(
         tuple(
@@ -117,11 +135,23 @@ def _slices(api: Connection) -> Slices:
     )
 
 
-def _metered_services(api: Connection) -> Metered:
-    found = items(api, "/api/v1/services", METADATA_LIST, {labels.RESOURCE_ID: ""})
-    return Metered(
-        tuple(MeteredService(*_place(each), each["metadata"]["labels"][labels.RESOURCE_ID]) for each in found)
-    )
+def metered_services(api: Connection, namespaces: Collection[str]) -> Metered:
+    """Read the Services with a resource id in some namespaces."""
+    paths = (f"/api/v1/namespaces/{namespace}/services" for namespace in sorted(namespaces))
+    return Metered(tuple(each for path in paths for each in _services_with_ids(api, path)))
+
+
+def _all_metered_services(api: Connection) -> Metered:
+    return Metered(tuple(_services_with_ids(api, "/api/v1/services")))
+
+
+def _services_with_ids(api: Connection, path: str) -> Iterator[MeteredService]:
+    for found in items(api, path, METADATA_LIST, {labels.RESOURCE_ID: ""}):
+        metadata: Mapping[str, Any] = found["metadata"]
+        given = metadata["labels"]
+        key = metadata.get("annotations", _NONE).get(labels.SERVICE_KEY)
+        mark = marks.read(metadata)
+        yield MeteredService(*_place(found), given[labels.RESOURCE_ID], given.get(labels.SERVICE_TYPE), key, mark)
 
 
 def _pools(api: Connection) -> LivePools:
@@ -134,9 +164,9 @@ READERS: Mapping[str, Reader] = {
     "priority_classes": priority_classes,
     "nodes": _nodes,
     "requested": _device_requests,
-    "quotas": _quotas,
-    "slices": _slices,
-    "metered": _metered_services,
+    "quotas": _all_quotas,
+    "slices": slices,
+    "metered": _all_metered_services,
     "live_pools": _pools,
 }
 """Readers of all objects of a cluster, by part."""

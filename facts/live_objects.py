@@ -32,9 +32,11 @@ def named_place(api: str, namespace: str, name: str) -> Place:
 
 def live_object(item: Mapping[str, Any]) -> LiveObject:
     """Return an object and the owners of its fields, except for fields of its status."""
-    owners = (
-        FieldOwner(entry["manager"], entry.get("time", ""), entry.get("fieldsV1", {}))
-        for entry in item["metadata"].get("managedFields", ())
-        if entry.get("subresource") != "status" and not entry["manager"].startswith(_PULUMI)
-    )
-    return LiveObject(item, tuple(owners))
+    others, ours = list[FieldOwner](), list[Mapping[str, Any]]()
+    for entry in item["metadata"].get("managedFields", ()):
+        fields = entry.get("fieldsV1", {})
+        if entry["manager"].startswith(_PULUMI):
+            ours.append(fields)
+        elif entry.get("subresource") != "status":
+            others.append(FieldOwner(entry["manager"], entry.get("time", ""), fields))
+    return LiveObject(item, tuple(others), tuple(ours))

@@ -1,4 +1,4 @@
-"""Reader of the size of a ModelKit from its registry.
+"""Reader of the size of a ModelKit, and of the digests of ModelKits and images, from their registry.
 
 It asks anonymously, or with the credentials for the registry in Docker's configuration.
 """
@@ -18,7 +18,11 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any, Self, cast
 
-from models.source import SCHEMES, place
+from facts import kit_config
+from models.source import SCHEMES, place, scheme
+from planning.fit.configs import architecture
+from planning.ground.cluster_facts import Unknown
+from planning.weights.contents import Content
 from planning.weights.sizes import Answer, Size, Unusable, Wanted
 
 _ATTEMPTS = 2
@@ -73,34 +77,90 @@ def ask(question: Wanted, seconds: float) -> Answer:
     timeout of each request. Raises OSError or ValueError if the registry or Docker's configuration cannot be read.
     """
     try:
-        return _size(question, seconds)
+        return _size(question, _kits(question, seconds))
     except _UnusableError as error:
         return error.answer
     except _UnknownSizeError as error:
         return question.unknown(str(error))
 
 
-def _size(question: Wanted, seconds: float) -> Size:
-    """Return the size of all layers to unpack, and the digest of the ModelKit that the source names.
+def content(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
+    """Return the content of a ModelKit or an image. Raises the errors of `ask`."""
+    reference = _reference(question.source)
+    host, bare = reference.partition("/")[0], _without_version(question.source)
+    try:
+        if scheme(question.source) == "kit":
+            kits = _kits(question, seconds)
+            size = _size(question, kits)
+            numbers = architecture(_config(question, kits))
+            return Content(f"{bare}@{size.digest}", None, size.bytes, size.packed, numbers, host)
+        _, digest = _Repository(reference, question, seconds).manifest()
+    except _UnusableError as error:
+        return error.answer
+    except _UnknownSizeError as error:
+        return question.unknown(str(error))
+    return Content(f"{bare}@{digest}", origin=host)
 
-    Instead of a model, a ModelKit may contain a reference to another ModelKit. The model layers of the other ModelKit
-    are then added.
+
+def _without_version(source: str) -> str:
+    """Return a source without tag and digest."""
+    bare = source.partition("@")[0]
+    folder, slash, name = bare.rpartition("/")
+    return f"{folder}{slash}{name.partition(':')[0]}"
+
+
+def _reference(source: str) -> str:
+    """Return a reference with its registry, which images of Docker Hub may leave out."""
+    reference = place(source)
+    host, slash, _ = reference.partition("/")
+    if slash and ("." in host or ":" in host or host == "localhost"):
+        return reference
+    return f"docker.io/{reference}" if slash else f"docker.io/library/{reference}"
+
+
+def _kits(question: Wanted, seconds: float) -> "list[_Kit]":
+    """Return the ModelKit that the source names, and those that it refers to.
+
+    Instead of a model, a ModelKit may contain a reference to another ModelKit, whose model is then unpacked.
     """
-    reference, filters, kits = place(question.source), question.layers, dict[str, _Kit]()
-    layers = list[tuple[int, bool]]()
+    reference, kits = place(question.source), dict[str, _Kit]()
     while reference is not None:
         if reference in kits or len(kits) > _LONGEST_CHAIN:
             what = f"refers to ModelKits without end ({' -> '.join([*kits, reference])})"
             raise _UnusableError(Unusable("source", what, "pack it with a model.path that holds a model"))
         kits[reference] = kit = _Kit.read(_Repository(reference, question, seconds))
-        layers += kit.layer_sizes(filters)
-        reference = kit.parent() if "model" in filters else None
-        filters = ("model",)
+        reference = kit.parent() if len(kits) > 1 or "model" in question.layers else None
+    return list(kits.values())
+
+
+def _filters(question: Wanted, kits: "list[_Kit]") -> "Iterator[tuple[_Kit, Sequence[str]]]":
+    """Yield each ModelKit with the layers that are unpacked: of one that another refers to, the model's."""
+    yield kits[0], question.layers
+    yield from ((kit, ("model",)) for kit in kits[1:])
+
+
+def _size(question: Wanted, kits: "list[_Kit]") -> Size:
+    """Return the size of all layers to unpack, and the digest of the ModelKit that the source names."""
+    layers = [size for kit, filters in _filters(question, kits) for size in kit.layer_sizes(filters)]
     total = sum(size for size, _ in layers)
     if not total:
         what = f"takes nothing out of {question.source} ({', '.join(question.layers)})"
         raise _UnusableError(Unusable("filter", what, "name layers that the ModelKit has, or another ModelKit"))
-    return Size(total, digest=next(iter(kits.values())).digest, packed=any(compressed for _, compressed in layers))
+    return Size(total, digest=kits[0].digest, packed=any(compressed for _, compressed in layers))
+
+
+def _config(question: Wanted, kits: "list[_Kit]") -> object:
+    """Return the configuration of the model, as far as the beginnings of its layers have it; None if they do not."""
+    try:
+        for kit, filters in _filters(question, kits):
+            for layer in kit_config.candidates(kit.layers(filters), kit.kitfile):
+                beginning = kit.repository.beginning(layer["digest"], kit_config.PREFIX)
+                config = kit_config.find(layer["mediaType"], beginning)
+                if architecture(config) is not None:
+                    return config
+    except (_UnusableError, _UnknownSizeError, OSError, ValueError):
+        pass
+    return None
 
 
 class _Repository:
@@ -114,6 +174,7 @@ class _Repository:
         self._host, _, path = reference.partition("/")
         self._has_digest = "@" in path
         self._name, _, self._tag_or_digest = path.partition("@" if self._has_digest else ":")
+        self._name = self._name.partition(":")[0]
         self._question, self._seconds = question, seconds
         self._authorization: str | None = None
         self._credentials = _docker_credentials(self._host)
@@ -146,6 +207,10 @@ class _Repository:
             raise _UnusableError(Unusable("source", what, f"push it again, so that it is {digest}"))
         return body
 
+    def beginning(self, digest: str, length: int) -> bytes:
+        """Return at most `length` bytes of the blob with a digest. They are not compared with it."""
+        return self._get(f"blobs/{digest}", "*/*", length)[0]
+
     def _absence_error(self) -> Exception:
         """Return the error for a manifest that the registry does not find.
 
@@ -156,18 +221,19 @@ class _Repository:
         remedy = "push it, or correct the reference"
         return _UnusableError(Unusable("source", f"is not in its registry ({self.reference})", remedy))
 
-    def _get(self, path: str, accept: str) -> tuple[bytes, str | None]:
+    def _get(self, path: str, accept: str, length: int | None = None) -> tuple[bytes, str | None]:
+        """Return the body and the digest header of an answer: the whole body, or at most `length` bytes of it."""
         protocol = "http" if self._question.insecure else "https"
         url = f"{protocol}://{_ADDRESSES.get(self._host, self._host)}/v2/{self._name}/{path}"
         try:
-            return self._open(url, accept, self._authorization)
+            return self._open(url, accept, self._authorization, length)
         except urllib.error.HTTPError as error:
             if error.code not in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
                 raise
             challenge = error.headers.get("WWW-Authenticate", "")
         if self._authorization is None:
             self._authorization = self._authorize(challenge)
-            return self._get(path, accept)
+            return self._get(path, accept, length)
         raise _UnknownSizeError("access was denied to whoever runs this; the pods may have other rights")
 
     def _authorize(self, challenge: str) -> str:
@@ -194,7 +260,9 @@ class _Repository:
             raise _UnknownSizeError("no token was given to whoever runs this; the pods may have other rights") from None
         return str(answer.get("token") or answer["access_token"])
 
-    def _open(self, url: str, accept: str, authorization: str | None) -> tuple[bytes, str | None]:
+    def _open(
+        self, url: str, accept: str, authorization: str | None, length: int | None = None
+    ) -> tuple[bytes, str | None]:
         """Return the body and the digest header of an answer. Redirected requests carry no authorization."""
         request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310, the callers set the protocol
         if authorization is not None:
@@ -203,7 +271,8 @@ class _Repository:
             is_last = attempt == _ATTEMPTS - 1
             try:
                 with urllib.request.urlopen(request, timeout=self._seconds) as response:  # noqa: S310, as above
-                    return _body(response), response.headers.get("Docker-Content-Digest")
+                    body = _body(response) if length is None else response.read(length)
+                    return body, response.headers.get("Docker-Content-Digest")
             except urllib.error.HTTPError as error:
                 error.close()
                 if error.code in _FINAL:
@@ -223,6 +292,7 @@ class _Kit:
     manifest: Mapping[str, Any]
     kitfile: Mapping[str, Any]
     digest: str
+    repository: _Repository
 
     @classmethod
     def read(cls, repository: _Repository) -> Self:
@@ -235,20 +305,26 @@ class _Kit:
             remedy = "write the tag or digest of one of them"
             raise _UnusableError(Unusable("source", f"is an index of manifests ({repository.reference})", remedy))
         if types & _KIT:
-            return cls(manifest, json.loads(repository.blob(config["digest"])), digest)
+            return cls(manifest, json.loads(repository.blob(config["digest"])), digest, repository)
         if types & _PACK:
-            return cls(manifest, json.loads(manifest.get("annotations", {}).get(_KITFILE) or "{}"), digest)
+            kitfile = json.loads(manifest.get("annotations", {}).get(_KITFILE) or "{}")
+            return cls(manifest, kitfile, digest, repository)
         remedy = "write a reference that kit pack made, or image:// where weights are inside the engine's image"
         raise _UnusableError(Unusable("source", f"is no ModelKit ({repository.reference})", remedy))
+
+    def layers(self, filters: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """Yield the layers that `filters` select, as the manifest describes them."""
+        for layer in self.manifest.get("layers", ()):
+            media_type = _LAYER.fullmatch(layer["mediaType"])
+            if media_type and any(media_type[1] in _TYPES.get(name, ()) for name in filters):
+                yield layer
 
     def layer_sizes(self, filters: Sequence[str]) -> Iterator[tuple[int, bool]]:
         """Yield the size in bytes of each layer that `filters` select, and whether the layer is compressed."""
         if "kitfile" in filters and self.kitfile:
             yield len(json.dumps(self.kitfile)), False
-        for layer in self.manifest.get("layers", ()):
-            media_type = _LAYER.fullmatch(layer["mediaType"])
-            if media_type and any(media_type[1] in _TYPES.get(name, ()) for name in filters):
-                yield int(layer["size"]), media_type[2] is not None
+        for layer in self.layers(filters):
+            yield int(layer["size"]), "+" in layer["mediaType"].rpartition(".")[2]
 
     def parent(self) -> str | None:
         """Return the reference of the ModelKit that contains the model; None if this ModelKit contains it itself."""

@@ -1,15 +1,23 @@
-"""Reader of the size of an S3 source. It uses the AWS credentials of the user who runs the program."""
+"""Reader of the size and the content of an S3 source. It uses the AWS credentials of the user who runs the program."""
 
+import hashlib
 import http
 import importlib
+import json
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from models.source import place
+from planning.fit.configs import architecture
+from planning.ground.cluster_facts import Unknown
+from planning.weights.contents import Content
 from planning.weights.sizes import Answer, Size, Unusable, Wanted
 
 _ATTEMPTS = 2
+_VENDOR = "https://s3.amazonaws.com"
+_CONFIG = "config.json"
+_LARGEST_CONFIG = 2**20
 _PAGE = 1000
 """Number of objects in one page of a listing."""
 _DEFAULT_REGION = "us-east-1"
@@ -21,6 +29,14 @@ _DENIED = frozenset({"ExpiredToken", "InvalidToken"})
 """Error codes of rejected credentials whose HTTP status is neither 401 nor 403."""
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".zip")
 """Suffixes of archives. The downloader unpacks an archive if it is the only object under the prefix."""
+
+
+class Object(NamedTuple):
+    """An object of a listing."""
+
+    size: int
+    tag: str
+    """Entity tag, which follows from the content."""
 
 
 class Clients:
@@ -54,24 +70,71 @@ class Clients:
 
 def ask(question: Wanted, clients: Clients) -> Answer:
     """Return the bytes of the objects that the downloader would fetch. Raises boto3's errors if no server answers."""
+    listing = _listing(question, clients.client(question))
+    return listing if not isinstance(listing, dict) else _size(listing)
+
+
+def content(question: Wanted, clients: Clients) -> Content | Unusable | Unknown:
+    """Return the content of the objects that the downloader would fetch. Raises boto3's errors as `ask` does."""
     client = clients.client(question)
+    listing = _listing(question, client)
+    if not isinstance(listing, dict):
+        return listing
+    size, (bucket, prefix) = _size(listing), _address(question)
+    return Content(
+        question.source,
+        digest=listing_digest(listing),
+        bytes=size.bytes,
+        packed=size.packed,
+        architecture=architecture(_config(client, bucket, prefix)) if _CONFIG in listing else None,
+        origin=question.endpoint or _VENDOR,
+    )
+
+
+def listing_digest(listing: Mapping[str, Object]) -> str:
+    """Return a hash of the names, sizes and entity tags of objects. An object of another content has another tag."""
+    lines = (f"{name}\t{entry.size}\t{entry.tag}\n" for name, entry in sorted(listing.items()))
+    return f"sha256:{hashlib.sha256(''.join(lines).encode()).hexdigest()}"
+
+
+def _size(listing: Mapping[str, Object]) -> Size:
+    packed = len(listing) == 1 and next(iter(listing)).endswith(_ARCHIVES)
+    return Size(sum(entry.size for entry in listing.values()), digest=None, packed=packed)
+
+
+def _address(question: Wanted) -> tuple[str, str]:
+    """Return bucket and prefix of a source."""
     bucket, _, path = place(question.source).partition("/")
+    return bucket, f"{path.rstrip('/')}/"
+
+
+def _config(client: Any, bucket: str, prefix: str) -> object:  # noqa: ANN401, untyped
+    """Return the configuration of a model; None if it cannot be read."""
     try:
-        sizes = _object_sizes(client, bucket, f"{path.rstrip('/')}/")
+        body = client.get_object(Bucket=bucket, Key=f"{prefix}{_CONFIG}")["Body"].read(_LARGEST_CONFIG + 1)
+        return json.loads(body) if len(body) <= _LARGEST_CONFIG else None
+    except (importlib.import_module("botocore.exceptions").ClientError, OSError, ValueError):
+        return None
+
+
+def _listing(question: Wanted, client: Any) -> dict[str, Object] | Unusable | Unknown:  # noqa: ANN401, untyped
+    """Return the objects that the downloader would fetch, by their names below the prefix."""
+    bucket, prefix = _address(question)
+    try:
+        listing = _objects(client, bucket, prefix)
     except importlib.import_module("botocore.exceptions").ClientError as error:
         return _refusal(question, bucket, error.response)
-    if sizes is None:
+    if listing is None:
         return question.unknown("the endpoint answered with something else than a listing")
-    total = sum(sizes.values())
-    if not total:
+    if not listing:
         remedy = "upload the weights there, or write the prefix that they are under; a single object is no prefix"
         return Unusable("source", f"holds no objects with content ({question.source})", remedy)
-    return Size(total, digest=None, packed=len(sizes) == 1 and next(iter(sizes)).endswith(_ARCHIVES))
+    return listing
 
 
-def _object_sizes(client: Any, bucket: str, prefix: str) -> dict[str, int] | None:  # noqa: ANN401, untyped
-    """Return the bytes of every non-empty object under a prefix; None if the response is no S3 listing."""
-    sizes = dict[str, int]()
+def _objects(client: Any, bucket: str, prefix: str) -> dict[str, Object] | None:  # noqa: ANN401, untyped
+    """Return every non-empty object under a prefix; None if the response is no S3 listing."""
+    listing = dict[str, Object]()
     pages = client.get_paginator("list_objects_v2").paginate(
         Bucket=bucket, Prefix=prefix, PaginationConfig={"PageSize": _PAGE}
     )
@@ -79,11 +142,14 @@ def _object_sizes(client: Any, bucket: str, prefix: str) -> dict[str, int] | Non
         if "IsTruncated" not in page:
             return None
         files = (entry for entry in page.get("Contents", ()) if entry["Size"] and not entry["Key"].endswith("/"))
-        sizes |= {entry["Key"]: entry["Size"] for entry in files}
-    return sizes
+        listing |= {
+            entry["Key"].removeprefix(prefix): Object(entry["Size"], str(entry.get("ETag", "")).strip('"'))
+            for entry in files
+        }
+    return listing
 
 
-def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Answer:
+def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Unusable | Unknown:
     """Return the answer to an S3 error: `Unusable` for a wrong bucket or region, otherwise `Unknown`."""
     error, meta = response["Error"], response["ResponseMetadata"]
     code = str(error["Code"])

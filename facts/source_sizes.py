@@ -8,25 +8,34 @@ the user who runs the program and grant it to the pods. Its size is then unknown
 import queue
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import TypeVar
 
 from facts import s3
 from models.load import Loaded
 from models.problems import Problem
 from models.source import scheme
-from planning.weights.sizes import Answer, Wanted, questions, with_answers
+from planning.ground.cluster_facts import Unknown
+from planning.weights.contents import Answered, Content
+from planning.weights.sizes import ASKED, Answer, Wanted, questions, with_answers
 
+_Answer = TypeVar("_Answer")
 DEADLINE_SECONDS = 15.0
 """Deadline for all sources together."""
 
 
-def add_sizes(loaded: Loaded, deadline: float = DEADLINE_SECONDS) -> tuple[Loaded, list[Problem]]:
+def add_sizes(
+    loaded: Loaded, deadline: float = DEADLINE_SECONDS, known: Mapping[Wanted, Answer] = MappingProxyType({})
+) -> tuple[Loaded, list[Problem]]:
     """Ask sources for the sizes that are needed and that the user did not write.
 
+    `known` are the answers of a lock. No source is asked for them again.
     Returns the configuration with those sizes, and warnings. A failed read does not raise; it gives a warning. A source
     that no pod can fetch from gives an error in the configuration.
     """
-    return with_answers(loaded, sizes(questions(loaded).values(), deadline))
+    asked = [each for each in questions(loaded).values() if each not in known and scheme(each.source) in ASKED]
+    return with_answers(loaded, {**sizes(asked, deadline), **known})
 
 
 def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answer]:
@@ -35,16 +44,33 @@ def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> di
     Equal questions are asked once. Each source is asked in a daemon thread, because a credential plugin or a server
     that hangs must not keep the program from ending.
     """
+    return _answers(questions, deadline, _ask)
+
+
+def contents(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answered]:
+    """Return the contents of sources, as `sizes` returns sizes. That of a claim is unknown to everybody, and named."""
+    return _answers(questions, deadline, _ask_content)
+
+
+def _answers(
+    questions: Iterable[Wanted],
+    deadline: float,
+    reader: Callable[[Wanted, s3.Clients, float], _Answer | Unknown],
+) -> dict[Wanted, _Answer | Unknown]:
     distinct = dict.fromkeys(questions)
-    results = queue.SimpleQueue[tuple[Wanted, Answer]]()
+    results = queue.SimpleQueue[tuple[Wanted, _Answer | Unknown]]()
     clients = s3.Clients(deadline)
 
     def ask(question: Wanted) -> None:
-        results.put((question, _ask(question, clients, deadline)))
+        try:
+            answer = reader(question, clients, deadline)
+        except Exception as error:  # noqa: BLE001, after any failure the answer is unknown
+            answer = question.unknown(f"it could not be reached or read ({_reason(error)})")
+        results.put((question, answer))
 
     for question in distinct:
         threading.Thread(target=ask, args=(question,), daemon=True).start()
-    answers, end = dict[Wanted, Answer](), time.monotonic() + deadline
+    answers, end = dict[Wanted, _Answer | Unknown](), time.monotonic() + deadline
     while len(answers) < len(distinct):
         try:
             question, answer = results.get(timeout=max(0.0, end - time.monotonic()))
@@ -56,16 +82,29 @@ def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> di
 
 
 def _ask(question: Wanted, clients: s3.Clients, seconds: float) -> Answer:
-    try:
-        if scheme(question.source) == "s3":
-            return s3.ask(question, clients)
-        if scheme(question.source) == "kit":
-            from facts import registry  # noqa: PLC0415, it imports urllib, which is slow, and most stacks do not need it
+    if scheme(question.source) == "s3":
+        return s3.ask(question, clients)
+    if scheme(question.source) == "kit":
+        from facts import registry  # noqa: PLC0415, it imports urllib, which is slow, and most stacks do not need it
 
-            return registry.ask(question, seconds)
-    except Exception as error:  # noqa: BLE001, after any failure the size is unknown
-        return question.unknown(f"it could not be reached or read ({_reason(error)})")
+        return registry.ask(question, seconds)
     return question.unknown("only s3:// and kit:// are asked")
+
+
+def _ask_content(question: Wanted, clients: s3.Clients, seconds: float) -> Answered:
+    match scheme(question.source):
+        case "s3":
+            return s3.content(question, clients)
+        case "hf":
+            from facts import hub  # noqa: PLC0415, as above
+
+            return hub.ask(question, seconds)
+        case "pvc":
+            return Content(question.source, origin="nobody")
+        case _:
+            from facts import registry  # noqa: PLC0415, as above
+
+            return registry.content(question, seconds)
 
 
 def _reason(error: Exception) -> str:

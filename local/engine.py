@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import hashlib
 import json
 import os
 import re
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import uuid
@@ -18,12 +16,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from local import files, processes
+from local.backend import Folder
 from local.errors import LocalError
 from local.tools import on_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from local.backend import Backend
     from local.processes import Process
     from local.report import Report
     from local.tools import Tool
@@ -41,15 +41,13 @@ ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*
 """Lines of a stack file with its encryption settings. They are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
 """Line of the copied stack file that belongs to the passphrase of this engine."""
-CLOCK_TOLERANCE = 2.0
-"""Seconds by which the start time of a process may seem later than the time of its lock, because both are rounded."""
 
 
 class Engine:
     """Runner of `pulumi` for one stack of one project; it writes only below `directory`.
 
     It only reads the project's files. Runs work on a copy of the stack file, which is renewed when the original
-    changes.
+    changes. `settings` are keys of the stack that have other values in the copy.
     """
 
     MARK = "INFERENCE_STACKS_RUN"
@@ -65,6 +63,8 @@ class Engine:
         *,
         report: Report,
         environment: Mapping[str, str] | None = None,
+        backend: Backend | None = None,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self.directory = directory.resolve()
         self.workspace = self.directory / "project"
@@ -74,6 +74,8 @@ class Engine:
         self._project = project.resolve()
         self._report = report
         self._extra = dict(environment or {})
+        self._backend = backend or Folder(self.directory / "backend")
+        self._settings = dict(settings or {})
 
     @property
     def shell_environment(self) -> dict[str, str]:
@@ -82,7 +84,7 @@ class Engine:
             "KUBECONFIG": str(self._kubeconfig),
             "KUBECACHEDIR": str(self.directory / "home" / "cache"),
             "PULUMI_HOME": str(self.directory / "pulumi"),
-            "PULUMI_BACKEND_URL": f"file://{self.directory / 'backend'}",
+            **self._backend.environment(),
             "PULUMI_CONFIG_PASSPHRASE_FILE": str(self.directory / "passphrase"),
             "PULUMI_STACK": self.stack,
             "PULUMI_SKIP_UPDATE_CHECK": "true",
@@ -103,7 +105,7 @@ class Engine:
         with files.lock(self.directory / "prepare.lock"):
             self._recover()
             self._write_workspace()
-            if not self._checkpoint_path().exists():
+            if self._backend.latest(self._project_name(), self.stack) is None:
                 self._call("stack", "init", self.stack, "--no-select")
             self._configure()
             self._settle()
@@ -197,7 +199,7 @@ class Engine:
         files.write(self.workspace / "Pulumi.yaml", f"{project.rstrip()}\nmain: {json.dumps(str(self._project))}\n")
 
     def _configure(self) -> None:
-        """Copy the stack file, and add the kubeconfig as an encrypted secret.
+        """Copy the stack file, set the keys of the stack that differ, and add the kubeconfig as an encrypted secret.
 
         The kubeconfig is passed through a pipe, because other users can read the arguments of a process.
         """
@@ -208,16 +210,26 @@ class Engine:
                 "deploy it with `pulumi up`, or take the `secure:` entries out"
             )
         kubeconfig = self._kubeconfig.read_text(encoding="utf-8")
-        digest = hashlib.sha256(json.dumps([original, kubeconfig, self._project_name()]).encode()).hexdigest()
+        key = f"{self._project_name()}:kubeconfig"
+        digests = [_digest(key, kubeconfig), _digest(original, json.dumps(self._settings))]
         stamp = self.directory / "configured"
-        if stamp.exists() and stamp.read_text(encoding="ascii") == digest:
+        known = stamp.read_text(encoding="ascii").split() if stamp.exists() else []
+        if known == digests:
             return
+        stamp.unlink(missing_ok=True)
         copy = self.workspace / self._stack_file_path().name
-        salt = SALT.search(copy.read_text(encoding="utf-8")) if copy.exists() else None
+        former = copy.read_text(encoding="utf-8") if copy.exists() else ""
+        salt = SALT.search(former)
         text = ENCRYPTION_KEYS.sub("", original).rstrip()
-        files.write(copy, "\n".join(part for part in (text, salt[0] if salt else "") if part) + "\n")
-        self._call("config", "set", "--secret", f"{self._project_name()}:kubeconfig", text=kubeconfig)
-        files.write(stamp, digest)
+        text = "\n".join(part for part in (text, salt[0] if salt else "") if part) + "\n"
+        is_known = salt is not None and known[:1] == digests[:1]
+        encrypted = _with_secret(text, key, former) if is_known else None
+        files.write(copy, encrypted or text)
+        for name, value in self._settings.items():
+            self._call("config", "set", "--path", f"{self._project_name()}:stack.{name}", value)
+        if encrypted is None:
+            self._call("config", "set", "--secret", key, text=kubeconfig)
+        files.write(stamp, "\n".join(digests))
 
     def _recover(self) -> None:
         """Clean up after killed runs: end their processes, then remove locks, then restore a damaged checkpoint."""
@@ -229,9 +241,7 @@ class Engine:
         for record in self._runs_directory().glob("*.json"):
             if record.stem not in live_runs:
                 record.unlink(missing_ok=True)
-        for lock in (self.directory / "backend").glob(".pulumi/locks/**/*.json"):
-            self._remove_stale_lock(lock)
-        self._restore()
+        self._backend.recover(self._project_name(), self.stack, self._report)
 
     def _settle(self) -> None:
         """Resolve the pending operations of a killed run.
@@ -261,47 +271,8 @@ class Engine:
         return self._latest().get("pending_operations") or []
 
     def _latest(self) -> dict[str, Any]:
-        """Return the newest deployment in the checkpoint; empty if there is none."""
-        try:
-            return json.loads(self._checkpoint_path().read_text(encoding="utf-8"))["checkpoint"].get("latest") or {}
-        except (ValueError, KeyError, FileNotFoundError):
-            return {}
-
-    def _remove_stale_lock(self, path: Path) -> None:
-        """Remove the lock of a process that has ended. Raises LocalError if that process may still run."""
-        try:
-            lock = json.loads(path.read_text(encoding="utf-8"))
-            holder, host = int(lock["pid"]), str(lock["hostname"])
-            locked_at = _timestamp(lock["timestamp"])
-        except FileNotFoundError:
-            return
-        except (ValueError, KeyError) as error:
-            raise LocalError(
-                f"the lock {path} cannot be read ({error}); remove it if no other run uses this stack"
-            ) from None
-        if host != socket.gethostname():
-            raise LocalError(f"the stack is locked by process {holder} on {host} ({path}); end that run first")
-        process = processes.Process.of(holder)
-        if process is not None and process.started_at() <= locked_at + CLOCK_TOLERANCE:
-            raise LocalError(f"the stack is locked by process {holder}, which is still running; wait for it or end it")
-        path.unlink(missing_ok=True)
-        path.with_name(f"{path.name}.attrs").unlink(missing_ok=True)
-        self._report.say(f"removed the lock of process {holder}, which was killed")
-
-    def _restore(self) -> None:
-        """Replace a damaged checkpoint by its backup. Raises LocalError if both are damaged."""
-        # The file backend writes attributes of each file to another file, not atomically; it can work without them.
-        for attributes in (self.directory / "backend").glob(".pulumi/**/*.attrs"):
-            if not _is_json(attributes):
-                attributes.unlink()
-        checkpoint = self._checkpoint_path()
-        backup = checkpoint.with_name(f"{checkpoint.name}.bak")
-        if not checkpoint.exists() or _is_checkpoint(checkpoint):
-            return
-        if not _is_checkpoint(backup):
-            raise LocalError(f"{checkpoint} and its backup are damaged; `make down` removes cluster and state together")
-        shutil.copyfile(backup, checkpoint)
-        self._report.say(f"{checkpoint.name} was damaged; its backup took its place")
+        """Return the newest deployment of the stack; empty if there is none."""
+        return self._backend.latest(self._project_name(), self.stack) or {}
 
     def _processes(self) -> dict[Process, str]:
         """Return the processes of this engine's runs, each with the id of its run."""
@@ -322,9 +293,6 @@ class Engine:
     def _runs_directory(self) -> Path:
         return self.directory / "runs"
 
-    def _checkpoint_path(self) -> Path:
-        return self.directory / "backend" / ".pulumi" / "stacks" / self._project_name() / f"{self.stack}.json"
-
     def _stack_file_path(self) -> Path:
         return self._project / f"Pulumi.{self.stack}.yaml"
 
@@ -344,6 +312,25 @@ class Engine:
     def _python_folder(self) -> Path:
         folder = self._project / ".venv" / "bin"
         return folder if folder.exists() else Path(sys.executable).parent
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def _with_secret(text: str, key: str, former: str) -> str | None:
+    """Return a stack file with the encrypted value that a key has in `former`.
+
+    None if `former` has none, or if `text` names the key itself or has no configuration in blocks. The engine needs
+    half a second of a processor to encrypt the same value again.
+    """
+    value = re.search(rf"^ +{re.escape(key)}:\n +(secure: \S+)$", former, re.MULTILINE)
+    blocks = re.search(r"^config:\n( +)[^\s#-]", text, re.MULTILINE)
+    if value is None or blocks is None or key.rpartition(":")[2] in text:
+        return None
+    indent = blocks[1]
+    lines = f"{indent}{key}:\n{indent * 2}{value[1]}\n"
+    return text[: blocks.start(1)] + lines + text[blocks.start(1) :]
 
 
 def _link(link: Path, target: Path) -> None:
@@ -370,25 +357,3 @@ def _install(path: Path, tool: Tool) -> None:
         path.hardlink_to(tool.path.resolve())
     except OSError:
         shutil.copy2(tool.path, path)
-
-
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return False
-    return True
-
-
-def _is_checkpoint(path: Path) -> bool:
-    """Return whether a file has a complete checkpoint."""
-    try:
-        return "checkpoint" in json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, FileNotFoundError):
-        return False
-
-
-def _timestamp(text: str) -> float:
-    """Return an RFC 3339 time in whole seconds since the epoch. Python cannot read the fractions that Go writes."""
-    without_fraction = re.sub(r"\.\d+", "", text)
-    return dt.datetime.fromisoformat(without_fraction).timestamp()

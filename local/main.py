@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from local import host, processes, up, venv
+from local import host, processes, trial, up, venv
 from local.errors import LocalError
 from local.report import Report
 from local.tools import ensure
@@ -44,12 +44,17 @@ def _setup(report: Report) -> None:
 
 def _tools(report: Report) -> None:
     host.check(up.PROJECT)
+    report.say(f"{'TOOL':<27} {'VERSION':<13} {'SIZE':>8} {'TIME':>6}  {'SHA-256':<64}  PLACE")
     for tool in sorted(ensure(None, report).values(), key=lambda tool: tool.name):
-        report.say(f"{tool.name:<27} {tool.version:<8} {tool.sha256}  {tool.path}  ({tool.origin})")
+        size = f"{tool.size / 1000**2:.1f} MB"
+        taken = "" if tool.seconds is None else f"{tool.seconds:.0f} s"
+        columns = f"{tool.name:<27} {tool.version:<13} {size:>8} {taken:>6}  {tool.sha256}"
+        report.say(f"{columns}  {tool.path}  ({tool.origin})")
 
 
 COMMANDS: tuple[tuple[str, Callable[[Report], None], str], ...] = (
     ("up", up.up, "set up what is missing, start the control plane and deploy"),
+    ("try", trial.run, "deploy behind a real Istio, and send a request through it"),
     ("down", up.down, "end every process and remove the state"),
     ("setup", _setup, "make or update the virtual environment"),
     ("tools", _tools, "find or build the tools, and list them with their checksums"),

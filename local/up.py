@@ -16,10 +16,11 @@ from local import files, host, processes, venv
 from local.cluster import MARK, ControlPlane
 from local.engine import Engine
 from local.errors import LocalError
+from local.gateway import MARK as GATEWAY_MARK
 from local.tools import ensure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from local.report import Report, Step
     from local.tools import Tool
@@ -38,12 +39,15 @@ TOOLS = (
     "pki",
     "crds",
 )
+MARKS = (MARK, Engine.MARK, GATEWAY_MARK)
+"""Environment variables that mark the processes of a checkout. Their values begin with directories of its state."""
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
+# The control plane has no gateway before `make try`, and the summary says so.
 # The engine warns, under a heading, that it found the provider on PATH. This program puts it there on purpose. The
 # engine prints each warning twice: when it comes, and under the heading.
 IGNORED = re.compile(
-    r"from \$PATH at|is expected to have version|^Diagnostics:|^  pulumi:pulumi:Stack \S+:$"
-    r"|^ +pulumi:pulumi:Stack \S+ +warning:"
+    r"there is no such Gateway, so nobody will accept|from \$PATH at|is expected to have version|^Diagnostics:"
+    r"|^  pulumi:pulumi:Stack \S+:$|^ +pulumi:pulumi:Stack \S+ +warning:"
 )
 WARNING_COUNT = re.compile(r" \d+ warnings?$")
 """Number of the stack's warnings, those that are not shown included."""
@@ -69,13 +73,12 @@ def up(report: Report, project: Path = PROJECT) -> None:
     state = files.private_directory(state_directory(project))
     with files.lock(state, refusal=BUSY.format(state=state)):
         venv.setup(project, report, development=False)
-        report.say(_object_table(project))
+        report.say(_object_table(render(project)))
         tools = ensure(TOOLS, report)
         plane = ControlPlane(state / "cluster", tools)
         plane.start(report)
-        engine = _engine(state, tools, plane, project, report)
-        with report.step(f"pulumi up of Pulumi.{STACK}.yaml", UP_SECONDS) as step:
-            _deploy(engine, report, step)
+        engine = stack_engine(state, tools, plane, project, report)
+        deploy(engine, report)
         report.say(_summary(plane))
 
 
@@ -102,6 +105,8 @@ def status(report: Report, project: Path = PROJECT) -> None:
     report.say(f"control plane in {plane.directory}: {'ready' if plane.alive() else 'not ready; `make up` repairs it'}")
     for name, pid in running.items():
         report.say(f"  {name:<26} pid {pid}")
+    for process, mark in processes.find_marked(GATEWAY_MARK, str(state / "gateway")).items():
+        report.say(f"  {'gateway':<26} pid {process.pid}" if mark else "")
     report.say(f"kubeconfig: {plane.kubeconfig}")
 
 
@@ -109,7 +114,7 @@ def environment(report: Report, project: Path = PROJECT) -> None:
     """Print shell commands after which a user can run pulumi and kubectl on the embedded control plane."""
     state = state_directory(project)
     plane = ControlPlane(state / "cluster", {})
-    engine = _engine(state, {}, plane, project, report)
+    engine = stack_engine(state, {}, plane, project, report)
     if not engine.workspace.exists():
         raise LocalError("there is nothing to use yet; run `make up` first")
     for name, value in engine.shell_environment.items():
@@ -119,26 +124,40 @@ def environment(report: Report, project: Path = PROJECT) -> None:
     report.say(f'pulumi() {{ command pulumi --cwd {shlex.quote(str(engine.workspace))} "$@"; }}')
 
 
-def _engine(state: Path, tools: Mapping[str, Tool], plane: ControlPlane, project: Path, report: Report) -> Engine:
-    return Engine(state / "engine", tools, plane.kubeconfig, project, STACK, report=report)
+def stack_engine(  # noqa: PLR0913 - an engine consists of these arguments
+    state: Path,
+    tools: Mapping[str, Tool],
+    plane: ControlPlane,
+    project: Path,
+    report: Report,
+    *,
+    settings: Mapping[str, str] | None = None,
+) -> Engine:
+    """Return the engine of this checkout's stack; the keys in `settings` have other values than in the stack file."""
+    return Engine(state / "engine", tools, plane.kubeconfig, project, STACK, report=report, settings=settings)
 
 
 def _end_everything(state: Path) -> None:
-    """End all processes of the control plane and the engine under `state`, even if no record of them is left."""
+    """End all processes of control plane, gateway and engine under `state`, even if no record of them is left."""
     ControlPlane(state / "cluster", {}).stop()
-    prefixes = (str(state / "cluster"), f"{state / 'engine'}:")
-    marks = {**processes.find_marked(MARK), **processes.find_marked(Engine.MARK)}
+    prefixes = (str(state / "cluster"), f"{state / 'engine'}:", str(state / "gateway"))
+    marks = {process: mark for name in MARKS for process, mark in processes.find_marked(name).items()}
     processes.end(process for process, mark in marks.items() if mark.startswith(prefixes))
 
 
-def _object_table(project: Path) -> str:
-    """Return a table of the objects that the stack file describes."""
+def render(project: Path) -> list[dict[str, Any]]:
+    """Return the objects that the stack file describes. Raises LocalError for a mistake in the file."""
     python = project / ".venv" / "bin" / "python"
     command = [str(python), "-m", "cli", "render", "--json", f"Pulumi.{STACK}.yaml"]
     result = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     if result.returncode:
         raise LocalError(result.stderr.strip())
-    rows = [_row(manifest) for manifest in json.loads(result.stdout)["objects"]]
+    return json.loads(result.stdout)["objects"]
+
+
+def _object_table(manifests: Iterable[Mapping[str, Any]]) -> str:
+    """Return a table of the objects that the stack file describes."""
+    rows = [_row(manifest) for manifest in manifests]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     lines = (f"  {kind:<{widths[0]}}  {namespace:<{widths[1]}}  {name}" for kind, namespace, name in rows)
     return "\n".join((f"Pulumi.{STACK}.yaml describes {len(rows)} objects:", *lines))
@@ -150,7 +169,18 @@ def _row(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
     return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
-def _deploy(engine: Engine, report: Report, step: Step) -> None:
+def deploy(engine: Engine, report: Report, *, brief: bool = False) -> None:
+    """Deploy the stack, and print what the engine says; if `brief`, only if it fails."""
+    lines = list[str]()
+    try:
+        with report.step(f"pulumi up of Pulumi.{STACK}.yaml", UP_SECONDS) as step:
+            _follow(engine, lines.append if brief else report.say, step)
+    except LocalError:
+        report.say("\n".join(lines))
+        raise
+
+
+def _follow(engine: Engine, say: Callable[[str], None], step: Step) -> None:
     quiet = ("--suppress-progress", "--suppress-outputs")
     child = engine.popen("up", "--yes", "--skip-preview", *quiet, output=subprocess.PIPE)
     try:
@@ -159,7 +189,7 @@ def _deploy(engine: Engine, report: Report, step: Step) -> None:
             if PROGRESS.search(text):
                 step.note = text.strip()
             elif (user_line := user_text(text)) is not None:
-                report.say(f"  {user_line}")
+                say(f"  {user_line}")
         step.note = ""
         child.wait()
     except KeyboardInterrupt:
@@ -187,6 +217,7 @@ def _summary(plane: ControlPlane) -> str:
             plane.kubectl("get", "pods", "--all-namespaces", f"--output=custom-columns={POD_COLUMNS}").rstrip(),
             "",
             'Look around:    eval "$(python3 -m local env)"; kubectl get nodes; pulumi stack output --json',
+            "Send requests:  make try (adds a gateway)",
             f"Change it:      edit Pulumi.{STACK}.yaml, then `make up` again",
             "Remove it all:  make down",
         )

@@ -47,7 +47,9 @@ def setup(project: Path, report: Report, *, development: bool) -> None:
             # A killed pip may leave half a package that looks installed. So this file makes the next run start over.
             (environment / UNFINISHED).touch()
             requirements = DEVELOPMENT if development else REQUIREMENTS
-            install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", requirements]
+            # Python compiles what it imports. Pip would take twenty seconds to compile every module of the Kubernetes
+            # clients, which are a hundred megabytes.
+            install = ["-m", "pip", "install", "--quiet", "--no-compile", "--require-hashes", "-r", requirements]
             _run([str(environment / "bin" / "python"), *install], project)
             files.write(environment / STAMP, everything if development else program)
             (environment / UNFINISHED).unlink()

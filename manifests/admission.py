@@ -21,6 +21,8 @@ _POD_SPECS = (
     Path("spec", "leaderWorkerTemplate", "workerTemplate", "spec"),
 )
 """Pod specs of Deployments, Jobs and LeaderWorkerSets."""
+_HOLDERS = frozenset(at[1] for at in _POD_SPECS)
+"""Keys of `spec` that hold pods; most kinds of objects have none."""
 _CONTAINERS = ("initContainers", "containers")
 _HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 _VOLUMES = frozenset(
@@ -82,9 +84,10 @@ def pod_specs(manifest: Manifest) -> Iterator[_Tree]:
 
 def _pods(manifest: Manifest) -> Iterator[tuple[Path, _Tree]]:
     """Yield path and value of the specs of an object's pods."""
-    spec = _map(manifest.get("spec")) or {}
+    spec = _map(manifest.get("spec"))
+    if not spec or _HOLDERS.isdisjoint(spec):
+        return
     for at in _POD_SPECS:
-        # Most kinds of objects have no pods.
         if at[1] in spec and (pod := _map(_at(manifest, at))) is not None:
             yield at, pod
 

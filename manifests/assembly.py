@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from manifests import awaiting, gke, monitoring, network, picker, requests, routing, serving, storage
+from manifests import awaiting, gke, interceptor, monitoring, network, picker, requests, routing, serving, storage
 from manifests.objects import Rendered, metadata
 from planning.ground import labels, order, parts
 from planning.ground.awaiting import Wait
@@ -26,7 +26,7 @@ class ComponentType(StrEnum):
     ROUTING = "RoutingStack"
 
     def identity(self, name: str) -> tuple[str, str] | None:
-        """Return type token and logical name of a component; None for objects that are in the stack itself."""
+        """Return type token and logical name of a component; None for objects outside of components."""
         return None if self in {ComponentType.NAMESPACES, ComponentType.CACHES} else (f"{_PACKAGE}:{self}", name)
 
 
@@ -100,13 +100,15 @@ def _serving(variant: VariantPlan) -> Iterator[Rendered]:
         yield from storage.objects(variant.storage, variant.user_labels, variant.user_annotations)
     pods = (*network.of_pods(variant), *serving.objects(variant), *monitoring.of_pods(variant))
     yield from _with_prefix(pods, f"{variant.variant_prefix}{variant.generation_prefix}")
-    yield from _with_prefix([routing.routed_service(variant)], variant.variant_prefix)
+    yield from _with_prefix([routing.routed_service(variant), *gke.of_service(variant)], variant.variant_prefix)
 
 
 def _picker(variant: VariantPlan) -> Iterator[Rendered]:
+    if variant.endpoint_picker is None:
+        return
     yield from network.of_picker(variant)
     yield from picker.objects(variant)
-    yield from gke.objects(variant)
+    yield from gke.of_pool(variant)
     yield from monitoring.of_picker(variant)
 
 
@@ -123,8 +125,7 @@ def _namespace(plan: StackPlan, name: str) -> Rendered:
 
 
 def _routing(plan: StackPlan) -> Iterator[Rendered]:
-    for grant in plan.grants:
-        yield from routing.interceptor(grant, plan.labels)
+    yield from interceptor.objects(plan)
     for service in plan.services:
         for variant in service.variants:
             yield from _with_prefix(requests.objects(variant), f"{service.key}-{variant.variant_prefix}")

@@ -5,6 +5,7 @@ from typing import Any
 
 from manifests import admission
 from manifests.objects import Rendered
+from planning.ground import labels
 from planning.ground.cluster_facts import GatewayRef
 from planning.ground.needs import Needs, PodLevel, Reference
 
@@ -25,6 +26,7 @@ def of(objects: Iterable[Rendered], gateways: Collection[GatewayRef]) -> Needs:
         namespaces=namespaces | created,
         created=created,
         secrets=_distinct(secret for secret in secrets if (secret.namespace, secret.name) not in made),
+        metered=frozenset(item.place[2] for item in rendered if _is_metered(item.manifest)),
         storage_classes=_distinct(
             _reference(name, item)
             for item, names in (
@@ -37,7 +39,15 @@ def of(objects: Iterable[Rendered], gateways: Collection[GatewayRef]) -> Needs:
             _reference(pod["priorityClassName"], item) for item, pod in pods if pod.get("priorityClassName")
         ),
         pods=tuple(_level(item, pod) for item, pod in pods),
+        nodes=bool(pods),
+        quotas=frozenset(item.place[2] for item, _ in pods),
+        slices=any(item.manifest["kind"] == "ResourceClaimTemplate" for item in rendered),
     )
+
+
+def _is_metered(manifest: Mapping[str, Any]) -> bool:
+    """Tell whether the interceptor finds an object by its labels."""
+    return manifest["kind"] == "Service" and labels.RESOURCE_ID in manifest["metadata"].get("labels", _NONE)
 
 
 def _distinct(references: Iterable[Reference]) -> tuple[Reference, ...]:

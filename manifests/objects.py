@@ -28,6 +28,8 @@ class Rendered(NamedTuple):
     """Ids of the objects that must exist before this one."""
     replace: bool = False
     """Whether a change of the spec replaces the object, because the API server refuses to change the spec."""
+    delete_first: bool = False
+    """Whether a replacement deletes the object before it makes the other one, as others must never see both."""
     ignore: tuple[str, ...] = ()
     """Fields that controllers in the cluster write, so that a run does not change them."""
     retain: bool = False
@@ -63,9 +65,14 @@ def metadata(
     annotations: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return an object's metadata without empty fields. Annotations are sorted."""
-    return compact(
-        {"name": name, "namespace": namespace, "labels": dict(labels), "annotations": sort_keys(annotations or {})}
-    )
+    fields: dict[str, Any] = {"name": name}
+    if namespace:
+        fields["namespace"] = namespace
+    if labels:
+        fields["labels"] = dict(labels)
+    if annotations:
+        fields["annotations"] = sort_keys(annotations)
+    return fields
 
 
 def sort_keys(mapping: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,18 +1,18 @@
-"""Routing to a service: the routed Service, the HTTPRoute, and the grants that mirrors and the interceptor need."""
+"""Routing to a service: the routed Service, the HTTPRoute, and the grant that mirrors need."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from manifests import about, awaiting, rbac
-from manifests.objects import Rendered, compact, metadata
+from manifests import about, awaiting
+from manifests.objects import Rendered, compact, sort_keys
 from planning.ground import gateways, labels, parts
 from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.awaiting import SERVICE
 from planning.ground.order import Id
 from planning.ground.ports import ROUTED_PORT
-from planning.plans import InterceptorGrant, ServicePlan, VariantPlan
-from planning.routes.records import Match, Mirror, ModelNames, Route, Rule, Timeouts
+from planning.plans import ServicePlan, VariantPlan
+from planning.routes.records import Backend, Match, Mirror, ModelNames, Route, Rule, Timeouts
 from planning.variant.canary import ALL
 
 
@@ -21,7 +21,9 @@ def routed_service(variant: VariantPlan) -> Rendered:
 
     The interceptor finds the port by its name.
     """
+    is_found = variant.resource_id is not None
     contract = {} if variant.resource_id is None else labels.routing_contract(variant.resource_id)
+    annotations = {labels.SERVICE_KEY: variant.key} if is_found else {}
     port = {
         "name": str(ROUTED_PORT),
         "port": ROUTED_PORT,
@@ -32,14 +34,15 @@ def routed_service(variant: VariantPlan) -> Rendered:
     manifest = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": about.metadata(variant, about.MODEL_SERVER, variant.names.base, contract),
+        "metadata": about.metadata(variant, about.MODEL_SERVER, variant.names.base, contract, annotations),
         "spec": {"type": "ClusterIP", "selector": labels.routed_selector(variant.names), "ports": [port]},
     }
-    return awaiting.with_wait(about.part_object(variant, parts.SERVICE, manifest), SERVICE)
+    rendered = about.part_object(variant, parts.SERVICE, manifest)._replace(delete_first=is_found)
+    return awaiting.with_wait(rendered, SERVICE)
 
 
 def route(service: ServicePlan, plan: Route) -> Rendered:
-    """Render the HTTPRoute to the service's pools."""
+    """Render the HTTPRoute to the service's pools, or to its Services."""
     parent, primary = plan.parent, service.primary
     parent_ref = {
         "group": parent.group,
@@ -64,15 +67,22 @@ def route(service: ServicePlan, plan: Route) -> Rendered:
 
 
 def _rule(plan: Route, rule: Rule) -> dict[str, Any]:
-    # An absent weight means 1, so a weight of 0 is written, too.
-    pool = {"group": POOL_GROUP, "kind": "InferencePool"}
     fields = {
         "matches": [_match(match) for match in rule.matches],
         "filters": list(_filters(plan, rule)),
-        "backendRefs": [{**pool, "name": backend.pool, "weight": backend.weight} for backend in rule.backends],
+        "backendRefs": [_backend(backend) for backend in rule.backends],
         "timeouts": _timeouts(plan.timeouts),
     }
     return compact(fields)
+
+
+def _backend(backend: Backend) -> dict[str, Any]:
+    # An absent weight means 1, so a weight of 0 is written, too.
+    if backend.port is None:
+        return {"group": POOL_GROUP, "kind": "InferencePool", "name": backend.name, "weight": backend.weight}
+    namespace = {} if backend.namespace is None else {"namespace": backend.namespace}
+    ref = {"group": "", "kind": "Service", "name": backend.name, **namespace}
+    return {**ref, "port": backend.port, "weight": backend.weight}
 
 
 def _match(match: Match) -> dict[str, Any]:
@@ -84,8 +94,9 @@ def _filters(plan: Route, rule: Rule) -> Iterator[dict[str, Any]]:
     if rule.prefix is not None:
         rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": rule.prefix}}
         yield {"type": "URLRewrite", "urlRewrite": rewrite}
-    if plan.set_headers or plan.remove_headers:
-        added = [{"name": name, "value": value} for name, value in plan.set_headers.items()]
+    set_headers = sort_keys({**plan.set_headers, **rule.set_headers})
+    if set_headers or plan.remove_headers:
+        added = [{"name": name, "value": value} for name, value in set_headers.items()]
         modifier = compact({"set": added, "remove": list(plan.remove_headers)})
         yield {"type": "RequestHeaderModifier", "requestHeaderModifier": modifier}
     if plan.mirror is not None:
@@ -138,18 +149,3 @@ def mirror_grant(service: ServicePlan) -> Rendered:
         "spec": {"from": sources, "to": [{"group": "", "kind": "Service", "name": primary.names.base}]},
     }
     return Rendered(Id(primary.owner, parts.MIRROR_GRANT), manifest, f"{service.key}-{parts.MIRROR_GRANT.suffix}")
-
-
-def interceptor(grant: InterceptorGrant, stack_labels: Mapping[str, str]) -> tuple[Rendered, ...]:
-    """Render the interceptor's Role and RoleBinding in a namespace of services."""
-    role_metadata = metadata(
-        grant.role_name, grant.namespace, labels.standard(grant.app_label, "interceptor", stack_labels)
-    )
-    role = rbac.role(role_metadata, grant.rules)
-    binding = rbac.role_binding(
-        role_metadata, grant.role_name, [rbac.subject(grant.service_account, grant.subject_namespace)]
-    )
-    return tuple(
-        Rendered(Id(grant.owner, part), manifest, f"{grant.namespace}-{part.suffix}")
-        for part, manifest in ((parts.INTERCEPTOR_ROLE, role), (parts.INTERCEPTOR_ROLE_BINDING, binding))
-    )

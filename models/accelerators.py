@@ -110,3 +110,6 @@ class UserClass(Spec):
         default=None, examples=[{"type": "extended-resource", "resourceName": "nvidia.com/mig-3g.40gb"}]
     )
     """How a pod gets its devices; absent: as in the shipped class, or in the vendor's class."""
+    provisioned: bool = False
+    """Whether nodes of this class come on demand, such as from a node pool that is autoscaled. The check of capacity
+    then counts no nodes."""

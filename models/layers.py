@@ -1,16 +1,16 @@
 """Merge of the configuration's layers, with a record of the path and the file at which each value was written.
 
-The layers are `defaults`, a service, its `prefill` and its `canary`. Each of them may stand in several files: the
-platform's outputs, base files, and the stack file above them. Layers merge by RFC 7386: mappings merge by key, scalars
-and lists are replaced, and null removes a value, from lower files and from lower layers. An explicit false, 0 or ""
-wins like any other value.
+The layers are `defaults`, the profile that is selected for a service, the service, its `prefill` and its `canary`. Each
+may stand in several files: the platform's outputs, base files, and the stack file above them. Layers merge by RFC 7386:
+mappings merge by key, scalars and lists are replaced, and null removes a value, from lower files and from lower layers.
+An explicit false, 0 or "" wins like any other value.
 
 Three rules are added. `engine.args` merges by flag name. A few mappings are replaced whole: `gateway`, `verify`,
 `allocation`, `facts`, `tenants`, `patch`, the `tls` of a picker, and each variable under `env`. `storage`, `rollout`
 and `autoscaling` are replaced whole if their `type` changes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
@@ -22,6 +22,7 @@ from models.service import Variant
 
 Value = TypeVar("Value")
 INHERITED_BY_PREFILL = (
+    "selection",
     "engine",
     "accelerator",
     "acceleratorMemory",
@@ -126,7 +127,7 @@ class Layer:
         node: object = self.tree
         for part in path:
             items = enumerate(cast("list[object]", node)) if isinstance(node, list) else ()
-            children = {**_mapping(cast("object", node)), **dict(items)}
+            children = {**mapping_of(cast("object", node)), **dict(items)}
             if part not in children:
                 return False
             node = children[part]
@@ -140,232 +141,16 @@ def merge(low: Layer, high: Layer) -> Layer:
     return Layer(merged.tree, merged.origin, (*low.problems, *high.problems, *problems))
 
 
-def merge_stack(tree: Mapping[str, Any], sources: Iterable[Source] = ()) -> Layer:
-    """Merge all layers of a stack: each service over `defaults`, then each `prefill` and `canary` over its service.
-
-    `sources` are the files below the stack file, the lowest first. Services do not change `defaults` in the result.
-    """
-    files = [*(Layer(source.tree, Origin(Path(), file=source.file)) for source in sources), Layer(tree, Origin(Path()))]
-    stack = Layer({}, Origin(Path()))
-    for file in files:
-        stack = merge(stack, file.without("defaults", "services"))
-    explicit = _above_null(_children(files, "defaults"))
-    defaults, prefills = _defaults(explicit)
-    services = _services(defaults, prefills, _above_null(_children(files, "services")))
-    below = {**stack.origin.below, "services": services.origin}
-    if any(_is_mapping(layer.tree) for layer in explicit.layers):
-        merged = _whole_defaults(explicit.layers, defaults, prefills)
-        stack.tree["defaults"], below["defaults"] = merged.tree, merged.origin
-    if services.tree is not None:
-        stack.tree["services"] = services.tree
-    return Layer(stack.tree, Origin(Path(), below), (*stack.problems, *defaults.problems, *services.problems))
-
-
-def _children(layers: Iterable[Layer], key: str) -> list[Layer]:
-    """Return the values at a key, of the layers that have it."""
-    return [layer.child(key) for layer in layers if key in layer.tree]
-
-
-class _Above(NamedTuple):
-    """The layers above the highest null, and the problems of nulls that remove nothing."""
-
-    layers: list[Layer]
-    problems: tuple[Problem, ...]
-
-
-def _above_null(layers: Iterable[Layer]) -> _Above:
-    above, problems = list[Layer](), list[Problem]()
-    for layer in layers:
-        if layer.tree is not None:
-            above.append(layer)
-            continue
-        if not above:
-            problems.append(_ineffective_null(layer.origin.at, layer.origin.file))
-        above = []
-    return _Above(above, tuple(problems))
-
-
-def _mappings(layers: Iterable[Layer]) -> _Above:
-    """Return the layers that are mappings, and the problems of the others."""
-    mappings = [layer for layer in layers if _is_mapping(layer.tree)]
-    return _Above(mappings, tuple(_no_mapping(layer) for layer in layers if not _is_mapping(layer.tree)))
-
-
-def _no_mapping(layer: Layer) -> Problem:
+def no_mapping(layer: Layer) -> Problem:
     what = f"is not a mapping{echo(layer.origin.at, layer.tree)}"
     return Problem(layer.origin.at, what, "write keys with values below it", file=layer.origin.file)
 
 
-def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
-    """Return `defaults` without its prefill as a layer, and the layers of its prefill.
-
-    Nulls in the prefill are kept, because they may remove values of a service.
-    """
-    layers, problems = _mappings(explicit.layers)
-    merged = Layer({}, Origin(Path("defaults")))
-    for layer in layers:
-        merged = merge(merged, layer.without("canary", "prefill"))
-    prefills = _above_null(_children(layers, "prefill"))
-    canaries = map(_canary_in_defaults, _children(layers, "canary"))
-    found = (*explicit.problems, *problems, *merged.problems, *prefills.problems, *canaries)
-    return Layer(merged.tree, merged.origin, found), prefills.layers
-
-
-def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequence[Layer]) -> Layer:
-    """Return all that `defaults` says, as it was written if one file says it."""
-    if len(explicit) == 1:
-        return Layer(_copy(explicit[0].tree), explicit[0].origin)
-    layers, _ = _mappings(prefills)
-    prefill = Layer({}, defaults.origin.child("prefill"))
-    for layer in layers:
-        prefill = merge(prefill, layer)
-    return _with_part(defaults, "prefill", prefill) if layers else defaults
-
-
-def _canary_in_defaults(canary: Layer) -> Problem:
-    what, remedy = "would be a canary of every service", "write it in the service that has one"
-    return Problem(canary.origin.at, what, remedy, file=canary.origin.file)
-
-
-def _services(defaults: Layer, prefills: Sequence[Layer], explicit: _Above) -> Layer:
-    """Return all services, each merged over the defaults; the tree is None if no file has services."""
-    origin = Origin(Path("services"))
-    if not explicit.layers:
-        return Layer(None, origin, explicit.problems)
-    highest = explicit.layers[-1]
-    if not _is_mapping(highest.tree):
-        return Layer(_copy(highest.tree), highest.origin, explicit.problems)
-    layers, mistaken = _mappings(explicit.layers)
-    keys = dict.fromkeys(key for layer in layers for key in layer.tree)
-    services = {key: _service(defaults, prefills, _above_null(_children(layers, key))) for key in keys}
-    trees = {key: service.tree for key, service in services.items() if service.tree is not None}
-    problems = (problem for service in services.values() for problem in service.problems)
-    below = {key: service.origin for key, service in services.items()}
-    return Layer(trees, Origin(origin.at, below), (*explicit.problems, *mistaken, *problems))
-
-
-def _service(defaults: Layer, prefills: Sequence[Layer], explicit: _Above) -> Layer:
-    """Return a service merged over the defaults; its tree is None if a null removes it.
-
-    A value that is no mapping is reported by the validation.
-    """
-    if not explicit.layers:
-        return Layer(None, Origin(Path()), explicit.problems)
-    highest = explicit.layers[-1]
-    if not _is_mapping(highest.tree):
-        return Layer(_copy(highest.tree), highest.origin, explicit.problems)
-    layers, mistaken = _mappings(explicit.layers)
-    merged = defaults.without()
-    for layer in layers:
-        merged = merge(merged, layer.without("prefill", "canary"))
-    merged = Layer(merged.tree, merged.origin, (*explicit.problems, *mistaken, *merged.problems))
-    all_prefills = _above_null([*prefills, *_children(layers, "prefill")])
-    service = _with_prefill(_drop_inherited_replicas(merged, layers), all_prefills)
-    canary = _above_null(_children(layers, "canary"))
-    if not canary.layers:
-        return Layer(service.tree, service.origin, (*service.problems, *canary.problems))
-    return _with_part(service, "canary", _canary(service, all_prefills.layers, canary.layers))
-
-
-def _with_part(service: Layer, key: str, part: Layer) -> Layer:
-    """Return a service with its prefill or its canary added."""
-    origin = Origin(service.origin.at, {**service.origin.below, key: part.origin}, service.origin.file)
-    return Layer({**service.tree, key: part.tree}, origin, (*service.problems, *part.problems))
-
-
-def _with_prefill(service: Layer, prefills: _Above) -> Layer:
-    """Return a service with its prefill; without one if no layer has it, or if the highest is null."""
-    if not prefills.layers:
-        return Layer(service.tree, service.origin, (*service.problems, *prefills.problems))
-    return _with_part(service, "prefill", _prefill(service, prefills.layers))
-
-
-def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
-    """Return prefill, merged over the keys that it inherits.
-
-    A null in the prefill of `defaults` that removes nothing is no problem: it may remove a value of another service.
-    """
-    highest: object = layers[-1].tree
-    if not isinstance(highest, dict):
-        return Layer(_copy(highest), layers[-1].origin)
-    at = service.origin.child("prefill").at
-    explicit = [layer for layer in layers if layer.origin.at == at]
-    mappings, mistaken = _mappings(layers)
-    merged = _merge_inherited(service, INHERITED_BY_PREFILL, at, mappings)
-    in_files = (problem for problem in mistaken if problem.file)
-    problems = (*in_files, *merged.problems) if explicit else ()
-    return _drop_inherited_replicas(Layer(merged.tree, merged.origin, problems), _mappings(explicit).layers)
-
-
-def _canary(service: Layer, prefills: Sequence[Layer], layers: Sequence[Layer]) -> Layer:
-    """Return a canary merged over its service, and its prefill merged over the layers of the service's prefill."""
-    highest = layers[-1]
-    if not _is_mapping(highest.tree):
-        return Layer(_copy(highest.tree), highest.origin)
-    explicit, mistaken = _mappings(layers)
-    merged = _merge_inherited(
-        _without_sizes_of_another_source(service, explicit),
-        INHERITED_BY_CANARY,
-        highest.origin.at,
-        [layer.without("prefill") for layer in explicit],
-    )
-    merged = Layer(merged.tree, merged.origin, (*mistaken, *merged.problems))
-    inherited = [layer.without("replicas", "autoscaling") for layer in prefills if _is_mapping(layer.tree)]
-    all_prefills = [*(inherited if "prefill" in service.tree else ()), *_children(explicit, "prefill")]
-    canary = _with_prefill(_drop_inherited_replicas(merged, explicit), _above_null(all_prefills))
-    has_sidecar = "prefill" in canary.tree or any("sidecar" in layer.tree for layer in explicit)
-    return canary if has_sidecar else Layer(_without(canary.tree, "sidecar"), canary.origin, canary.problems)
-
-
-def _without_sizes_of_another_source(service: Layer, canary: Iterable[Layer]) -> Layer:
-    """Return a service without its sizes of weights, claim and volume if the canary has another source."""
-    source = highest = _mapping(service.tree.get("model")).get("source")
-    for layer in canary:
-        highest = _mapping(layer.tree.get("model")).get("source", highest)
-    if highest == source:
-        return service
-    tree = dict(service.tree)
-    for key, sizes in (("model", ("size",)), ("storage", ("size", "sizeLimit"))):
-        if key in tree:
-            tree[key] = _without(tree[key], *sizes)
-    return Layer(tree, service.origin)
-
-
-def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequence[Layer]) -> Layer:
-    """Merge layers over the service's values of `keys`.
-
-    A key that no layer sets gets an origin in the service, so that it is reported as missing there.
-    """
-    inherited = {key: service.origin.child(key) for key in keys}
-    merged = Layer(_select(service.tree, *keys), Origin(at, inherited))
-    for layer in layers:
-        merged = merge(Layer(merged.tree, merged.origin), layer)
-    missing = {key: origin for key, origin in inherited.items() if key not in service.tree and key not in merged.tree}
-    origin = Origin(merged.origin.at, {**missing, **merged.origin.below}, merged.origin.file)
-    return Layer(merged.tree, origin, merged.problems)
-
-
-def _drop_inherited_replicas(merged: Layer, explicit: Iterable[Layer]) -> Layer:
-    """Remove a number of replicas that no explicit layer says, if autoscaling decides it."""
-    replicas = [layer.tree["replicas"] for layer in explicit if "replicas" in layer.tree]
-    is_overruled = merged.tree.get("autoscaling") is not None and (not replicas or replicas[-1] is None)
-    return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if is_overruled else merged
-
-
-def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: tree[key] for key in keys if key in tree}
-
-
-def _without(value: object, *keys: str) -> object:
-    """Return a mapping without some keys. A value that is no mapping is returned unchanged; validation rejects it."""
-    return {name: inner for name, inner in _mapping(value).items() if name not in keys} if _mapping(value) else value
-
-
-def _is_mapping(value: object) -> bool:
+def is_mapping(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _mapping(value: object) -> dict[str, Any]:
+def mapping_of(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
@@ -375,8 +160,8 @@ def _merge_values(low: Layer, high: Layer, path: Path, problems: list[Problem]) 
         return _merge_mappings(low, high, path, problems)
     if path[-2:] == ("engine", "args") and _is_tokens(low.tree) and _is_tokens(high.tree):
         return _merge_arguments(low, high, problems)
-    if low.origin.file and _is_mapping(high.tree) and _is_of_wrong_type(low.tree, path):
-        problems.append(_no_mapping(low))
+    if low.origin.file and is_mapping(high.tree) and _is_of_wrong_type(low.tree, path):
+        problems.append(no_mapping(low))
     return Layer(_copy_without_nulls(high.tree, high.origin, problems), high.origin)
 
 
@@ -390,7 +175,7 @@ def _merge_mappings(low: Layer, high: Layer, path: Path, problems: list[Problem]
     has_names = bool(path) and path[-1] in _NAMES_BELOW
     for key, value in low.tree.items():
         if key not in high.tree:
-            tree[key], below[key] = _copy(value), low.origin.child(key)
+            tree[key], below[key] = copy_value(value), low.origin.child(key)
         elif isinstance(high.tree[key], dict | list):
             merged = _merge_values(low.child(key), high.child(key), path / ("*" if has_names else key), problems)
             tree[key], below[key] = merged.tree, merged.origin
@@ -444,7 +229,7 @@ def _merge_arguments(low: Layer, high: Layer, problems: list[Problem]) -> Layer:
     return Layer([token.token for token in merged], Origin(high.origin.at, below, high.origin.file))
 
 
-def _ineffective_null(path: Path, file: str) -> Problem:
+def ineffective_null(path: Path, file: str) -> Problem:
     """Return the problem of a null that removes nothing."""
     inherited = {"canary": INHERITED_BY_CANARY, "prefill": INHERITED_BY_PREFILL}.get(str(path[-1]), ())
     return Problem(
@@ -465,22 +250,23 @@ def _copy_without_nulls(value: Value, origin: Origin, problems: list[Problem]) -
 
 def _copy_below(value: Value, at: Path, file: str, problems: list[Problem]) -> Value:
     if not isinstance(value, dict):
-        return _copy(value)
+        return copy_value(value)
     if at[-1:] == ("patch",) and at[-2] not in _NAMES_BELOW:
-        return cast("Value", _copy(cast("dict[str, Any]", value)))
+        return cast("Value", copy_value(cast("dict[str, Any]", value)))
     tree = dict[str, Any]()
-    for key, inner in cast("dict[str, Any]", value).items():
+    for key, inner in cast("dict[str, object]", value).items():
         if inner is None:
-            problems.append(_ineffective_null(at / key, file))
+            problems.append(ineffective_null(at / key, file))
         else:
-            tree[key] = _copy_below(inner, at / key, file, problems)
+            # Nearly every value is a text or a number, which needs no path.
+            tree[key] = _copy_below(inner, at / key, file, problems) if is_mapping(inner) else copy_value(inner)
     return cast("Value", tree)
 
 
-def _copy(value: Value) -> Value:
+def copy_value(value: Value) -> Value:
     """Copy mappings and lists at any depth; other values are immutable."""
     if isinstance(value, dict):
-        return cast("Value", {key: _copy(inner) for key, inner in cast("dict[Any, Any]", value).items()})
+        return cast("Value", {key: copy_value(inner) for key, inner in cast("dict[Any, Any]", value).items()})
     if isinstance(value, list):
-        return cast("Value", [_copy(inner) for inner in cast("list[Any]", value)])
+        return cast("Value", [copy_value(inner) for inner in cast("list[Any]", value)])
     return value

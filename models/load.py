@@ -10,7 +10,7 @@ import copy
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -18,10 +18,12 @@ from pydantic_core import ErrorDetails
 
 from models import cleartext, fields
 from models.config_keys import ROOT
-from models.layers import Layer, Place, Source, merge_stack
+from models.layers import Layer, Place, Source
 from models.paths import Path
 from models.problems import ConfigError, Problem, echo
+from models.profile import ChosenProfile
 from models.stack import Stack
+from models.stack_layers import merge_stack
 
 _MOST_NAMES = 4
 """Maximum number of services that a message lists."""
@@ -39,6 +41,24 @@ _NOUNS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Selected:
+    """Profiles that were selected for services, canaries and prefills, by path."""
+
+    layers: Mapping[Path, Layer] = field(default_factory=dict[Path, Layer])
+    """Keys of a service that they decide."""
+    problems: tuple[Problem, ...] = ()
+    """Problems of services for which none could be selected."""
+    repaired: tuple[Path, ...] = ()
+    """Paths of the values that stand in for those of a profile that could not be selected."""
+    profiles: Mapping[Path, ChosenProfile] = field(default_factory=dict[Path, ChosenProfile])
+    merged: Layer | None = None
+    """The stack as it is merged, if no profile changes it."""
+
+
+NOTHING_SELECTED = Selected()
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """A stack that later checks can read, the problems found so far, and the paths of repaired values."""
 
@@ -48,6 +68,8 @@ class Loaded:
     """Paths of repaired values: those in the merged tree, and those at which the user wrote the values."""
     merged: Layer
     """Merged tree of the stack, with the origin of each value."""
+    profiles: Mapping[Path, ChosenProfile] = field(default_factory=dict[Path, ChosenProfile])
+    """Selected profiles by the path of the service, canary or prefill."""
 
     def finish(self, further: Sequence[Problem] = ()) -> Stack:
         """Return the stack, or raise `ConfigError` with all problems that do not depend on a repaired value.
@@ -124,25 +146,32 @@ class Loaded:
         return self.merged.locate(path, absent=not self.merged.holds(path)), canary
 
 
-def load(tree: object, earlier: Sequence[Problem] = (), sources: Sequence[Source] = ()) -> Loaded:
+def load(
+    tree: object,
+    earlier: Sequence[Problem] = (),
+    sources: Sequence[Source] = (),
+    selected: Selected = NOTHING_SELECTED,
+) -> Loaded:
     """Read a configuration tree of plain values. `earlier` are problems that are reported together with its own.
 
-    `sources` are the files below the stack file, the lowest first. Raises `ConfigError` if the tree cannot be repaired,
-    such as one without services.
+    `sources` are the files below the stack file, the lowest first; `selected` are profiles below its services. Raises
+    `ConfigError` if the tree cannot be repaired, such as one without services.
     """
     if not isinstance(tree, dict) or not tree:
         missing = Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")
         raise ConfigError([*earlier, missing])
-    merged = merge_stack(cast("dict[str, Any]", tree), sources)
+    merged = selected.merged or merge_stack(cast("dict[str, Any]", tree), sources, selected.layers)
     in_clear = _credentials(merged)
     # The values of `defaults` are not validated here, but in the services that inherit them.
     defaults = merged.tree.pop("defaults", {})
-    problems, repaired = [*earlier, *merged.problems], [problem.path for problem in merged.problems]
+    problems = [*earlier, *merged.problems, *selected.problems]
+    repaired = [*(problem.path for problem in merged.problems), *selected.repaired]
     while True:
         try:
             stack = Stack.model_validate(merged.tree).model_copy(update={"defaults": defaults})
             problems += [problem for path, problem in in_clear.items() if path not in repaired]
-            return Loaded(stack, tuple(_distinct(problems)), (*repaired, *in_clear), merged)
+            in_all = (*repaired, *in_clear)
+            return Loaded(stack, tuple(_distinct(problems)), in_all, merged, selected.profiles)
         except ValidationError as error:
             errors = error.errors(include_url=False)
         found = [_problem(merged, details) for details in errors]
@@ -191,6 +220,18 @@ def _is_repaired(path: Path, repaired: Sequence[Path]) -> bool:
 def _overlaps_repaired(path: Path, repaired: Sequence[Path]) -> bool:
     """Return whether the value at `path` is inside a repaired value, or contains one."""
     return _is_repaired(path, repaired) or any(other.is_within(path) for other in repaired)
+
+
+def validation_problems(tree: object, error: ValidationError, top: Path, file: str) -> list[Problem]:
+    """Return the problems of a file that was validated apart from a stack.
+
+    `top` is the path in a stack whose keys the file has. Paths of the problems are those in the file.
+    """
+    found = list[Problem]()
+    for details in error.errors(include_url=False):
+        path = _path(tree, details)
+        found.append(Problem(path, *_verdict(Path(*top, *path), details), file=file))
+    return found
 
 
 def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:

@@ -201,6 +201,10 @@ PickerTls = Annotated[SelfSigned | Certificate | NoTls, Field(discriminator="typ
 class EndpointPicker(Spec):
     """The endpoint picker of the service's InferencePool: it chooses the pod for each request."""
 
+    enabled: bool = True
+    """Whether an endpoint picker chooses the pod for each request. false: there is neither a picker nor an
+    InferencePool, and the route leads to the Service of the decode pods, which takes them in turn. No other key of
+    endpointPicker may stand beside it."""
     preset: Literal["approximate-prefix-cache", "precise-prefix-cache", "predicted-latency", "custom"] = (
         "approximate-prefix-cache"
     )

@@ -44,8 +44,10 @@ class Problem:
     """Name of the file that the value is from; empty for the stack file."""
 
     def __str__(self) -> str:
-        # Each part is searched alone: a credential would otherwise reach over the end of its part.
-        path, what, remedy = (credentials.hide(str(part)) for part in (self.path, self.what, self.remedy))
+        # Each part is searched alone: a credential would otherwise reach over the end of its part, or begin within it.
+        keys = (part if isinstance(part, int) else credentials.hide(part) for part in self.path)
+        path = Path(*keys) if credentials.may_have_shape(str(self.path)) else self.path
+        what, remedy = credentials.hide(self.what), credentials.hide(self.remedy)
         if self.file:
             what = f"{what[:-1]}, from {self.file})" if what.endswith(")") else f"{what} (from {self.file})"
         line = f"{path}: " * bool(path) + what + f"; {remedy}" * bool(remedy)

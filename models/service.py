@@ -4,11 +4,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from models.architecture import Architecture
 from models.base import Spec
 from models.monitoring import Metrics
 from models.picker import EndpointPicker
+from models.pins import Source
 from models.role import Resources, Role
 from models.routing import Headers, Objective, Rewrite, Route
+from models.selection import Selection
 from models.source import FilePattern, ModelSource
 from models.storage import Ephemeral, Storage
 from models.vocabulary import (
@@ -56,7 +59,7 @@ class KeylessVerification(Spec):
 Verification = Annotated[KeyVerification | KeylessVerification, Field(discriminator="type")]
 
 
-class Adapter(Spec):
+class Adapter(Source):
     """One LoRA adapter."""
 
     source: Annotated[ModelSource, Field(examples=["hf://acme/qwen3-sql-lora"])]
@@ -96,7 +99,7 @@ def _make_source_optional(schema: dict[str, Any]) -> None:
     schema.pop("required")
 
 
-class Model(Spec):
+class Model(Source):
     """The served model and the source of its weights."""
 
     model_config = ConfigDict(json_schema_extra=_make_source_optional)
@@ -132,6 +135,11 @@ class Model(Spec):
     """Signer that the ModelKit must have; absent: signatures are not checked."""
     lora: Lora | None = Field(default=None, examples=[{"adapters": {"sql": {"source": "hf://acme/qwen3-sql-lora"}}}])
     """LoRA adapters."""
+    architecture: Architecture | None = Field(
+        default=None, examples=[{"layers": 36, "hiddenSize": 4096, "heads": 32, "kvHeads": 8, "headDim": 128}]
+    )
+    """Numbers of the model, from which checks.fit computes its memory. Absent: those of the lock, or of the shipped
+    table for the name in an hf:// source."""
 
 
 class KvCache(Spec):
@@ -182,14 +190,18 @@ class Prefill(Role):
     Absent keys have the values of the service, except replicas, autoscaling and patch.
     """
 
+    selection: Selection | None = Field(default=None, examples=[{"metric": "throughput"}])
+    """Wishes for the serving profile of prefill; absent: those of the service."""
+
 
 class ServiceInterceptor(Spec):
     """Token metering of the service."""
 
     enabled: bool = True
-    """Label the Kubernetes Service, so that the interceptor finds it and bills its requests."""
+    """Lead the route to the interceptor, which bills the requests and forwards them to the service's Service."""
     resource_id: ResourceId | None = Field(default=None, examples=["chat-7f3a"])
-    """Id by which requests are billed, unique in the stack; absent: the service's key."""
+    """Id by which requests are billed, unique in the stack and, in mode label, in the namespace; absent: the service's
+    key."""
 
 
 class Variant(Role):
@@ -211,6 +223,9 @@ class Variant(Role):
         ),
     ]
     """The served model."""
+    selection: Selection | None = Field(default=None, examples=[{"metric": "latency"}])
+    """Wishes for the serving profile, which decides what the service does not say itself. Absent, or in `defaults`: one
+    is selected only for a service that lacks model.source, or accelerator for a model of the catalogue."""
     storage: Storage = Ephemeral(type="ephemeral")
     """Storage of the weights in the cluster."""
     kv_cache: KvCache = KvCache.default()

@@ -6,8 +6,11 @@ from pydantic import Field, JsonValue, model_validator
 
 from models.accelerators import UserClass
 from models.base import Spec
+from models.interceptor import Interceptor
+from models.money import Budgets, Prices
 from models.monitoring import Monitors
 from models.network import NetworkPolicies
+from models.profile import Catalogue
 from models.routing import Gateway
 from models.service import Service
 from models.storage import Cache, complete_models
@@ -98,6 +101,19 @@ class Checks(Spec):
     preflight: Literal["strict", "warn", "skip"] = "strict"
     """Check of what the stack needs from its cluster: kinds, namespaces, classes, listeners, and routes that do not
     collide. What only a person can change is an error (strict) or a warning (warn); skip checks nothing."""
+    capacity: Literal["strict", "warn", "skip"] = "warn"
+    """Check that nodes and quotas have the devices that a change needs at its worst moment: additional replicas, two
+    generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); skip checks
+    nothing. Of an autoscaled role its smallest number of replicas counts; that the largest lacks devices is a
+    warning."""
+    fit: Literal["strict", "warn", "skip"] = "warn"
+    """Check that weights, KV cache of one sequence of the longest context, and what the engine needs beside them fit
+    the memory of the devices. A model that does not fit is an error (strict) or a warning (warn); skip checks nothing.
+    Without numbers of the model nothing is computed, which only strict says."""
+    lock: Literal["strict", "warn", "skip"] = "warn"
+    """Check of the lock (inference.STACK.lock.yaml): sources that it does not have, or has as they were before the
+    stack file changed. They are errors (strict) or warnings (warn); skip checks nothing. Without a lock, only strict
+    says so."""
 
 
 class Images(Spec):
@@ -167,17 +183,6 @@ class Observability(Spec):
     """Traces; absent: none."""
 
 
-class Interceptor(Spec):
-    """Token metering in the request path. The interceptor finds the Service of a model by labels."""
-
-    mode: Annotated[Literal["label"], Field(examples=["label"])]
-    """How the interceptor finds the engines: by the labels of their Service."""
-    namespace: Annotated[DnsLabel, Field(examples=["metering"])]
-    """Namespace that the interceptor runs in."""
-    service_account_name: DnsSubdomain = "phoebe-interceptor"
-    """ServiceAccount of the interceptor. It gets the right to get and list the Services in the models' namespace."""
-
-
 class Stack(Spec):
     """The configuration of one stack."""
 
@@ -208,6 +213,8 @@ class Stack(Spec):
         default={}, examples=[{"h100-slice": {"vendor": "nvidia", "memory": "40Gi"}}]
     )
     """Accelerator classes: new ones, and changes to the shipped ones."""
+    catalogue: Catalogue = Catalogue.default()
+    """Serving profiles that services select from."""
     observability: Observability = Observability.default()
     """Metrics and traces of running services."""
     cluster: Cluster = Cluster.default()
@@ -217,13 +224,17 @@ class Stack(Spec):
     this stack's: name it here after `pulumi stack rename`."""
     checks: Checks = Checks.default()
     """Severity of failed checks."""
+    prices: Prices = Prices.default()
+    """Prices of devices."""
+    budgets: Budgets | None = Field(default=None, examples=[{"by": "team", "limits": {"search": {"perMonth": 40000}}}])
+    """Budgets for services by a label; absent: none."""
     network_policies: NetworkPolicies | None = Field(
         default=None, examples=[{"gatewayPods": {"gateway.networking.k8s.io/gateway-name": "inference-gateway"}}]
     )
     """Network policies: which connections to and from the pods are allowed. Absent: no policies. {}: policies that
     allow the known connections."""
     interceptor: Interceptor | None = Field(default=None, examples=[{"mode": "label", "namespace": "metering"}])
-    """Token metering; absent: none."""
+    """Token metering: the routes of services lead to the interceptor. Absent: none."""
     caches: dict[Dns1035Label, Cache] = Field(
         default={}, examples=[{"mistral": {"source": "s3://acme-models/mistral-small-24b", "size": "48Gi"}}]
     )

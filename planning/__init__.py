@@ -18,4 +18,4 @@ def plan(loaded: Loaded, name: StackName) -> StackPlan:
     loaded.finish(rules.problems(resolved))
     if resolved.release is None:
         raise ValueError("this channel is unknown")
-    return decide(resolved, resolved.release, name)
+    return decide(resolved, resolved.release, name, loaded.profiles)

@@ -7,9 +7,11 @@ exported only after everything that is awaited is up.
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from planning.ground import contract
+from models.pins import Pin
+from planning.ground import contract, labels
 from planning.ground.api_groups import POOL_GROUP
 from planning.ground.ports import HTTP_PORT, HTTPS_PORT, ROUTED_PORT
+from planning.interceptor import InterceptorPlan
 from planning.plans import ServicePlan, StackPlan, VariantPlan
 from planning.routes.records import Route
 from planning.serving.workload import Workload
@@ -29,11 +31,14 @@ def of_stack(plan: StackPlan, facts_digest: str | None, awaited: Collection[str]
         "contractVersion": contract.VERSION,
         "release": plan.release,
         "factsDigest": facts_digest,
-        "services": {service.key: _service(service, with_route=service.key in awaited) for service in plan.services},
+        "services": {
+            service.key: _service(service, plan.interceptor, with_route=service.key in awaited)
+            for service in plan.services
+        },
     }
 
 
-def _service(service: ServicePlan, *, with_route: bool) -> contract.Service:
+def _service(service: ServicePlan, interceptor: InterceptorPlan | None, *, with_route: bool) -> contract.Service:
     route, primary = service.route, service.primary
     return {
         "name": primary.names.base,
@@ -46,8 +51,8 @@ def _service(service: ServicePlan, *, with_route: bool) -> contract.Service:
         "weight": service.share.primary,
         "primary": _variant(primary),
         "canary": None if service.canary is None else _canary(service.canary, service.share.canary),
-        "profile": None,
-        "interceptor": _interceptor(primary),
+        "profile": _profiles(primary).get(labels.DECODE),
+        "interceptor": _interceptor(primary, interceptor),
         "awaited": sorted(_awaited_kinds(service, with_route=with_route)),
         "warnings": sorted(
             str(replace(warning, path=warning.path.below(primary.path))) for warning in service.warnings
@@ -61,7 +66,9 @@ def _awaited_kinds(service: ServicePlan, *, with_route: bool) -> Iterator[contra
     A picker is ready only after its pool exists. A workload is ready only with all its replicas, but an autoscaler may
     want another number later.
     """
-    yield from ("workload", "endpointPicker", "pool")
+    yield "workload"
+    if any(variant.endpoint_picker is not None for variant in service.variants):
+        yield from ("endpointPicker", "pool")
     if all(workload.autoscaler is None for workload in service.workloads):
         yield "replicas"
     if with_route:
@@ -80,7 +87,13 @@ def _model(variant: VariantPlan) -> contract.Model:
         "source": variant.source,
         "digest": version if is_digest else None,
         "revision": None if is_digest else version or None,
+        "locked": _lock_output(variant.pins[variant.model]) if variant.model in variant.pins else None,
+        "lockedAdapters": {name: _lock_output(pin) for name, pin in variant.pins.items() if name != variant.model},
     }
+
+
+def _lock_output(pin: Pin) -> contract.Locked:
+    return {"source": pin.source, "digest": pin.digest}
 
 
 def _urls(route: Route | None) -> list[str]:
@@ -98,22 +111,35 @@ def _gateway(route: Route | None) -> contract.Gateway | None:
     return {"name": parent.name, "namespace": parent.namespace, "sectionName": parent.section_name}
 
 
-def _interceptor(variant: VariantPlan) -> contract.Interceptor | None:
-    if variant.resource_id is None:
+def _interceptor(variant: VariantPlan, interceptor: InterceptorPlan | None) -> contract.Interceptor | None:
+    if variant.metered_as is None or interceptor is None:
         return None
-    return {"mode": "label", "layout": "service", "resourceId": variant.resource_id}
+    return {"mode": interceptor.mode, "layout": "service", "resourceId": variant.metered_as}
 
 
 def _variant(variant: VariantPlan) -> contract.Variant:
-    names = variant.names
+    names, picker = variant.names, variant.endpoint_picker
     return {
-        "pool": {"group": POOL_GROUP, "name": names.pool},
+        "pool": None if picker is None else {"group": POOL_GROUP, "name": names.pool},
         "objectives": sorted(objective.name for objective in variant.requests.objectives),
         "serviceHost": f"{variant.host(names.base)}:{ROUTED_PORT}",
-        "endpointPickerHost": f"{variant.host(names.picker)}:{variant.picker.port}",
+        "endpointPickerHost": None if picker is None else f"{variant.host(names.picker)}:{picker.port}",
         "roles": {
             workload.role: _role(workload, variant.accelerators[workload.role]) for workload in variant.workloads
         },
+        "profiles": _profiles(variant),
+    }
+
+
+def _profiles(variant: VariantPlan) -> dict[str, contract.Profile]:
+    return {
+        role: {
+            "id": profile.id,
+            "reasons": list(profile.reasons),
+            "source": profile.source,
+            "locked": profile.is_locked,
+        }
+        for role, profile in variant.profiles.items()
     }
 
 

@@ -10,11 +10,11 @@ from typing import Literal
 
 from models.paths import Path
 from models.problems import Problem, warning
+from planning.ground import instances
 from planning.ground.cluster_facts import LiveObjects, Place, Unknown
+from planning.ground.instances import MAIN, Instance
 from planning.ground.marks import Identity, Mark, StackName, Verdict
 
-_PROVIDER = "pulumi:providers:kubernetes::cluster"
-"""Type and logical name of the provider of every object."""
 _CLAIM = "PersistentVolumeClaim"
 UNASKED = frozenset({"Namespace", "Secret"})
 """Kinds whose owners are not asked for.
@@ -34,7 +34,7 @@ class NamedObject:
     """Type of the resource, such as `kubernetes:apps/v1:Deployment`."""
     logical_name: str
     component: tuple[str, str] | None
-    """Type and logical name of the component that it is in; None if it is in the stack itself."""
+    """Type and logical name of the component that it is in; None if it is in the inference stack itself."""
 
     @property
     def path(self) -> Path:
@@ -47,6 +47,7 @@ def problems(
     live: LiveObjects | Unknown,
     identity: Identity,
     mode: Literal["strict", "warn", "skip"],
+    instance: Instance = MAIN,
 ) -> list[Problem]:
     """Return the problems of objects whose names are taken in the cluster.
 
@@ -67,7 +68,7 @@ def problems(
             if verdict is Verdict.ANOTHER
         ),
         *_unmarked_warning([named for named, _, verdict in verdicts if _gets_mark(named, verdict)], identity.name),
-        *(_foreign(named, identity.name) for named, _, verdict in verdicts if verdict is Verdict.FOREIGN),
+        *(_foreign(named, identity.name, instance) for named, _, verdict in verdicts if verdict is Verdict.FOREIGN),
         *_unchecked_kinds(live),
     ]
 
@@ -91,12 +92,12 @@ def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[P
     yield warning(Path(), what, "make sure that no other stack deploys them")
 
 
-def _foreign(named: NamedObject, name: StackName) -> Problem:
+def _foreign(named: NamedObject, name: StackName, instance: Instance) -> Problem:
     what = "exists without the mark of a stack; unless this stack imported it, a run overwrites it or fails"
     if named.place[1] == _CLAIM:
         # A run replaces an imported claim, because its volume is not stated: its data would be gone.
         return warning(named.path, what, f"choose another name, or use it: storage.claimName: {named.place[3]}")
-    remedy = f"choose another name, or adopt it and look at the next preview: {import_command(named, name)}"
+    remedy = f"choose another name, or adopt it and look at the next preview: {import_command(named, name, instance)}"
     return warning(named.path, what, remedy)
 
 
@@ -105,11 +106,16 @@ def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
         yield warning(Path(), f"{_UNCHECKED} for {', '.join(live.unchecked)}: the API server refused to list them")
 
 
-def import_command(named: NamedObject, name: StackName) -> str:
+def import_command(named: NamedObject, name: StackName, instance: Instance = MAIN) -> str:
     """Return the command that adopts an object: the state has it then, and a run changes it to what is stated."""
     *_, namespace, object_name = named.place
     identifier = f"{namespace}/{object_name}" if namespace else object_name
-    urn = f"urn:pulumi:{name.stack}::{name.project}::"
-    component = "" if named.component is None else f" --parent {named.component[1]}={urn}{'::'.join(named.component)}"
-    provider = f" --provider cluster={urn}{_PROVIDER} --protect=false"
-    return f"pulumi import {named.type} {named.logical_name} {identifier}{component}{provider}"
+    urn = f"urn:pulumi:{name.stack}::{name.project}::{instances.TYPE}"
+    parent, urn_of_parent = instance.name, f"{urn}::{instance.name}"
+    if named.component is not None:
+        component_type, parent = named.component
+        urn_of_parent = f"{urn}${component_type}::{parent}"
+    provider = f"{urn}${instances.PROVIDER_TYPE}::{instance.provider_name}"
+    target = f"{named.type} {named.logical_name} {identifier}"
+    # A shell would replace what follows a dollar sign outside of quotes.
+    return f"pulumi import {target} --parent '{parent}={urn_of_parent}' --provider 'cluster={provider}' --protect=false"

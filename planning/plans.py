@@ -5,17 +5,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models.paths import Path
+from models.pins import Pin
 from models.problems import Problem, warning
+from models.profile import NO_PROFILES, ChosenProfile
+from models.service import Variant
 from models.source import served_name
 from models.stack import Stack
-from planning import network, picker, routes, serving, variant, weights
-from planning.ground import labels, marks, parts
+from planning import interceptor, network, picker, routes, serving, variant, weights
+from planning.ground import labels, parts
 from planning.ground.flows import Policy
 from planning.ground.marks import Identity, StackName
-from planning.ground.names import LONGEST, PRIMARY, Names, address, shorten
+from planning.ground.names import PRIMARY, Names, address
 from planning.ground.order import Id, Relations
+from planning.interceptor import InterceptorGrant, InterceptorPlan
 from planning.network import gke, monitoring
 from planning.network.gke import LoadBalancing
+from planning.network.interceptor import InterceptorNetwork
 from planning.network.monitoring import Monitoring
 from planning.picker import Picker
 from planning.releases import Release, tracing, unproven
@@ -28,14 +33,13 @@ from planning.variant.canary import Share
 from planning.weights import claims
 from planning.weights.claims import StoragePlan
 
-_LONGEST_ROLE = 253
-"""Maximum length of the name of a Role in characters."""
-
 
 @dataclass(frozen=True, slots=True)
 class VariantPlan:
     """Plan of a primary or a canary, from which all of its objects are rendered."""
 
+    key: str
+    """Key of the service."""
     owner: str
     """Owner of the objects: the service key, or `<key>.canary`. No service key equals that: keys contain no dot."""
     path: Path
@@ -49,8 +53,12 @@ class VariantPlan:
     """Name under which the engine serves the model."""
     source: str
     """Source of the weights."""
+    pins: Mapping[str, Pin]
+    """Pins of what the pods serve, by name: of the model and its adapters. Empty without a lock."""
     accelerators: Mapping[str, str]
     """Name of the accelerator class of each role."""
+    profiles: Mapping[str, ChosenProfile]
+    """Serving profile of each role for which one was selected."""
     decode: Workload
     """Workload of the decode role. If there is no prefill role, it is the only workload."""
     prefill: Workload | None
@@ -65,7 +73,8 @@ class VariantPlan:
     ports_annotation: str | None
     """Annotation of serving pods with the ports that they serve. None if the pool has one port, or if its picker does
     not read it."""
-    picker: Picker
+    endpoint_picker: Picker | None
+    """None if the Service of the decode pods gets the requests; then there is no pool."""
     gke: LoadBalancing | None
     """Settings of GKE's load balancer. None if the gateway is not GKE's."""
     requests: PoolRequests
@@ -74,12 +83,21 @@ class VariantPlan:
     """Scraping of metrics. None if the stack has no scraper."""
     policies: tuple[Policy, ...]
     """Network policies of serving pods and picker. Empty if the stack has no network policies."""
+    metered_as: str | None
+    """Id by which the interceptor bills requests of the variant. None if they are not metered."""
     resource_id: str | None
-    """Value of a label on the Service that receives routed requests. The interceptor bills requests under this id. None
-    if the variant is not metered."""
+    """The same id as the value of a label, by which the interceptor searches for the variant's Service. None if it does
+    not search for it."""
     domain: str
     """DNS domain of the cluster."""
     warnings: tuple[Problem, ...]
+
+    @property
+    def picker(self) -> Picker:
+        """Return the plan of the endpoint picker of a variant that has one."""
+        if self.endpoint_picker is None:
+            raise ValueError("this variant has no endpoint picker")
+        return self.endpoint_picker
 
     @property
     def variant_prefix(self) -> str:
@@ -106,7 +124,7 @@ class VariantPlan:
 
     def preview_inputs(self) -> dict[str, Any]:
         """Return the inputs of the component, for previews: model, source, accelerator and the size of each role."""
-        inputs = {
+        inputs: dict[str, Any] = {
             "model": self.model,
             "source": self.source,
             "accelerator": self.accelerators[labels.DECODE],
@@ -119,6 +137,8 @@ class VariantPlan:
                 for workload in self.workloads
             },
         }
+        if self.profiles:
+            inputs["profiles"] = {role: profile.text for role, profile in self.profiles.items()}
         return inputs if self.names.generation is None else {**inputs, "generation": self.names.generation}
 
     def host(self, name: str) -> str:
@@ -171,39 +191,6 @@ class ServicePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class InterceptorGrant:
-    """Permission of the interceptor to read the Services of a namespace."""
-
-    namespace: str
-    """Namespace of the Services, of the Role and of its binding."""
-    subject_namespace: str
-    """Namespace of the interceptor's service account."""
-    service_account: str
-    stack: StackName
-    """The stack of the Role and of its binding. Other stacks in the namespace grant the same in their own ones."""
-
-    @property
-    def role_name(self) -> str:
-        """Return the name of the Role and of its binding."""
-        return marks.per_stack(f"{self.service_account}-services", self.stack, _LONGEST_ROLE)
-
-    @property
-    def app_label(self) -> str:
-        """Return the value of the label `app.kubernetes.io/name` on Role and binding."""
-        return shorten(self.service_account, LONGEST)
-
-    @property
-    def rules(self) -> tuple[Mapping[str, Any], ...]:
-        """Return the rules of the Role: it may read Services and nothing else."""
-        return ({"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]},)
-
-    @property
-    def owner(self) -> str:
-        """Return the owner of the objects. It contains a slash, so that it equals no service key and no namespace."""
-        return f"interceptor/{self.namespace}"
-
-
-@dataclass(frozen=True, slots=True)
 class StackPlan:
     """Plan of a stack."""
 
@@ -221,7 +208,11 @@ class StackPlan:
     """Whether a run that would delete one of them fails."""
     services: tuple[ServicePlan, ...]
     """Plans of the services, ordered by key."""
+    interceptor: InterceptorPlan | None
+    """None if no requests are metered."""
+    interceptor_network: InterceptorNetwork
     grants: tuple[InterceptorGrant, ...]
+    """Permissions of the interceptor to read Services. Empty unless it searches for them."""
     caches: tuple[StoragePlan, ...]
     """Claims of the caches, with the Jobs that fill them, ordered by key."""
     own_warnings: tuple[Problem, ...]
@@ -247,27 +238,52 @@ class StackPlan:
                 **{variant.owner: variant.names.namespace for variant in variants},
                 **{cache.owner: cache.namespace for cache in self.caches},
                 **{grant.owner: grant.namespace for grant in self.grants},
+                **({} if self.interceptor is None else {interceptor.OWNER: self.interceptor.namespace}),
             },
             weights={variant.owner: variant.weights_of for variant in variants},
             further_owners={
                 service.route_id: tuple(canary.owner for canary in service.variants[1:]) for service, _ in routed
             },
             further_predecessors={
-                service.route_id: (Id(route.mirror.key, parts.SERVICE), Id(route.mirror.key, parts.MIRROR_GRANT))
-                for service, route in routed
-                if route.mirror is not None
+                Id(interceptor.OWNER, parts.INTERCEPTOR): tuple(
+                    Id(grant.owner, parts.INTERCEPTOR_ROLE_BINDING) for grant in self.grants
+                ),
+                **{
+                    service.route_id: (*self._before_metered(service), *_before_mirror(route))
+                    for service, route in routed
+                },
             },
         )
 
+    def _before_metered(self, service: ServicePlan) -> tuple[Id, ...]:
+        """Return the objects of the interceptor that precede a service's route."""
+        is_metered = self.interceptor is not None and service.primary.metered_as is not None
+        return self.interceptor.precedes_routes if self.interceptor is not None and is_metered else ()
 
-def decide(resolved: Resolved, release: Release, name: StackName) -> StackPlan:
-    """Return the plan of the stack called `name`, which has passed the rules."""
+
+def _before_mirror(route: Route) -> tuple[Id, ...]:
+    """Return the objects of a route's mirror that precede the route."""
+    key = None if route.mirror is None else route.mirror.key
+    return () if key is None else (Id(key, parts.SERVICE), Id(key, parts.MIRROR_GRANT))
+
+
+def decide(
+    resolved: Resolved, release: Release, name: StackName, profiles: Mapping[Path, ChosenProfile] = NO_PROFILES
+) -> StackPlan:
+    """Return the plan of the stack called `name`, which has passed the rules.
+
+    `profiles` are those that were selected, by the path of the service, canary or prefill.
+    """
     stack = resolved.stack
     mirroring = routes.mirroring_namespaces(resolved.routes.values())
-    services = tuple(_service(key, resolved, mirroring.get(key, set())) for key in sorted(stack.services))
+    services = tuple(_service(key, resolved, mirroring.get(key, set()), profiles) for key in sorted(stack.services))
     caches = tuple(claims.of_cache(key, stack, release) for key in sorted(stack.caches))
     namespaces = {service.primary.names.namespace for service in services} | {cache.namespace for cache in caches}
     vendors = {workload.accelerator.vendor for service in services for workload in service.workloads}
+    metering = interceptor.plan(stack, resolved.contexts.of(PRIMARY), name)
+    if metering is not None and metering.deployment is not None:
+        namespaces.add(metering.namespace)
+    interceptor_network = network.of_interceptor(metering, resolved.contexts)
     return StackPlan(
         identity=Identity(name, tuple(stack.formerly)),
         release=stack.release,
@@ -276,22 +292,29 @@ def decide(resolved: Resolved, release: Release, name: StackName) -> StackPlan:
         retain_namespaces=stack.namespace_options.retain,
         protect_namespaces=stack.namespace_options.protect,
         services=services,
+        interceptor=metering,
+        interceptor_network=interceptor_network,
         grants=tuple(_grants(stack, services, name)),
         caches=caches,
         own_warnings=(
             *_unproven_facts(release, vendors),
             *tracing.warnings(stack.observability.tracing, release),
             *claims.warnings(resolved.contexts.variants.values(), caches),
-            *network.warnings(stack, _policies(services, caches)),
+            *network.warnings(stack, _policies(services, caches, interceptor_network)),
+            *interceptor.warnings(stack, metering),
             *weights.cache_warnings(stack),
             *routes.precedence_warnings(resolved.routes.values()),
         ),
     )
 
 
-def _policies(services: Iterable[ServicePlan], caches: Iterable[StoragePlan]) -> Iterator[Policy]:
+def _policies(
+    services: Iterable[ServicePlan], caches: Iterable[StoragePlan], interceptor_network: InterceptorNetwork
+) -> Iterator[Policy]:
     """Yield the network policies of all pods of a stack."""
     stores = list(caches)
+    if interceptor_network.policy is not None:
+        yield interceptor_network.policy
     for service in services:
         for plan in service.variants:
             yield from plan.policies
@@ -304,14 +327,17 @@ def _unproven_facts(release: Release, vendors: Collection[str]) -> Iterator[Prob
         yield warning(Path(f"release {release.name}"), f"{table_path} is unproven ({entry.source})")
 
 
-def _service(key: str, resolved: Resolved, mirroring: Collection[str]) -> ServicePlan:
+def _service(
+    key: str, resolved: Resolved, mirroring: Collection[str], profiles: Mapping[Path, ChosenProfile]
+) -> ServicePlan:
     contexts, spec = resolved.contexts, resolved.stack.services[key]
     primary_context, canary_context = contexts.primary(key), contexts.canary(key)
-    primary = _variant(primary_context, contexts)
+    primary = _variant(primary_context, contexts, profiles)
+    canary = None if canary_context is None else _variant(canary_context, contexts, profiles)
     return ServicePlan(
         key=key,
         primary=primary,
-        canary=None if canary_context is None else _with_shared_weights(primary, _variant(canary_context, contexts)),
+        canary=None if canary is None else _with_shared_weights(primary, canary),
         share=primary_context.share,
         route=resolved.routes.get(key),
         mirrored_from=tuple(sorted({*mirroring} - {primary_context.namespace})),
@@ -319,17 +345,19 @@ def _service(key: str, resolved: Resolved, mirroring: Collection[str]) -> Servic
             *variant.warnings(primary_context.path, spec),
             *routes.warnings(primary_context),
             *requests.warnings(primary_context),
+            *interceptor.service_warnings(primary_context),
         ),
     )
 
 
-def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
+def _variant(context: VariantContext, contexts: Contexts, profiles: Mapping[Path, ChosenProfile]) -> VariantPlan:
     spec, stack = context.spec, context.stack
     provider = None if context.gateway is None else context.gateway.provider
     roles = {name: serving.plan(role) for name, role in contexts.roles_of(context).items()}
-    cache, picker_plan = claims.cache_of(spec), picker.plan(context)
+    cache, picker_plan = claims.cache_of(spec), picker.plan(context) if context.has_picker else None
     monitoring_plan = monitoring.plan(spec, roles, stack.observability.metrics)
     return VariantPlan(
+        key=context.key,
         owner=context.owner,
         path=context.path,
         names=context.names,
@@ -337,25 +365,28 @@ def _variant(context: VariantContext, contexts: Contexts) -> VariantPlan:
         user_annotations=spec.annotations,
         model=served_name(spec.model.name, spec.model.source) or context.key,
         source=spec.model.source,
+        pins=_pins(spec, context.key),
         accelerators={name: role.accelerator for name, _, role in context.roles},
+        profiles={name: profiles[path] for name, path, _ in context.roles if path in profiles},
         decode=roles[labels.DECODE],
         prefill=roles.get(labels.PREFILL),
         storage=claims.of_variant(context),
         weights_of=context.owner if cache is None else claims.cache_owner(cache),
         port=spec.engine.port,
         ports_annotation=context.release.picker.ports.annotation if _has_several_ports(roles.values()) else None,
-        picker=picker_plan,
+        endpoint_picker=picker_plan,
         gke=gke.plan(spec, roles[labels.DECODE]) if provider == "gke" else None,
         requests=requests.plan(context),
         monitoring=monitoring_plan,
-        policies=network.plan(context, roles, picker_plan, monitoring_plan, metered=context.resource_id is not None),
+        policies=network.plan(context, roles, picker_plan, monitoring_plan),
+        metered_as=context.metered_as,
         resource_id=context.resource_id,
         domain=stack.cluster.domain,
         warnings=(
             *weights.variant_warnings(context),
             *serving.warnings(context, contexts),
             *serving.workload_warnings(context.path, roles.values()),
-            *picker_plan.warnings,
+            *(() if picker_plan is None else picker_plan.warnings),
         ),
     )
 
@@ -380,6 +411,14 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
     ):
         return canary
     return replace(canary, storage=None, weights_of=primary.owner)
+
+
+def _pins(spec: Variant, key: str) -> dict[str, Pin]:
+    """Return the pins that decide what is fetched, by the names that clients send."""
+    name = served_name(spec.model.name, spec.model.source) or key
+    adapters = {} if spec.model.lora is None else spec.model.lora.adapters
+    found = {name: spec.model.pin, **{adapter: each.pin for adapter, each in adapters.items()}}
+    return {served: pin for served, pin in found.items() if pin is not None and not pin.deployed}
 
 
 def _grants(stack: Stack, services: tuple[ServicePlan, ...], name: StackName) -> list[InterceptorGrant]:

@@ -8,11 +8,17 @@ authenticated user has `system:discovery`.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 
+from models.paths import Path
+from models.problems import Problem, warning
 from planning.ground import bundles
 from planning.ground.api_groups import GATEWAY_GROUP, plural
+from planning.ground.cluster_facts import Permissions, Unknown
 from planning.ground.needs import Needs
 
+_Rule = Mapping[str, list[str]]
+"""A rule as a Role has it."""
 _GATEWAY_KIND = "Gateway"
 _RBAC = "rbac.authorization.k8s.io"
 _SECRETS = "secrets"
@@ -23,9 +29,10 @@ _OF_PODS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "Deployment": (("", "persistentvolumeclaims"), ("", "pods"), ("apps", "replicasets")),
     "Job": (("", "pods"),),
 }
-"""Groups and resources that the provider reads while it waits for an object of a kind."""
+"""Groups and resources that the provider reads while it waits for an object of a kind, and in a refresh."""
 _URLS = "/"
 """In the place of an API group: the resources are paths of the API server."""
+_UNCHECKED = "whether this run has the rights that it needs went unchecked"
 _EVERYWHERE = ""
 """Namespace of rules that hold in the whole cluster."""
 
@@ -107,10 +114,54 @@ def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Righ
     found = [*_reads(needs, secrets=reads_secrets), *_comparisons(made)]
     if purpose is not Purpose.STATUS:
         found += _object_rules(made, _READ + (_WRITE if writes else ()), secrets=reads_secrets)
+        found += _of_pods(made, _LIST)
         found += _grants(made) if writes else ()
     if deploys:
         found += [*_object_rules(made, _DELETE, secrets=True), *_waits(made)]
     return Rights(_rules_by_place(_Verbs.of(found, needs.created)))
+
+
+def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Problem]:
+    """Yield a warning for each namespace in which a user lacks rights, and one for those in the whole cluster.
+
+    It is no error, because a run may end without a right that it uses only after a failure.
+    """
+    if isinstance(permissions, Unknown):
+        yield warning(Path(), f"{_UNCHECKED}: {permissions.reason}")
+        return
+    for namespace, rules in needed.rules.items():
+        texts = list(dict.fromkeys(_lacking(rules, permissions, namespace)))
+        if texts and not permissions.is_complete:
+            yield warning(Path(), f"{_UNCHECKED}: the API server does not list all rules")
+            return
+        if texts:
+            where = f"in namespace {namespace}" if namespace else "in the whole cluster"
+            what = f"this run may not {', '.join(texts)} {where}, and fails or waits without end where it needs that"
+            yield warning(Path(), what, "bind the Roles that `python -m cli rights STACK --for deploy` prints")
+
+
+def _lacking(needed: Iterable[_Rule], permissions: Permissions, namespace: str) -> Iterator[str]:
+    """Yield verb and resource of each right that a user lacks."""
+    allowed = (*permissions.rules[_EVERYWHERE], *permissions.rules.get(namespace, ()))
+    for rule in needed:
+        for group, resource, verb in product(rule.get("apiGroups", ()), rule.get("resources", ()), rule["verbs"]):
+            if not any(_allows(each, group, resource, verb, rule.get("resourceNames", ())) for each in allowed):
+                yield f"{verb} {resource}"
+
+
+def _allows(rule: _Rule, group: str, resource: str, verb: str, names: Collection[str]) -> bool:
+    """Tell whether a rule allows a verb for the objects with some names, or for all objects if there is no name."""
+    limit = rule.get("resourceNames")
+    return (
+        _has(rule.get("verbs", ()), verb)
+        and _has(rule.get("apiGroups", ()), group)
+        and _has(rule.get("resources", ()), resource)
+        and (not limit or (len(names) > 0 and {*names} <= {*limit}))
+    )
+
+
+def _has(values: Collection[str], value: str) -> bool:
+    return "*" in values or value in values
 
 
 def _reads(needs: Needs, *, secrets: bool) -> Iterator[tuple[str, Rule]]:
@@ -124,12 +175,24 @@ def _reads(needs: Needs, *, secrets: bool) -> Iterator[tuple[str, Rule]]:
         yield _EVERYWHERE, Rule(GATEWAY_GROUP, ("httproutes",), _LIST)
         names = tuple(sorted(bundles.versioned_definitions()))
         yield _EVERYWHERE, Rule("apiextensions.k8s.io", ("customresourcedefinitions",), _READ, names)
+    yield from ((namespace, Rule("", ("services",), _LIST)) for namespace in sorted(needs.metered))
     if needs.storage_classes:
         yield _EVERYWHERE, Rule("storage.k8s.io", ("storageclasses",), _LIST)
     if needs.priority_classes:
         yield _EVERYWHERE, Rule("scheduling.k8s.io", ("priorityclasses",), _LIST)
+    yield from _capacity_reads(needs)
     for reference in needs.secrets if secrets else ():
         yield reference.namespace, Rule("", (_SECRETS,), _READ, (reference.name,))
+
+
+def _capacity_reads(needs: Needs) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules of facts about devices."""
+    if needs.nodes:
+        yield _EVERYWHERE, Rule("", ("nodes",), _LIST)
+    for namespace in sorted(needs.quotas):
+        yield namespace, Rule("", ("resourcequotas",), _LIST)
+    if needs.slices:
+        yield _EVERYWHERE, Rule("resource.k8s.io", ("resourceslices",), _LIST)
 
 
 def _comparisons(made: Made) -> Iterator[tuple[str, Rule]]:
@@ -148,8 +211,17 @@ def _waits(made: Made) -> Iterator[tuple[str, Rule]]:
     """Yield the rules of what the provider watches while it waits."""
     for api, namespace in sorted(made.objects):
         yield namespace, _rule(api, _WAITED)
+    yield from _of_pods(made, _WAITED)
+
+
+def _of_pods(made: Made, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules of what the provider reads beside objects that have pods.
+
+    Without them a refresh counts these objects as unhealthy, and shows an update.
+    """
+    for api, namespace in sorted(made.objects):
         for group, resource in _OF_PODS.get(api.rpartition("/")[2], ()):
-            yield namespace, Rule(group, (resource,), _WAITED)
+            yield namespace, Rule(group, (resource,), verbs)
 
 
 def _grants(made: Made) -> Iterator[tuple[str, Rule]]:

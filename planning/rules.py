@@ -6,17 +6,15 @@ from collections.abc import Iterable, Iterator
 from models.paths import Path
 from models.problems import Problem
 from models.role import Resources
-from models.service import Service
 from models.source import scheme
 from models.stack import Stack
 from models.vocabulary import amount, lacks_unit
-from planning import hardware, network, picker, serving, variant, weights
+from planning import hardware, interceptor, money, network, picker, serving, variant, weights
 from planning.ground import labels
 from planning.hardware import accelerators
 from planning.releases import Release, channels
 from planning.resolve import Resolved
 from planning.variant import ConfiguredVariant, VariantContext
-from planning.variant.context import resource_id
 from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
 
@@ -33,7 +31,10 @@ def problems(resolved: Resolved) -> list[Problem]:
     stack, variants = resolved.stack, resolved.configured_variants
     devices = accelerators.resource_names(resolved.classes)
     found = [*_release_problems(stack), *_namespace_problems(stack), *_system_namespace_problems(stack)]
-    found += [*_interceptor_problems(stack), *hardware.problems(stack.accelerators)]
+    found += [*interceptor.problems(stack), *hardware.problems(stack.accelerators)]
+    for key, profile in stack.catalogue.profiles.items():
+        at = Path("catalogue", "profiles", key, "service")
+        found += hardware.check_class(at, profile.service.accelerator, resolved.classes)
     found += [
         *_reserved_label_problems(stack, variants),
         *_reserved_annotation_problems(stack, variants),
@@ -41,11 +42,14 @@ def problems(resolved: Resolved) -> list[Problem]:
         *_mutable_image_problems(stack, variants),
         *pins.problems(stack, variants),
     ]
+    if stack.interceptor is not None and stack.interceptor.deploy is not None:
+        at, resources = Path("interceptor", "deploy", "resources"), stack.interceptor.deploy.resources
+        found += _container_problems(at, resources, devices, device_remedy="remove it")
     for at, fill in weights.fills(stack, variants):
         found += _container_problems(at / "resources", fill.resources, devices, device_remedy="remove it")
     for key, service in stack.services.items():
         path = Path("services", key)
-        found += [*_metering_problems(path, service, stack), *variant.problems(path, service, stack)]
+        found += variant.problems(path, service, stack)
     for configured in variants:
         found += [
             *weights.variant_problems(configured),
@@ -63,6 +67,7 @@ def _resolved_problems(resolved: Resolved, release: Release) -> Iterator[Problem
     yield from _duplicate_object_problems(contexts.variants.values())
     yield from weights.problems(resolved.stack, contexts, release)
     yield from resolved.route_problems
+    yield from money.problems(resolved.stack, resolved.classes, contexts)
     for context in contexts.variants.values():
         yield from serving.problems(context, contexts)
         yield from picker.problems(context)
@@ -133,6 +138,8 @@ def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:
     uses = {Path("services", key, "namespace"): service.namespace for key, service in stack.services.items()}
     if stack.caches or None in uses.values():
         uses = {Path("namespace"): stack.namespace, **uses}
+    if stack.interceptor is not None and stack.interceptor.deploy is not None:
+        uses[Path("interceptor", "namespace")] = stack.interceptor.namespace
     for at, name in uses.items():
         if name is not None and (name == _SYSTEM_NAMESPACE or name.startswith(_SYSTEM_PREFIX)):
             what, remedy = f"is a namespace of Kubernetes, which no stack may create ({name})", "write another"
@@ -221,43 +228,3 @@ def _images(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tup
         if spec.sidecar is not None:
             yield path / "sidecar" / "image", spec.sidecar.image
         yield from ((at / "engine" / "image", role.engine.image) for _, at, role in configured.roles)
-
-
-def _metering_problems(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
-    if stack.interceptor is None and service.interceptor.resource_id is not None:
-        at = path / "interceptor" / "resourceId"
-        yield Problem(
-            at,
-            "has no effect without an interceptor",
-            "add interceptor, or remove it",
-            (Path("interceptor"),),
-            explicit_only=True,
-        )
-
-
-def _interceptor_problems(stack: Stack) -> Iterator[Problem]:
-    """Check that metered services have distinct resource ids and share one namespace.
-
-    The interceptor searches only one namespace for the Services of the stack.
-    """
-    if stack.interceptor is None:
-        return
-    holders, namespaces = dict[str, str](), set[str]()
-    for key, service in stack.services.items():
-        identifier = resource_id(service, key, stack)
-        if identifier is None:
-            continue
-        namespaces.add(service.namespace or stack.namespace)
-        if identifier in holders:
-            yield Problem(
-                Path("services", key, "interceptor", "resourceId"),
-                f"is used by services.{holders[identifier]} ({identifier})",
-                "requests are billed by it, choose another",
-            )
-        holders.setdefault(identifier, key)
-    if len(namespaces) > 1:
-        yield Problem(
-            Path("interceptor", "mode"),
-            f"label finds Services of one namespace (label; services live in {', '.join(sorted(namespaces))})",
-            "use one stack per namespace, or set interceptor.enabled: false for the others",
-        )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground import labels
-from planning.ground.api_groups import POOL_GROUP
+from planning.ground.api_groups import GATEWAY_GROUP, POOL_GROUP
 from planning.ground.cluster_facts import LiveObjects, Pools, Unknown
 from planning.plans import StackPlan, VariantPlan
 from planning.serving import Workload
@@ -34,6 +34,28 @@ def refusals(live: LiveObjects) -> Iterator[Problem]:
     if live.refused:
         what = f"whether somebody scaled or added to objects went unchecked for {', '.join(live.refused)}"
         yield warning(Path(), f"{what}: the API server refused to list them")
+
+
+def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
+    """Yield a warning for every route that does not lead to the interceptor yet."""
+    if plan.interceptor is None:
+        return
+    target = f"Service {plan.interceptor.namespace}/{plan.interceptor.service}"
+    for service in plan.services:
+        route, primary = service.route, service.primary
+        found = None if route is None else live.objects.get((GATEWAY_GROUP, "HTTPRoute", route.namespace, route.name))
+        if found is None or primary.metered_as is None:
+            continue
+        backends = {
+            f"{ref.get('kind', 'Service')} {ref.get('namespace', primary.names.namespace)}/{ref['name']}"
+            for rule in found.content["spec"].get("rules") or ()
+            for ref in rule.get("backendRefs") or ()
+        }
+        if backends - {target}:
+            refused = ", and network policies refuse them until then" if primary.policies else ""
+            what = f"its requests move from {', '.join(sorted(backends - {target}))} to {target}{refused}"
+            remedy = "make sure that it answers, and that clients are authenticated in front of it"
+            yield warning(primary.path / "interceptor", what, remedy)
 
 
 def replicas(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:

@@ -42,22 +42,25 @@ class PartError(LocalError):
 class ControlPlane:
     """A control plane with data, keys, logs and kubeconfig in one directory. Several control planes can run at once.
 
-    If `tie_to_parent` is true, the processes are killed when the thread that called `start()` ends.
+    The processes get the variables in `environment`. If `tie_to_parent` is true, they are killed when the thread that
+    called `start()` ends.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a control plane consists of these arguments
         self,
         directory: Path,
         tools: Mapping[str, Tool],
         *,
         crds: Sequence[str] = CRDS,
         nodes: Path = NODES,
+        environment: Mapping[str, str] | None = None,
         tie_to_parent: bool = False,
     ) -> None:
         self.directory = directory.resolve()
         self._tools = tools
         self._crds = crds
         self._nodes = nodes
+        self._extra = dict(environment or {})
         self._tie = tie_to_parent
         self._children: list[subprocess.Popen[bytes]] = []
 
@@ -65,6 +68,15 @@ class ControlPlane:
     def kubeconfig(self) -> Path:
         """Path of the administrator's kubeconfig, which refers to no other file."""
         return self.directory / "admin.kubeconfig"
+
+    @property
+    def loopback(self) -> str:
+        """Range of loopback addresses for pods that no other control plane of this machine has.
+
+        It is made from the port of the API server.
+        """
+        high, low = divmod(self._port(), 256)
+        return f"127.{high}.{low}.0/24"
 
     def __enter__(self) -> Self:
         return self
@@ -108,11 +120,15 @@ class ControlPlane:
     def alive(self) -> bool:
         """Return whether every part runs and the API server reports that it is ready."""
         running = self._running()
-        return all(part in running for part in parts.PARTS) and self._api().ready()
+        return all(part in running for part in parts.PARTS) and self.api().ready()
 
     def pids(self) -> dict[str, int]:
         """Return the process ids of the parts that run."""
         return {part: process.pid for part, process in self._running().items()}
+
+    def api(self) -> Api:
+        """Return a client of the API server with the administrator's rights."""
+        return Api(self._port(), self.directory / "pki" / "ca.crt", parts.write_credentials(self.directory))
 
     def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - the name that subprocess uses
         """Run kubectl as the administrator and return its output. Raises LocalError with its error text."""
@@ -129,13 +145,13 @@ class ControlPlane:
         self._write_files()
         for part in parts.STORE:
             self._start_part(part)
-        self._wait("kube-apiserver", self._api().ready)
+        self._wait("kube-apiserver", self.api().ready)
         for part in parts.CONTROLLERS:
             self._start_part(part)
         if self._state().get("prepared") != self._preparation():
             self._prepare()
         self._wait(
-            "kube-controller-manager", lambda: self._api().exists("/api/v1/namespaces/default/serviceaccounts/default")
+            "kube-controller-manager", lambda: self.api().exists("/api/v1/namespaces/default/serviceaccounts/default")
         )
         self._wait("kwok", self._nodes_ready)
         self._save(prepared=self._preparation())
@@ -191,11 +207,11 @@ class ControlPlane:
             for call in [pool.submit(self.kubectl, *arguments) for arguments in calls]:
                 call.result()
         self.kubectl(*server_side, "--subresource=status", f"--filename={self._nodes}")
-        self._wait("kube-apiserver", lambda: self._api().serves_custom_resources())
-        self._wait("kube-apiserver", lambda: self._api().describes_kinds())
+        self._wait("kube-apiserver", lambda: self.api().serves_custom_resources())
+        self._wait("kube-apiserver", lambda: self.api().describes_kinds())
 
     def _nodes_ready(self) -> bool:
-        status, body = self._api().get("/api/v1/nodes")
+        status, body = self.api().get("/api/v1/nodes")
         nodes: list[dict[str, Any]] = json.loads(body)["items"] if status else []
         ready = {"type": "Ready", "status": "True"}.items()
         return bool(nodes) and all(
@@ -248,10 +264,7 @@ class ControlPlane:
 
     def _environment(self) -> dict[str, str]:
         home = str(self.directory / "home")
-        return {"PATH": os.defpath, "HOME": home, MARK: str(self.directory)}
-
-    def _api(self) -> Api:
-        return Api(self._port(), self.directory / "pki" / "ca.crt", parts.write_credentials(self.directory))
+        return {"PATH": os.defpath, "HOME": home, **self._extra, MARK: str(self.directory)}
 
     def _port(self) -> int:
         return self._state()["ports"]["kube-apiserver"]

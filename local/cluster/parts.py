@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from local import files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 CONTEXT = "inference-stacks-local"
@@ -22,12 +22,12 @@ CONTROLLERS = ("kube-controller-manager", "kube-scheduler", "kwok")
 PARTS = (*STORE, *CONTROLLERS)
 
 
-def free_ports() -> dict[str, int]:
-    """Return a free port for every listener. Another program may take a port before its listener does.
+def free_ports(names: Iterable[str] = PORTS) -> dict[str, int]:
+    """Return a free port for every listener in `names`. Another program may take a port before its listener does.
 
     All ports are held until the last one is found, so that they differ.
     """
-    sockets = {name: socket.socket() for name in PORTS}
+    sockets = {name: socket.socket() for name in names}
     try:
         for listener in sockets.values():
             listener.bind(("127.0.0.1", 0))

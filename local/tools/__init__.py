@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local import files
 from local.errors import LocalError
-from local.tools import build, on_path, table
+from local.tools import build, history, on_path, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from local.report import Report
     from local.tools.table import Entry
@@ -39,6 +39,14 @@ class Tool:
     sha256: str
     origin: str
     """Source of the tool for the user, such as PATH."""
+    seconds: float | None = field(default=None, compare=False)
+    """Duration of its build or installation on this machine; None if that is unknown."""
+
+    @property
+    def size(self) -> int:
+        """Size of the file, or of all files of the directory, in bytes."""
+        found = self.path.rglob("*") if self.path.is_dir() else (self.path,)
+        return sum(path.stat().st_size for path in found if path.is_file())
 
 
 def cache_directory() -> Path:
@@ -54,8 +62,8 @@ def ensure(
 ) -> dict[str, Tool]:
     """Return the tools in `names`, by name, after building those that are missing or damaged.
 
-    If `names` is None, all tools are returned. Raises LocalError if a build fails, or if the disk has too little space
-    for a build.
+    If `names` is None, all tools are returned but those that are built on demand. Raises LocalError if a build fails,
+    or if the disk has too little space for a build.
     """
     cache = cache or cache_directory()
     go, entries = table.read(root)
@@ -74,16 +82,21 @@ def ensure(
             missing.append(entry)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         problems = list(pool.map(partial(_problem, builder=builder, report=report), missing))
-    _build([entry for entry, problem in zip(missing, problems, strict=True) if problem], builder, cache)
+    durations = history.History(cache, entries)
+    unbuilt = [entry for entry, problem in zip(missing, problems, strict=True) if problem]
+    _build({entry.name: (entry, durations.estimate(entry)) for entry in unbuilt}, builder, cache, report)
     for entry in missing:
         tools |= _built_tools(entry, builder)
     return tools
 
 
 def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
-    """Return the entries of the tools in `names`; all entries if it is None. Raises LocalError for an unknown name."""
+    """Return the entries of the tools in `names`; if it is None, all but those that are built on demand.
+
+    Raises LocalError for an unknown name.
+    """
     if names is None:
-        return entries
+        return [entry for entry in entries if not entry.on_demand]
     requested = set(names)
     unknown = requested - {name for entry in entries for name in (entry.name, *entry.names)}
     if unknown:
@@ -107,8 +120,8 @@ def _problem(entry: Entry, builder: build.Builder, report: Report) -> str | None
     return problem
 
 
-def _build(entries: list[Entry], builder: build.Builder, cache: Path) -> None:
-    """Build entries, the longest first, at most one large and one small entry at a time."""
+def _build(entries: Mapping[str, tuple[Entry, float]], builder: build.Builder, cache: Path, report: Report) -> None:
+    """Build entries with their expected seconds, the longest first, at most one large and one small at a time."""
     if not entries:
         return
     cache.mkdir(parents=True, exist_ok=True)
@@ -118,18 +131,23 @@ def _build(entries: list[Entry], builder: build.Builder, cache: Path) -> None:
         raise LocalError(
             f"{cache} has {free / 1000**3:.1f} GB free; building the tools needs {needed / 1000**3:.0f} GB"
         )
-    large, small = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+    longest_first = sorted(entries.values(), key=lambda pair: -pair[1])
+    queues = [
+        [pair for pair in longest_first if (pair[0].seconds >= LARGE_SECONDS) == large] for large in (True, False)
+    ]
+    total = max(sum(expected for _, expected in queue) for queue in queues)
+    if total >= LARGE_SECONDS:
+        report.say(f"tools to build first: {len(entries)}, in about {total / 60:.0f} minutes on this machine")
+    pools = [ThreadPoolExecutor(1) for _ in queues]
     try:
-        longest_first = sorted(entries, key=lambda entry: -entry.seconds)
-        queued = [
-            (large if entry.seconds >= LARGE_SECONDS else small).submit(builder.build, entry) for entry in longest_first
-        ]
-        for result in queued:
+        for result in [
+            pool.submit(builder.build, *pair) for pool, queue in zip(pools, queues, strict=True) for pair in queue
+        ]:
             result.result()
         builder.tidy()
     finally:
         builder.stop()
-        for pool in (large, small):
+        for pool in pools:
             pool.shutdown(cancel_futures=True)
 
 
@@ -147,6 +165,7 @@ def _built_tools(entry: Entry, builder: build.Builder) -> dict[str, Tool]:
             directory / build.CONTENT / entry.location(name),
             record["sha256"][name],
             origin,
+            record.get("seconds"),
         )
         for name in entry.names
     }

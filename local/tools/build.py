@@ -49,10 +49,13 @@ class Builder:
         """Return the directory of an entry's finished build. It never holds an unfinished build."""
         return self._cache / "tools" / entry.name / entry.key
 
-    def build(self, entry: Entry) -> None:
-        """Build an entry unless an undamaged build exists."""
+    def build(self, entry: Entry, expected: float) -> None:
+        """Build an entry unless an undamaged build exists. `expected` is the duration in seconds.
+
+        If another program builds it, wait until that program has ended.
+        """
         target = self.build_directory(entry)
-        with files.lock(target.parent / "lock"):
+        with self._alone(entry, expected):
             for leftover in target.parent.glob(f"{TEMPORARY}*"):
                 shutil.rmtree(leftover)
             if target.exists():
@@ -62,7 +65,7 @@ class Builder:
                 shutil.rmtree(target.parent / f"{TEMPORARY}damaged")
             if entry.origin != "python":
                 self._go_toolchain()
-            with self._report.step(f"{entry.name} {entry.version}: {_activity(entry)}", entry.seconds):
+            with self._report.step(f"{entry.name} {entry.version}: {_activity(entry)}", expected):
                 temporary = target.parent / f"{TEMPORARY}{os.getpid()}"
                 started = time.monotonic()
                 self._make_content(entry, temporary)
@@ -70,6 +73,19 @@ class Builder:
                 temporary.rename(target)
         # Compiled packages take gigabytes, and other tools could reuse hardly any of them.
         shutil.rmtree(self._compiler_cache(entry.name), ignore_errors=True)
+
+    @contextlib.contextmanager
+    def _alone(self, entry: Entry, expected: float) -> Generator[None]:
+        """Hold the lock of an entry; show it if another program has the lock."""
+        lock = self.build_directory(entry).parent / "lock"
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(files.lock(lock, refusal="held"))
+            except LocalError:
+                title = f"{entry.name} {entry.version}: waiting for another program that is building it"
+                with self._report.step(title, expected):
+                    held.enter_context(files.lock(lock))
+            yield
 
     def tidy(self) -> None:
         """Remove the Go modules that the toolchain of this cache downloaded, unless another program is building."""
@@ -106,6 +122,7 @@ class Builder:
         binary = content / entry.names[0]
         # Debug information takes a fifth of the space of compiled packages, and the linker drops it anyway.
         flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-gcflags=all=-dwarf=false"]
+        flags += ["-tags", entry.tags] if entry.tags else []
         flags += ["-ldflags", f"-s -w {entry.ldflags}".strip()]
         self._go_command(["build", *flags, "-o", str(binary), entry.package], module, entry.name)
         for name in entry.names[1:]:

@@ -49,6 +49,10 @@ class Files:
     """Regular expressions, each with its replacement in the files."""
 
 
+_IDLE = {"path", "seconds", "on-demand"}
+"""Keys of a row that do not change a build."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One row of the table: tools that are built together."""
@@ -62,6 +66,8 @@ class Entry:
     seconds: float
     """Expected duration of a first build."""
     package: str
+    tags: str
+    """Build tags of a Go package, separated by commas."""
     ldflags: str
     requirements: Path
     module: Path
@@ -71,6 +77,8 @@ class Entry:
     together: str | None
     """Name of another entry that decides whether the tools are taken from PATH. If it is None, this entry decides."""
     on_path: OnPath | None
+    on_demand: bool
+    """Whether the tools are built only when they are named."""
     row: str
     """The row as JSON, without the keys that do not change a build."""
 
@@ -130,6 +138,7 @@ def _entry(root: Path, row: dict[str, Any]) -> Entry:
         origin=row["from"],
         seconds=row["seconds"],
         package=row.get("package", ""),
+        tags=row.get("tags", ""),
         ldflags=row.get("ldflags", ""),
         requirements=root / "requirements" / row.get("requirements", "none"),
         module=root / "modules" / row.get("module", row["name"]),
@@ -137,7 +146,8 @@ def _entry(root: Path, row: dict[str, Any]) -> Entry:
         at=row.get("at"),
         together=row.get("with"),
         on_path=_on_path(row["path"]) if "path" in row else None,
-        row=json.dumps({key: value for key, value in row.items() if key not in {"path", "seconds"}}, sort_keys=True),
+        on_demand=row.get("on-demand", False),
+        row=json.dumps({key: value for key, value in row.items() if key not in _IDLE}, sort_keys=True),
     )
 
 

@@ -183,6 +183,16 @@ class Pools:
     """Pod selector of each pool, by namespace and name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """Rules that the user of a run has."""
+
+    rules: Mapping[str, tuple[Mapping[str, Any], ...]]
+    """Rules as a Role has them, by namespace; empty for those of the whole cluster."""
+    is_complete: bool = True
+    """Whether these are all. An authorizer outside of the API server does not list its rules."""
+
+
 Place = tuple[str, str, str, str]
 """API group, kind, namespace and name, by which a cluster identifies an object."""
 
@@ -208,6 +218,8 @@ class LiveObject:
     content: Mapping[str, Any]
     others: tuple[FieldOwner, ...] = ()
     """Owners of fields other than Pulumi."""
+    ours: tuple[Mapping[str, Any], ...] = ()
+    """Trees of the fields that Pulumi set, as those of a `FieldOwner`."""
 
     def writer(self, *path: str) -> str | None:
         """Return who set a field last; None for Pulumi, or if nobody owns the field."""

@@ -10,6 +10,15 @@ VERSION = 2
 Awaited = Literal["endpointPicker", "pool", "replicas", "route", "workload"]
 
 
+class Locked(TypedDict):
+    """Content of a source, as the lock of the stack has it."""
+
+    source: str
+    """URI that is fetched: with the digest of a ModelKit or an image, or with the commit of a repository."""
+    digest: str | None
+    """Hash of the listing of an S3 prefix; null for sources whose digest is in the URI, and for claims."""
+
+
 class Model(TypedDict):
     """A model that clients can ask for."""
 
@@ -21,6 +30,11 @@ class Model(TypedDict):
     """Digest in the source, `sha256:` and 64 hex digits; null if it has none."""
     revision: str | None
     """Revision in a source without a digest; null if it has none."""
+    locked: Locked | None
+    """Content of the weights that the lock of the stack has; null without a lock, and while pods that ran before the
+    lock still serve what they fetched."""
+    lockedAdapters: dict[str, Locked]
+    """Content of the LoRA adapters that the lock of the stack has, by name."""
 
 
 class Gateway(TypedDict):
@@ -37,8 +51,8 @@ class Gateway(TypedDict):
 class Interceptor(TypedDict):
     """How requests are metered."""
 
-    mode: Literal["label"]
-    """How the interceptor finds the Service."""
+    mode: Literal["label", "header"]
+    """How the interceptor finds the Service: by its labels, or by a header that the route sets."""
     layout: Literal["service"]
     """Place of the interceptor: in front of the Service."""
     resourceId: str
@@ -99,19 +113,34 @@ class Role(TypedDict):
     """Devices of the pods: class, vendor and product, number in a replica and in all replicas; null without devices."""
 
 
-class Variant(TypedDict):
-    """A primary or a canary, with its own pods, pool and endpoint picker."""
+class Profile(TypedDict):
+    """A serving profile."""
 
-    pool: Pool
-    """The InferencePool of the pods."""
+    id: str
+    """Its identity."""
+    reasons: list[str]
+    """Why it was selected."""
+    source: str
+    """Origin of its numbers."""
+    locked: bool
+    """Whether the lock of the stack keeps it."""
+
+
+class Variant(TypedDict):
+    """A primary or a canary, with its own pods, and with its own pool and endpoint picker if it has them."""
+
+    pool: Pool | None
+    """The InferencePool of the pods; null without an endpoint picker. Then the route leads to the Service."""
     objectives: list[str]
     """Names of the InferenceObjectives that clients may send."""
     serviceHost: str
     """Address of the Service in front of the pods, `host:port`."""
-    endpointPickerHost: str
-    """Address of the endpoint picker, `host:port`."""
+    endpointPickerHost: str | None
+    """Address of the endpoint picker, `host:port`; null without one."""
     roles: dict[str, Role]
     """Roles by name: decode, and prefill if it is apart."""
+    profiles: dict[str, Profile]
+    """Serving profiles by role; empty if none was selected."""
 
 
 class Canary(Variant):
@@ -121,15 +150,6 @@ class Canary(Variant):
     """Percentage of the requests that it gets."""
     model: Model
     """Its model."""
-
-
-class Profile(TypedDict):
-    """A serving profile."""
-
-    id: str
-    """Its identity."""
-    reasons: list[str]
-    """Why it was selected."""
 
 
 class Service(TypedDict):
@@ -156,7 +176,7 @@ class Service(TypedDict):
     canary: Canary | None
     """The pods that are tried; null if there are none."""
     profile: Profile | None
-    """The serving profile that was selected; null if none was."""
+    """The serving profile of the primary's decode role; null if none was selected."""
     interceptor: Interceptor | None
     """How requests are metered; null if they are not."""
     awaited: list[Awaited]

@@ -49,6 +49,8 @@ def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str
     is used.
     """
     merged, placed = {**generated, **explicit}, dict[str, Variable]()
+    if not any(isinstance(value, str) and "$(" in value for value in merged.values()):
+        return tuple(_variable(name, value) for name, value in merged.items())
 
     def place(name: str, referrers: frozenset[str]) -> None:
         if name in placed or name in referrers:
@@ -85,7 +87,8 @@ def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) ->
     """Reject references in a container's arguments to variables that it does not have."""
     found = list[Problem]()
     for index, argument in enumerate(arguments):
-        found += dangling(path / index, argument, names)
+        if "$(" in argument:
+            found += dangling(path / index, argument, names)
     return found
 
 
@@ -108,9 +111,8 @@ def _variable(name: str, value: EnvValue) -> Variable:
 
 def _references(value: EnvValue) -> Iterator[str]:
     """Yield the names of the variables that a value refers to."""
-    for match in REFERENCE.finditer(value if isinstance(value, str) else ""):
-        if match[1] is not None:
-            yield match[1]
+    if isinstance(value, str) and "$(" in value:
+        yield from (match[1] for match in REFERENCE.finditer(value) if match[1] is not None)
 
 
 def _cycles(path: Path, merged: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from planning.ground import labels
+from planning.ground.marks import NO_MARK, Mark
 
 SAME, EVERY, SELECTED, NONE = "Same", "All", "Selector", "None"
 """Namespaces from which a listener admits routes (Gateway API, FromNamespaces)."""
@@ -188,16 +189,27 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class MeteredService:
-    """A Service with the labels by which the interceptor finds it."""
+    """A Service with a resource id. The interceptor finds those of its type."""
 
     namespace: str
     name: str
     resource_id: str
+    service_type: str | None = None
+    """Value of the label with the type; None if there is none."""
+    key: str | None = None
+    """Key of the service in the configuration; None if the Service does not say it."""
+    mark: Mark = NO_MARK
+    """The stack that the Service belongs to."""
+
+    @property
+    def is_found(self) -> bool:
+        """Tell whether the interceptor finds it by its resource id."""
+        return self.service_type == labels.routing_contract(self.resource_id)[labels.SERVICE_TYPE]
 
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """The Services that the interceptor finds."""
+    """The Services with a resource id."""
 
     metered: tuple[MeteredService, ...]
 

@@ -30,6 +30,10 @@ FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open: while no picker answers, requests go to any pod."""
 TAKEN_BACK = f"{_OURS}/taken-back"
 """Annotation with what a run took back that somebody else had added to the object."""
+INTERCEPTOR = f"{_OURS}/interceptor"
+"""Label with the name of the interceptor's Service on the interceptor's pods."""
+SERVICE_KEY = f"{_OURS}/service-key"
+"""Annotation with the key of a service, on the Service that the interceptor finds by its labels."""
 STACK = f"{_OURS}/stack"
 """Label and annotation with the stack that an object belongs to. `planning.ground.marks` decides their values."""
 LLM_D_ROLE = "llm-d.ai/role"
@@ -66,6 +70,11 @@ def picker_selector(names: Names) -> dict[str, str]:
 
 def _variant(names: Names) -> dict[str, str]:
     return {VARIANT: names.variant_name, **({} if names.generation is None else {GENERATION: names.generation})}
+
+
+def interceptor_selector(service_name: str) -> dict[str, str]:
+    """Return the selector of the interceptor's pods."""
+    return {INTERCEPTOR: service_name}
 
 
 def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[str, str]:

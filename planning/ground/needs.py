@@ -50,9 +50,17 @@ class Needs:
     """Namespaces that it creates."""
     secrets: tuple[Reference, ...] = ()
     """Secrets without which pods do not start."""
+    metered: frozenset[str] = frozenset()
+    """Namespaces of Services that the interceptor finds by their labels."""
     storage_classes: tuple[Reference, ...] = ()
     priority_classes: tuple[Reference, ...] = ()
     pods: tuple[PodLevel, ...] = ()
+    nodes: bool = False
+    """Whether it has pods that need nodes."""
+    quotas: frozenset[str] = frozenset()
+    """Namespaces of its pods, whose quotas limit them."""
+    slices: bool = False
+    """Whether its pods claim devices (ResourceClaimTemplate)."""
 
 
 NOTHING_NEEDED = Needs()

@@ -84,6 +84,9 @@ PICKER = Part(
 DESTINATION_RULE = Part("destination-rule", (PICKER_SERVICE,), "destination-rule")
 HEALTH_CHECK_POLICY = Part("health-check-policy", (POOL,), "health-check-policy")
 BACKEND_POLICY = Part("backend-policy", (POOL,), "backend-policy")
+# The policies of a Service have names of their own: while a service moves from its pool to the Service, both are there.
+SERVICE_HEALTH_CHECK_POLICY = Part("service-health-check-policy", (SERVICE,), "health-check-policy")
+SERVICE_BACKEND_POLICY = Part("service-backend-policy", (SERVICE,), "backend-policy")
 METRICS_READER = Part("metrics-reader", (NAMESPACE,), "metrics-reader")
 METRICS_READER_TOKEN = Part("metrics-reader-token", (METRICS_READER,), "metrics-reader-token")
 METRICS_READER_ROLE = Part("metrics-reader-role", (), "metrics-reader-role")
@@ -113,8 +116,25 @@ ROUTE = Part(
         DESTINATION_RULE,
         HEALTH_CHECK_POLICY,
         BACKEND_POLICY,
+        SERVICE_HEALTH_CHECK_POLICY,
+        SERVICE_BACKEND_POLICY,
     ),
     "route",
 )
 INTERCEPTOR_ROLE = Part("interceptor-role", (NAMESPACE,), "interceptor-role")
 INTERCEPTOR_ROLE_BINDING = Part("interceptor-role-binding", (INTERCEPTOR_ROLE,), "interceptor-binding")
+
+
+def _interceptor(name: str, *before: Part) -> Part:
+    return Part(f"interceptor-{name}", (NAMESPACE, *before), f"interceptor-{name}")
+
+
+INTERCEPTOR_SERVICE_ACCOUNT = _interceptor("service-account")
+INTERCEPTOR_NETWORK_POLICY = _interceptor("network-policy")
+INTERCEPTOR_CONFIG = _interceptor("config")
+INTERCEPTOR_SERVICE = _interceptor("service")
+INTERCEPTOR_BUDGET = _interceptor("budget")
+INTERCEPTOR = _interceptor("deployment", INTERCEPTOR_SERVICE_ACCOUNT, INTERCEPTOR_NETWORK_POLICY, INTERCEPTOR_CONFIG)
+INTERCEPTOR_ROUTE_GRANT = _interceptor("route-grant")
+INTERCEPTOR_HEALTH_CHECK_POLICY = _interceptor("health-check-policy", INTERCEPTOR_SERVICE)
+INTERCEPTOR_BACKEND_POLICY = _interceptor("backend-policy", INTERCEPTOR_SERVICE)

@@ -50,6 +50,8 @@ class AcceleratorClass:
     """Tolerations in the form of a PodSpec."""
     allocation: ExtendedResource | ResourceClaim | None
     """Way in which a pod gets its devices; None if the class has no devices."""
+    provisioned: bool = False
+    """Whether nodes of the class come on demand."""
 
 
 class ShippedClass(Spec):
@@ -87,6 +89,7 @@ class _Draft:
     node_labels: Mapping[str, tuple[str, ...]]
     tolerations: tuple[Toleration, ...] | None
     allocation: ExtendedResource | ResourceClaim | None
+    provisioned: bool = False
 
 
 def classes(user: Mapping[str, UserClass]) -> Mapping[str, AcceleratorClass]:
@@ -163,6 +166,7 @@ def _amend(base: _Draft, spec: UserClass) -> _Draft:
         node_labels={**base.node_labels, **{key: (value,) for key, value in spec.node_selector.items()}},
         tolerations=base.tolerations if spec.tolerations is None else spec.tolerations,
         allocation=spec.allocation or base.allocation,
+        provisioned=spec.provisioned,
     )
 
 
@@ -183,6 +187,7 @@ def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
             toleration.model_dump(by_alias=True, exclude_none=True) for toleration in dict.fromkeys(tolerations)
         ),
         allocation=draft.allocation or vendor[0].allocation,
+        provisioned=draft.provisioned,
     )
 
 

@@ -17,7 +17,7 @@ class LoadBalancing:
     """Health checks, timeout and logging of the load balancer; times in seconds."""
 
     port: int
-    """Port of the pool's pods."""
+    """Port of the pods."""
     path: str
     """Path of the health check."""
     check_interval: int
@@ -30,11 +30,16 @@ class LoadBalancing:
 
 def plan(spec: Variant, decode: Workload) -> LoadBalancing:
     """Return the settings for a pool. They come from decode, because a load balancer sends prefill pods no requests."""
+    return load_balancing(spec.engine.port, decode.engine.probes.liveness_path, seconds(spec.drain_timeout))
+
+
+def load_balancing(port: int, path: str, longest: int) -> LoadBalancing:
+    """Return the settings for a backend whose longest request takes so many seconds."""
     return LoadBalancing(
-        port=spec.engine.port,
-        path=decode.engine.probes.liveness_path,
+        port=port,
+        path=path,
         check_interval=_CHECK_SECONDS,
         check_timeout=_CHECK_SECONDS,
-        timeout=max(_MIN_TIMEOUT_SECONDS, seconds(spec.drain_timeout)),
+        timeout=max(_MIN_TIMEOUT_SECONDS, longest),
         logging=True,
     )

@@ -60,7 +60,8 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
         return None
     interval = _interval(metrics.interval)
     scraped_roles = {"decode": metrics.decode, "prefill": metrics.prefill}
-    authenticated = metrics.picker and spec.endpoint_picker.metrics_auth
+    scrapes_picker = metrics.picker and spec.endpoint_picker.enabled
+    authenticated = scrapes_picker and spec.endpoint_picker.metrics_auth
     return Monitoring(
         type=monitors.type,
         labels=monitors.labels,
@@ -71,7 +72,7 @@ def plan(spec: Variant, roles: Mapping[str, Workload], monitors: Monitors) -> Mo
             for name, workload in roles.items()
             if scraped_roles[name]
         },
-        picker=Scrape((PICKER_PORT,), PICKER_PATH, interval) if metrics.picker else None,
+        picker=Scrape((PICKER_PORT,), PICKER_PATH, interval) if scrapes_picker else None,
         authenticated=authenticated,
         token_readers=GMP_COLLECTORS if authenticated and monitors.type == "gmp" else (),
     )

@@ -8,6 +8,7 @@ allowed").
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from models.interceptor import Interceptor
 from models.network import NetworkPolicies
 from models.service import Service
 from models.stack import Stack
@@ -59,11 +60,10 @@ class _Peers:
     spec: NetworkPolicies
     decode: _Role
     prefill: _Role | None
-    picker_plan: Picker
+    picker_plan: Picker | None
+    """None if the variant has no endpoint picker."""
     picker: Pods
     monitoring: Monitoring | None
-    metered: bool
-    """Whether the interceptor sends requests to the variant's Service."""
 
     @property
     def roles(self) -> tuple[_Role, ...]:
@@ -73,22 +73,17 @@ class _Peers:
 def plan(
     variant: VariantContext,
     roles: Mapping[str, Workload],
-    picker_plan: Picker,
+    picker_plan: Picker | None,
     monitoring: Monitoring | None,
-    *,
-    metered: bool,
 ) -> tuple[Policy, ...]:
-    """Return the policies of a variant's pods and of its picker. Empty if the stack has no network policies.
-
-    `metered` says whether the interceptor sends requests to the variant's Service.
-    """
+    """Return the policies of a variant's pods and of its picker. Empty if the stack has no network policies."""
     spec = variant.stack.network_policies
     if spec is None:
         return ()
     pods = {name: _role(variant, workload) for name, workload in roles.items()}
     picker = Pods(variant.names.namespace, labels.picker_selector(variant.names))
     decode, prefill = pods[labels.DECODE], pods.get(labels.PREFILL)
-    return tuple(_policies(_Peers(variant, spec, decode, prefill, picker_plan, picker, monitoring, metered)))
+    return tuple(_policies(_Peers(variant, spec, decode, prefill, picker_plan, picker, monitoring)))
 
 
 def _role(variant: VariantContext, workload: Workload) -> _Role:
@@ -107,7 +102,8 @@ def _policies(peers: _Peers) -> Iterator[Policy]:
         yield policy(role_parts.network_policy, role.workload.name, role.serving, edges)
         if role.workers is not None:
             yield policy(role_parts.worker_network_policy, f"{role.workload.name}-worker", role.workers, edges)
-    yield policy(parts.PICKER_NETWORK_POLICY, peers.variant.names.picker, peers.picker, edges)
+    if peers.picker_plan is not None:
+        yield policy(parts.PICKER_NETWORK_POLICY, peers.variant.names.picker, peers.picker, edges)
 
 
 def _edges(peers: _Peers) -> Iterator[Edge]:
@@ -124,27 +120,42 @@ def _edges(peers: _Peers) -> Iterator[Edge]:
 
 
 def _request_edges(peers: _Peers) -> Iterator[Edge]:
-    """Yield the edges of requests from gateways and the interceptor, and those from the gateway to the picker."""
-    variant, interceptor = peers.variant, peers.variant.stack.interceptor
-    decode, picker = peers.decode.serving, variant.spec.endpoint_picker
-    ports, service_port = tcp(*peers.decode.workload.target_ports), tcp(variant.spec.engine.port)
-    proxies = _proxies(variant.service, variant.stack)
-    for gateway_end in _gateway_ends(peers, variant.service):
+    """Yield the edges of requests from gateways or the interceptor, and those from the gateway to the picker."""
+    variant, decode = peers.variant, peers.decode.serving
+    service_port = tcp(variant.spec.engine.port)
+    interceptor = variant.stack.interceptor
+    if variant.metered_as is not None and interceptor is not None:
+        # Requests that reached the pods in another way would not be metered.
+        yield Edge(interceptor_pods(interceptor), decode, service_port)
+    else:
+        yield from _gateway_edges(peers)
+    yield from (Edge(source, decode, service_port) for source in _mirroring_gateways(peers))
+
+
+def interceptor_pods(spec: Interceptor) -> Pods:
+    """Return the pods of the interceptor. Labels are known of those that this stack deploys."""
+    selector = {} if spec.deploy is None else labels.interceptor_selector(spec.service_name)
+    return Pods(spec.namespace, selector)
+
+
+def _gateway_edges(peers: _Peers) -> Iterator[Edge]:
+    """Yield the edges from the gateway to the pods of the pool and to the picker."""
+    variant, decode, picker = peers.variant, peers.decode.serving, peers.variant.spec.endpoint_picker
+    ports, proxies = tcp(*peers.decode.workload.target_ports), _proxies(variant.service, variant.stack)
+    for gateway_end in gateway_ends(variant.stack, peers.spec, variant.service):
         yield Edge(gateway_end, decode, ports)
         # The picker chooses decode pods only. But a gateway that fails open sends requests to any pod of the pool, and
         # load balancers outside of the cluster send health checks to all pods of the pool.
         if peers.prefill is not None and (picker.failure_mode == "FailOpen" or proxies is not None):
             yield Edge(gateway_end, peers.prefill.serving, tcp(*peers.prefill.workload.target_ports))
         checked_ports = (HEALTH_PORT,) if proxies is not None and proxies.checks_pickers else ()
-        yield Edge(gateway_end, peers.picker, tcp(picker.port, *checked_ports))
-    yield from (Edge(source, decode, service_port) for source in _mirroring_gateways(peers))
-    if peers.metered and interceptor is not None:
-        yield Edge(Pods(interceptor.namespace), decode, service_port)
+        if peers.picker_plan is not None:
+            yield Edge(gateway_end, peers.picker, tcp(picker.port, *checked_ports))
 
 
-def _gateway_ends(peers: _Peers, service: Service) -> Iterator[End]:
+def gateway_ends(stack: Stack, spec: NetworkPolicies, service: Service) -> Iterator[End]:
     """Yield the sources of the requests that the gateway of a service forwards; none if the service has no route."""
-    stack, spec, service_gateway = peers.variant.stack, peers.spec, gateway(service, peers.variant.stack)
+    service_gateway = gateway(service, stack)
     if service_gateway is None or not service.route.enabled:
         return
     proxies = _proxies(service, stack)
@@ -170,7 +181,7 @@ def _mirroring_gateways(peers: _Peers) -> Iterator[End]:
     for key, service in peers.variant.stack.services.items() if peers.variant.variant_name == PRIMARY else ():
         mirror = service.route.mirror
         if mirror is not None and mirror.service == peers.variant.key != key:
-            yield from _gateway_ends(peers, service)
+            yield from gateway_ends(peers.variant.stack, peers.spec, service)
 
 
 def _picker_edges(peers: _Peers) -> Iterator[Edge]:
@@ -178,6 +189,8 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
 
     The picker reads metrics and events from each pod of its pool. For tokenization it asks the Service.
     """
+    if peers.picker_plan is None:
+        return
     for role in peers.roles:
         ports, events = role.workload.target_ports, role.workload.engine.events_ports
         # The Service that tokenizes for the picker selects the decode pods of all generations, not only those of the
@@ -272,6 +285,8 @@ def _role_egress(peers: _Peers, role: _Role, pods: Pods) -> Iterator[Edge]:
 
 def _picker_egress(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the picker to DNS, the API server, the trace collector and the latency predictor."""
+    if peers.picker_plan is None:
+        return
     stack, predictor = peers.variant.stack, peers.picker_plan.predictor
     tracing = stack.observability.tracing
     yield from dns(peers.picker, peers.spec)

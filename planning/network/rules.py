@@ -115,10 +115,13 @@ def _without_effect(field: str, variant: ConfiguredVariant) -> tuple[str, str, P
     prefill = metrics.prefill and spec.prefill is not None
     if variant.stack.observability.metrics.type == "none":
         return "while nobody scrapes (type none)", "set observability.metrics.type", Path("observability", "metrics")
+    scrapes_picker = metrics.picker and spec.endpoint_picker.enabled
+    if field == "picker" and not spec.endpoint_picker.enabled:
+        return "without an endpoint picker", "set endpointPicker.enabled: true", variant.path / "endpointPicker"
     if field == "prefill" and spec.prefill is None:
         return "without prefill", "add prefill", variant.path / "prefill"
     if field == "path" and not (metrics.decode or prefill):
         return "while no engine is scraped", "set metrics.decode: true", variant.path / "metrics" / "decode"
-    if field == "interval" and not (metrics.decode or prefill or metrics.picker):
+    if field == "interval" and not (metrics.decode or prefill or scrapes_picker):
         return "while nothing is scraped", "set metrics.decode: true", variant.path / "metrics" / "decode"
     return None

@@ -27,6 +27,8 @@ def holds_requests(spec: Variant) -> bool:
     """Tell whether the picker queues requests that no pod can take yet."""
     picker = spec.endpoint_picker
     config = picker.config or {} if picker.preset == "custom" else {}
+    if not picker.enabled:
+        return False
     return picker.flow_control is not None or feature_gates(config).get(FLOW_CONTROL, FLOW_CONTROL in config)
 
 

@@ -15,6 +15,7 @@ from planning.ground.patch import Limits
 from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.hardware import accelerators, placement
 from planning.picker import (
+    absence,
     command_line,
     config,
     containers,
@@ -58,7 +59,12 @@ _DECIDED_FLAGS = {
 
 
 def problems(variant: VariantContext) -> list[Problem]:
-    """Return every problem of a variant's picker that the release facts reveal."""
+    """Return the problems of a variant's picker that facts of the release show, or those of having no picker."""
+    found = list(absence.problems(variant)) if not variant.has_picker else _picker_problems(variant)
+    return [*found, *absence.canary_problems(variant)]
+
+
+def _picker_problems(variant: VariantContext) -> list[Problem]:
     path, spec, release = variant.path, variant.spec, variant.release
     picker, at = spec.endpoint_picker, path / "endpointPicker"
     variant_facts = config.variant_facts(spec, release, variant.kv_cache)

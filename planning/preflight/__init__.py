@@ -11,6 +11,7 @@ from planning.preflight.changes import EARLIER, changes
 from planning.preflight.gaps import gaps
 from planning.preflight.kinds import addresses, bundles, kinds, metrics
 from planning.preflight.listeners import listeners
+from planning.preflight.metering import metering, unresolved_ids
 from planning.preflight.namespaces import namespaces
 from planning.preflight.nodes import nodes
 from planning.preflight.origin import origin
@@ -29,10 +30,12 @@ __all__ = [
     "kinds",
     "levels",
     "listeners",
+    "metering",
     "metrics",
     "namespaces",
     "nodes",
     "origin",
     "pools",
     "secrets",
+    "unresolved_ids",
 ]

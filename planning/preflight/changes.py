@@ -8,7 +8,7 @@ from models.paths import Path
 from models.problems import Problem, warning
 from planning.ground.cluster_facts import PARTS, ClusterFacts, Gateways, LiveRoute, Routes, Served, Unknown
 from planning.ground.differences import differences
-from planning.ground.inventory import Namespaces, PriorityClasses, Secrets, StorageClasses
+from planning.ground.inventory import Metered, Namespaces, PriorityClasses, Secrets, StorageClasses
 from planning.ground.marks import Identity, Verdict
 from planning.ground.needs import Needs, Reference
 
@@ -29,7 +29,8 @@ def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, ide
         yield warning(EARLIER, earlier.apis.reason, _REMEDY)
     elif not isinstance(facts.apis, Unknown):
         before, after = (
-            dict((*_narrow(each, needs, identity), *_narrow_references(each, needs))) for each in (earlier, facts)
+            dict((*_narrow(each, needs, identity), *_narrow_references(each, needs, identity)))
+            for each in (earlier, facts)
         )
         known = before.keys() & after.keys()
         for line in differences(*(_only({name: parts[name] for name in known}) for parts in (before, after))):
@@ -54,7 +55,7 @@ def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[t
         yield "bundles", facts.bundles
 
 
-def _narrow_references(facts: ClusterFacts, needs: Needs) -> Iterator[tuple[str, Any]]:
+def _narrow_references(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[tuple[str, Any]]:
     """Yield name and value of the known parts that objects refer to, without what a stack does not need."""
     if not isinstance(facts.namespaces, Unknown):
         found, names = facts.namespaces.namespaces, needs.namespaces - needs.created
@@ -62,6 +63,9 @@ def _narrow_references(facts: ClusterFacts, needs: Needs) -> Iterator[tuple[str,
     if not isinstance(facts.secrets, Unknown):
         places = {(reference.namespace, reference.name) for reference in needs.secrets}
         yield "secrets", Secrets(tuple(place for place in facts.secrets.secrets if place in places))
+    if not isinstance(facts.metered, Unknown):
+        others = (each for each in facts.metered.metered if each.namespace in needs.metered)
+        yield "metered", Metered(tuple(each for each in others if identity.verdict(each.mark) is not Verdict.OURS))
     if not isinstance(facts.storage_classes, Unknown):
         classes = _classes(facts.storage_classes.storage_classes, needs.storage_classes)
         yield "storage_classes", StorageClasses(classes)

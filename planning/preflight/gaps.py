@@ -31,9 +31,17 @@ def _subjects(needs: Needs) -> Iterator[tuple[str, str]]:
     if needs.secrets:
         namespaces = ", ".join(sorted({reference.namespace for reference in needs.secrets}))
         yield "secrets", f"Secrets of pods ({len(needs.secrets)} in {namespaces})"
+    if needs.metered:
+        yield "metered", f"Services of other resource ids ({', '.join(sorted(needs.metered))})"
     if needs.storage_classes:
         names = sorted({reference.name or "the default" for reference in needs.storage_classes})
         yield "storage_classes", f"StorageClasses ({', '.join(names)})"
     if needs.priority_classes:
         names = sorted({reference.name for reference in needs.priority_classes})
         yield "priority_classes", f"PriorityClasses ({', '.join(names)})"
+    if needs.nodes:
+        yield "nodes", "nodes"
+    if needs.quotas:
+        yield "quotas", f"quotas of {', '.join(sorted(needs.quotas))}"
+    if needs.slices:
+        yield "slices", "devices of nodes (ResourceSlices)"

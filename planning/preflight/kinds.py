@@ -47,7 +47,8 @@ def kinds(required: Iterable[str], facts: ClusterFacts, mode: Literal["strict", 
 def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
     """Return a problem for every CRD in the cluster that is older than the release channel requires for the stack.
 
-    If the versions are unknown, the result is a warning that nothing was checked.
+    If the versions are unknown, the result is a warning that nothing was checked. A text that is no version is a
+    warning, too.
     """
     if mode == "skip" or isinstance(facts.apis, Unknown):
         return []
@@ -59,7 +60,10 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
     for bundle in all_bundles():
         installed = facts.bundles.bundles.get(bundle.definition or "", "")
         minimum, purpose = minimums.get((bundle.definition or "").partition(".")[2], ("", ""))
-        if gateways.numbers(installed) and gateways.numbers(installed) < gateways.numbers(minimum):
+        if installed and minimum and not gateways.numbers(installed):
+            what = f"whether it is new enough for {purpose} went unchecked: it says no version ({installed})"
+            problems.append(warning(Path(bundle.definition or ""), what))
+        elif installed and gateways.numbers(installed) < gateways.numbers(minimum):
             what = f"is of {bundle.name} {installed}, and {purpose} needs {minimum} or newer"
             problems.append(Problem(Path(bundle.definition or ""), what, _installation(bundle), severity=severity))
     return problems
@@ -69,7 +73,10 @@ def _minimum_versions(plan: StackPlan) -> dict[str, tuple[str, str]]:
     """Return the minimum version of each API group's CRDs, with that what needs it."""
     requirements = channel(plan.release).requirements
     minimums = {item.group: (item.version, f"release {plan.release}") for item in requirements.of_definitions}
-    if any(len(variant.target_ports) > 1 for service in plan.services for variant in service.variants):
+    variants = [variant for service in plan.services for variant in service.variants]
+    if all(variant.endpoint_picker is None for variant in variants):
+        del minimums[requirements.inference_pool.group]
+    elif any(len(variant.target_ports) > 1 for variant in variants):
         ports = requirements.pool_ports
         minimums[ports.group] = ports.version, "a pool with several ports"
     return minimums

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from models.paths import Path
+from planning import interceptor
 from planning.ground.needs import Reference
 from planning.plans import StackPlan
 
@@ -26,7 +27,8 @@ class Owners:
         """Return the owners of a stack's objects."""
         variants = (variant for service in plan.services for variant in service.variants)
         caches = {cache.owner: cache.fill.path for cache in plan.caches}
-        return cls(tree, {**{variant.owner: variant.path for variant in variants}, **caches})
+        metering = {interceptor.OWNER: Path("interceptor")}
+        return cls(tree, {**{variant.owner: variant.path for variant in variants}, **caches, **metering})
 
     def locate(self, reference: Reference, keys: Collection[str]) -> Path:
         """Return the path of the value that has the name of a reference, below one of some keys.

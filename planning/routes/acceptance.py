@@ -3,12 +3,13 @@
 Without a controller a route never gets a status, and a wait for it would fail only after its timeout.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
 from models.paths import Path
 from models.problems import Problem, warning
+from planning.ground.api_groups import GATEWAY_GROUP
 from planning.ground.awaiting import CURRENT, Wait
 from planning.ground.cluster_facts import GatewayRef, Gateways, LiveGateway, Unknown
 from planning.routes.collisions import reference
@@ -39,18 +40,41 @@ def gateways(routes: Iterable[Route]) -> frozenset[GatewayRef]:
     return frozenset(reference(route).gateway for route in routes)
 
 
-def decide(routes: Iterable[Route], live: Gateways | Unknown) -> Waits:
-    """Select the routes to wait for. A route whose Gateway has no known controller becomes a warning instead."""
+def decide(routes: Iterable[Route], live: Gateways | Unknown, locked: Collection[str] | None = None) -> Waits:
+    """Select the routes to wait for. A route whose Gateway has no known controller becomes a warning instead.
+
+    `locked` are the accepted Gateways of a lock, as namespace/name. They decide in the place of those of the cluster,
+    so that a run decides alike whatever it can read.
+    """
     keys = dict[GatewayRef, list[str]]()
     for route in routes:
         keys.setdefault(reference(route).gateway, []).append(route.key)
     live_gateways = {} if isinstance(live, Unknown) else {gateway.ref: gateway for gateway in live.gateways}
-    accepting = tuple(sorted(ref for ref in keys if ref in live_gateways and live_gateways[ref].accepted))
+    accepted = {ref for ref in keys if ref in live_gateways and live_gateways[ref].accepted}
+    accepting = tuple(sorted(accepted if locked is None else (ref for ref in keys if _is_locked(ref, locked))))
     awaited_keys = frozenset(key for ref in accepting for key in keys[ref])
+    if locked is not None and isinstance(live, Unknown):
+        return Waits(awaited_keys, accepting, ())
     warnings = chain.from_iterable(
         _gateway_warnings(ref, _service_list(keys[ref]), live, live_gateways.get(ref)) for ref in sorted(keys)
     )
-    return Waits(awaited_keys, accepting, tuple(warnings))
+    since = () if locked is None else (_since_lock(ref) for ref in sorted(accepted - {*accepting}))
+    return Waits(awaited_keys, accepting, (*warnings, *since))
+
+
+def is_gateway(ref: GatewayRef) -> bool:
+    """Tell whether a reference is of a Gateway, and not of an object that takes its place."""
+    return (ref.group, ref.kind) == (GATEWAY_GROUP, _KIND)
+
+
+def _is_locked(ref: GatewayRef, locked: Collection[str]) -> bool:
+    return is_gateway(ref) and str(ref) in locked
+
+
+def _since_lock(ref: GatewayRef) -> Problem:
+    """Return the warning about a Gateway that was accepted after the lock was written."""
+    what = "a controller has accepted this Gateway since the lock, and no run waits for its routes"
+    return warning(Path(str(ref)), what, "run `python -m cli lock` with --update cluster")
 
 
 def wait(route: Route) -> Wait:

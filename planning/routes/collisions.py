@@ -7,8 +7,8 @@ index stores a claim under its own values and under every wider value. A collisi
 by a comparison of pairs.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import Literal
 
@@ -148,6 +148,16 @@ def cluster_problems(
         *(warning(at, what, _OLDER_WINS) for at, what in _collisions(planned, indices[Verdict.UNMARKED])),
         *(warning(at, what, _UNTIL_REMOVED) for at, what in _collisions(planned, indices[Verdict.OURS])),
     ]
+
+
+def between(routes: Iterable[Route], others: Mapping[Path, Iterable[Route]]) -> Iterator[Problem]:
+    """Yield the collisions of the routes of an inference stack with those of others, by the places of these."""
+    index = _Index()
+    for place, planned in others.items():
+        for route in planned:
+            for claim in route_claims(route):
+                index.add(replace(claim, holder=Path(*place, *claim.holder)))
+    yield from (Problem(at, what, _REMEDY) for at, what in _collisions(routes, index))
 
 
 def live_route_claims(route: LiveRoute) -> Iterator[RequestClaim]:

@@ -5,6 +5,8 @@ from typing import Any
 
 from models.routing import Gateway, RouteMatch
 from planning.ground import gateways
+from planning.ground.ports import ROUTED_PORT
+from planning.interceptor.edge import edge
 from planning.routes import model_names, templates
 from planning.routes.records import Backend, Match, Mirror, Parent, Route, Rule, Timeouts
 from planning.variant.context import Contexts, VariantContext
@@ -16,7 +18,7 @@ CATCH_ALL = "/"
 def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple[Rule, ...]) -> Route:
     """Return the route of a service with a gateway. Its matches and rules have passed the checks."""
     variant = contexts.primary(key)
-    spec, gateway = variant.service.route, variant.gateway
+    spec, gateway, metering = variant.service.route, variant.gateway, edge(variant)
     if gateway is None:
         raise ValueError("this service has no gateway")
     return Route(
@@ -29,7 +31,7 @@ def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple
         rules=rules,
         annotations=spec.annotations,
         set_headers=dict(sorted(spec.set_headers.items())),
-        remove_headers=spec.remove_headers,
+        remove_headers=(*spec.remove_headers, *(() if metering is None else metering.remove_headers)),
         mirror=_mirror(contexts, variant),
         timeouts=timeouts(variant),
         model_names=model_names.plan(variant),
@@ -72,22 +74,42 @@ def record(variant: VariantContext, template: str) -> dict[str, Any]:
     }
 
 
-def rules(variant: VariantContext, matches: tuple[Match, ...], canary_pool: str | None) -> tuple[Rule, ...]:
+def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantContext | None) -> tuple[Rule, ...]:
     """Return the rules for matches. A rule with the canary's headers precedes the rule for the same paths.
 
     The primary is the last backend, because gateways that ask one picker for a rule ask that of the last backend.
     """
     share, planned = variant.share, list[Rule]()
     for prefix, group in _rule_groups(matches, variant.service.route.replace_prefix_match):
-        if canary_pool is None:
-            planned.append(Rule(group, (Backend(variant.names.pool, 1),), prefix))
+        if canary is None:
+            planned.append(_rule(variant, group, prefix))
             continue
         if share.headers:
-            canary_matches = tuple(_with_headers(match, share.headers) for match in group)
-            planned.append(Rule(canary_matches, (Backend(canary_pool, 1),), prefix))
-        backends = Backend(canary_pool, share.canary), Backend(variant.names.pool, share.primary)
+            planned.append(_rule(canary, tuple(_with_headers(match, share.headers) for match in group), prefix))
+        if variant.metered_as is not None:
+            # The interceptor forwards all requests of a rule to one Service, so its share is all or nothing.
+            planned.append(_rule(canary if share.canary else variant, group, prefix))
+            continue
+        backends = _backend(canary, share.canary), _backend(variant, share.primary)
         planned.append(Rule(group, backends, prefix))
     return tuple(planned)
+
+
+def _rule(variant: VariantContext, matches: tuple[Match, ...], prefix: str | None) -> Rule:
+    """Return a rule all of whose requests go to one variant."""
+    metering = edge(variant)
+    if metering is None:
+        return Rule(matches, (_backend(variant, 1),), prefix)
+    namespace = None if metering.namespace == variant.namespace else metering.namespace
+    backend = Backend(metering.name, 1, metering.port, namespace)
+    return Rule(matches, (backend,), prefix, metering.set_headers)
+
+
+def _backend(variant: VariantContext, weight: int) -> Backend:
+    """Return the backend of a variant: its pool, or its Service if it has no endpoint picker."""
+    if variant.has_picker:
+        return Backend(variant.names.pool, weight)
+    return Backend(variant.names.base, weight, ROUTED_PORT)
 
 
 def _rule_groups(matches: tuple[Match, ...], prefix: str) -> Iterator[tuple[str | None, tuple[Match, ...]]]:

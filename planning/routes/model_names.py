@@ -61,5 +61,5 @@ def _base_model(variant: VariantContext) -> str | None:
 
 
 def _other_names(variant: VariantContext) -> set[str]:
-    lora = variant.spec.model.lora
-    return {*(lora.adapters if lora is not None else ()), *(rewrite.model for rewrite in variant.service.rewrites)}
+    lora, rewrites = variant.spec.model.lora, variant.service.rewrites if variant.has_picker else ()
+    return {*(lora.adapters if lora is not None else ()), *(rewrite.model for rewrite in rewrites)}

@@ -34,6 +34,8 @@ def warnings(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
 
 def _lacks_picker(variant: VariantContext, gateway: Gateway) -> bool:
     canary = variant.service.canary
+    if not variant.has_picker:
+        return False
     return canary is not None and 0 < canary.weight < ALL and not gateways.asks_each_picker(gateway)
 
 

@@ -1,7 +1,7 @@
 """Records of planned routing: the HTTPRoute of a service, and the objectives and aliases of its pools."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from models.paths import Path
 
@@ -35,10 +35,14 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """An InferencePool with its weight, in proportion to the other backends of the rule."""
+    """An InferencePool or a Service with its weight, in proportion to the other backends of the rule."""
 
-    pool: str
+    name: str
     weight: int
+    port: int | None = None
+    """Port of the Service. None for an InferencePool."""
+    namespace: str | None = None
+    """Namespace of the Service. None for that of the route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ class Rule:
     backends: tuple[Backend, ...]
     prefix: str | None
     """Replacement of the path prefix. None if the path stays as it is."""
+    set_headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Headers that this rule sets, besides those of the route."""
 
 
 @dataclass(frozen=True, slots=True)

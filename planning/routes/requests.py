@@ -12,10 +12,12 @@ _VERSION = "v1alpha2"
 
 
 def plan(variant: VariantContext) -> PoolRequests:
-    """Return objectives and aliases of a variant's pool.
+    """Return objectives and aliases of a variant's pool. Without an endpoint picker there are none.
 
     The canary's pool has the same aliases, because requests under each of these names may go to the canary.
     """
+    if not variant.has_picker:
+        return PoolRequests("", (), ())
     objectives = (
         Objective(key, variant.names.objective(key), spec.priority)
         for key, spec in sorted(variant.spec.objectives.items())
@@ -29,7 +31,7 @@ def plan(variant: VariantContext) -> PoolRequests:
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:
     """Yield warnings about objectives and rewrites of a service that apply to a part of its requests, or to none."""
-    if variant.variant_name == CANARY:
+    if variant.variant_name == CANARY or not variant.has_picker:
         return
     yield from _unread(variant)
     canary = variant.service.canary

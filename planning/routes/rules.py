@@ -97,17 +97,17 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
     found += _repeated_matches(matches)
     canary = contexts.canary(variant.key)
     found += pickers.problems(variant, gateway)
-    rules = httproute.rules(variant, matches, None if canary is None else canary.names.pool)
+    rules = httproute.rules(variant, matches, canary)
     found += _rule_count(variant, at, rules)
     is_sound = all(problem.explicit_only for problem in found)
     return (httproute.route(contexts, variant.key, matches, rules) if is_sound else None), found
 
 
 def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
-    """Reject a version that the release does not support."""
+    """Reject a version that does not serve the pools of the release."""
     at = Path("gateway") if variant.service.route.gateway is None else variant.path / "route" / "gateway"
     facts, version = gateways.facts(gateway), gateway.version
-    if facts is None or version is None:
+    if facts is None or version is None or not variant.has_picker:
         return
     requirement = variant.release.requirements.istio if gateway.provider == "istio" else facts.minimum
     if requirement is not None and gateways.numbers(version) < gateways.numbers(requirement.version):
@@ -210,11 +210,13 @@ def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
     A gateway applies the filters of a route after it has asked the endpoint picker.
     """
     spec, facts = variant.service.route, variant.release.picker.headers
-    reserved = {name.lower() for name in (facts.destination, facts.prefill) if name is not None}
+    read = facts.of_requests if variant.has_picker else ()
+    answered = (facts.destination, facts.prefill) if variant.has_picker else ()
+    reserved = {name.lower() for name in answered if name is not None}
     added, removed = {name.lower() for name in spec.set_headers}, set[str]()
     places = [(at / "setHeaders" / name, name) for name in spec.set_headers]
     for place, name in places:
-        if name.lower() in facts.of_requests:
+        if name.lower() in read:
             what = f"is read by the endpoint picker before a route sets headers ({name})"
             yield Problem(place, what, "remove it, and let clients send it")
     places += [(at / "removeHeaders" / index, name) for index, name in enumerate(spec.remove_headers)]

@@ -228,7 +228,10 @@ def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> It
         if not isinstance(metric, PickerMetric | SaturationMetric):
             continue
         path, series = at / "metrics" / index / "type", variant.release.picker.metrics.series
-        if metric.type not in series:
+        if not variant.has_picker:
+            what, depends_on = f"is reported by an endpoint picker ({metric.type})", (variant.path / "endpointPicker",)
+            yield Problem(path, what, "use queue-size, or set endpointPicker.enabled: true", depends_on)
+        elif metric.type not in series:
             what = f"is not reported by the picker of {variant.release.name} ({metric.type})"
             yield Problem(path, what, f"use {' or '.join(sorted(series))}")
         elif series[metric.type].flow_control and not picker_config.holds_requests(variant.spec):
@@ -245,6 +248,10 @@ def _check_wakeable(at: Path, kind: str, variant: VariantContext) -> Iterator[Pr
     if kind == "hpa":
         what = "zero replicas cannot be woken by type hpa (0)"
         yield Problem(at, what, "use 1, or type: keda with endpointPicker.flowControl")
+    elif not variant.has_picker:
+        what = "zero replicas cannot be woken without an endpoint picker, which holds requests (0)"
+        depends_on = (variant.path / "endpointPicker",)
+        yield Problem(at, what, "use 1, or set endpointPicker.enabled: true with flowControl", depends_on)
     elif not picker_config.holds_requests(variant.spec):
         what = "zero replicas cannot be woken without a queue in front of them (0)"
         yield Problem(at, what, "use 1, or set endpointPicker.flowControl", (variant.path / "endpointPicker",))

@@ -78,8 +78,13 @@ def variant_problems(variant: VariantContext, roles: Mapping[str, RoleContext]) 
     if not several:
         return
     at = several[0].path / "parallelism" / "loadBalancing"
+    if not variant.has_picker:
+        what = "leaves the further copies without requests: without an endpoint picker, a Service of one port gets them"
+        depends_on = (variant.path / "endpointPicker",)
+        yield Problem(at, what, "remove it, or set endpointPicker.enabled: true", depends_on)
+        return
     yield from _gateway(variant, at)
-    if variant.resource_id is not None:
+    if variant.metered_as is not None:
         what = "leaves the further copies without requests: the interceptor asks the Service, which has one port"
         remedy = f"remove it, or set {variant.path}.interceptor.enabled: false"
         yield Problem(at, what, remedy, (Path("interceptor"), variant.path / "interceptor"))

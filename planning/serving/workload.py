@@ -7,15 +7,17 @@ from typing import Any
 from models.accelerators import ResourceClaim
 from models.paths import Path
 from models.role import Recreate, Role, RollingUpdate
+from planning.fit.memory import Fit
 from planning.ground import labels, lifecycle, resources
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.awaiting import CURRENT, Wait
+from planning.ground.cluster_facts import Unknown
 from planning.ground.lifecycle import Drain
 from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout
 from planning.hardware.placement import Placement
-from planning.serving import autoscaling, engine, sidecar
+from planning.serving import autoscaling, engine, fitting, sidecar
 from planning.serving.autoscaling import Autoscaler
 from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SidecarPlan
@@ -67,6 +69,8 @@ class Workload:
     autoscaler: Autoscaler | None
     accelerator: AcceleratorClass
     layout: Layout
+    fit: Fit | Unknown
+    """Memory that the model takes of each device, or the reason why it is unknown."""
     engine: EnginePlan
     target_ports: tuple[int, ...]
     """Ports on which the pods get requests from the pool."""
@@ -128,6 +132,7 @@ def plan(context: RoleContext) -> Workload:
         autoscaler=autoscaler,
         accelerator=context.accelerator,
         layout=context.layout,
+        fit=fitting.fit(context),
         engine=engine.plan(context),
         target_ports=context.target_ports,
         weights=_weights(context),

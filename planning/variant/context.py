@@ -62,6 +62,11 @@ class ConfiguredVariant:
         """Return the gateway of the service, or None if it has none."""
         return gateway(self.service, self.stack)
 
+    @property
+    def has_picker(self) -> bool:
+        """Tell whether the variant has an InferencePool with an endpoint picker. Else its Service gets the requests."""
+        return self.spec.endpoint_picker.enabled
+
 
 @dataclass(frozen=True, slots=True)
 class VariantContext(ConfiguredVariant):
@@ -75,8 +80,15 @@ class VariantContext(ConfiguredVariant):
     kv_cache: KvCache
     share: Share
     """Shares of the primary and the canary in the service's requests."""
-    resource_id: str | None
-    """Id by which the interceptor bills the variant; None if it is not metered."""
+    metered_as: str | None
+    """Id by which the interceptor bills the requests of the variant's service; None if it meters none of them."""
+
+    @property
+    def resource_id(self) -> str | None:
+        """Return the id by which the interceptor searches for the variant's Service; None if it does not search."""
+        spec = self.stack.interceptor
+        searches = spec is not None and spec.mode == "label" and self.variant_name == PRIMARY
+        return self.metered_as if searches else None
 
     @property
     def owner(self) -> str:
@@ -254,7 +266,7 @@ def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str,
         classes=classes,
         kv_cache=kv_cache.plan(spec, release),
         share=canary.share(service.canary),
-        resource_id=resource_id(service, variant.key, stack) if variant.variant_name == PRIMARY else None,
+        metered_as=resource_id(service, variant.key, stack),
     )
 
 

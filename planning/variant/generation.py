@@ -53,7 +53,7 @@ def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str
     model = spec.model
     return {
         "model": {
-            "source": model.source,
+            "source": model.identity,
             "endpoint": model.endpoint or _fill_endpoint(spec.storage, stack),
             "filter": model.filter,
             "lora": _lora_sources(spec),
@@ -77,7 +77,7 @@ def _fill_endpoint(storage: Storage, stack: Stack) -> str | None:
 
 def _lora_sources(spec: Variant) -> dict[str, str]:
     lora = spec.model.lora
-    return {} if lora is None else {name: adapter.source for name, adapter in lora.adapters.items()}
+    return {} if lora is None else {name: adapter.identity for name, adapter in lora.adapters.items()}
 
 
 def _role_identity(
@@ -88,7 +88,7 @@ def _role_identity(
     neutral = frozenset(release.engine.neutral_flags)
     args = [token for flag in flags.parse(role.engine.args) if flag.switch not in neutral for token in flag.tokens]
     return {
-        "image": images.engine(spec, role, vendor, release),
+        "image": images.identity(spec, role, vendor, release),
         "accelerator": role.accelerator,
         "parallelism": _parallelism(role),
         "acceleratorMemory": role.accelerator_memory,

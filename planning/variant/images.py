@@ -2,7 +2,7 @@
 
 from models.role import Role
 from models.service import Variant
-from models.source import scheme
+from models.source import place, scheme
 from planning.releases import Release, engine_versions
 from planning.releases.engine_versions import EngineVersion
 
@@ -18,11 +18,17 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
     None if the channel has no image for the accelerator vendor.
     """
     if scheme(spec.model.source) == "image":
-        return spec.model.source.removeprefix("image://")
+        return place(spec.model.pinned_source)
     if role.engine.image is not None:
         return role.engine.image
     default = release.images.engine.get(vendor)
     return None if default is None else default.ref
+
+
+def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
+    """Return the engine's image as names have it: with the digest of a lock only after that digest has moved."""
+    is_in_image = scheme(spec.model.source) == "image"
+    return place(spec.model.identity) if is_in_image else engine(spec, role, vendor, release)
 
 
 def version(spec: Variant, role: Role, vendor: str, release: Release) -> EngineVersion | None:

@@ -49,6 +49,8 @@ def block_size(spec: Variant) -> int | None:
 def needs_events(spec: Variant) -> bool:
     """Tell whether the picker reads cache events, so that the engines must publish them."""
     picker = spec.endpoint_picker
+    if not picker.enabled:
+        return False
     if picker.preset != "custom":
         return picker.preset == "precise-prefix-cache"
     plugins = (picker.config or {}).get("plugins")

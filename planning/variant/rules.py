@@ -18,10 +18,6 @@ def problems(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
     if canary is None:
         return
     yield from _check_share(path, service, canary, stack)
-    if stack.interceptor is not None and service.interceptor.enabled:
-        what = "would get no requests (the interceptor in mode label asks the Service, past route and weights)"
-        remedy = f"remove it, or set {path}.interceptor.enabled: false"
-        yield Problem(at, what, remedy, (Path("interceptor"), path / "interceptor"))
     name, canary_name = (served_name(variant.model.name, variant.model.source) for variant in (service, canary))
     if canary.weight and name is not None and canary_name != name:
         what = f"is not the service's, so that requests for one would fail at the other ({canary_name}, {name})"

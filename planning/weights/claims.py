@@ -237,7 +237,8 @@ def _cache_model(cache: Cache) -> Model:
     """Return the weights of a cache as a model to fetch."""
     fill = cache.fill
     fields = {"source": cache.source, "size": cache.size, "endpoint": fill.endpoint, "region": fill.region}
-    return Model.default(**fields, secrets=fill.secrets, ignore_patterns=cache.ignore_patterns)
+    model = Model.default(**fields, secrets=fill.secrets, ignore_patterns=cache.ignore_patterns)
+    return model.with_pin(cache.pin)
 
 
 def _folder(model: Model, *, fetches_all: bool) -> str:
@@ -246,7 +247,7 @@ def _folder(model: Model, *, fetches_all: bool) -> str:
     The default patterns of files that are not fetched are no part of it, because no engine misses those files.
     """
     kind = scheme(model.source)
-    identity: dict[str, object] = {"source": model.source}
+    identity: dict[str, object] = {"source": model.identity}
     if kind == "s3" and model.endpoint is not None:
         identity["endpoint"] = model.endpoint
     if kind == "hf" and (fetches_all or model.ignore_patterns is not None):

@@ -3,13 +3,16 @@
 No preview shows such a change, because the name stays the same.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
+from models.lock import block_of
 from models.paths import Path
+from models.pins import Pin, Source
 from models.problems import Problem, warning
 from models.service import Model
 from models.source import hub, kit_tag, scheme
 from models.stack import Stack
+from models.storage import Dedicated, Existing
 from planning.ground.names import CANARY
 from planning.variant.context import ConfiguredVariant
 from planning.weights import claims
@@ -23,52 +26,79 @@ _DEFAULT_BRANCH = "main"
 def problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
     """Reject ModelKits with a tag that projects move."""
     sources = [*_of_caches(stack).items(), *(item for variant in variants for item in _of_variant(variant).items())]
-    for at, source in sources:
-        tag = kit_tag(source)
+    for at, spec in sources:
+        tag = kit_tag(spec.source)
         if tag in MUTABLE_TAGS:
             what = f"is another ModelKit from one day to the next ({tag})"
             yield Problem(at, what, "write a version or a digest")
 
 
 def variant_warnings(variant: ConfiguredVariant) -> Iterator[Problem]:
-    """Yield warnings about names whose content may change; for a canary only about those that its service lacks."""
-    sources = _of_variant(variant)
-    known = set[str]() if variant.variant_name != CANARY else _sources(variant.service.model)
-    yield from _warnings({at: source for at, source in sources.items() if source not in known})
+    """Yield warnings about names whose content may change; for a canary only about those that its service lacks.
+
+    A source that a lock pins has none, unless pods or a claim have what they fetched before the lock.
+    """
+    known = set[str]() if variant.variant_name != CANARY else _pinned_sources(variant.service.model)
+    is_filled = isinstance(variant.spec.storage, Dedicated | Existing)
+    for at, source in _of_variant(variant).items():
+        if source.pinned_source not in known:
+            yield from _warnings(at, source, is_filled=is_filled and isinstance(source, Model))
 
 
 def cache_warnings(stack: Stack) -> Iterator[Problem]:
     """Yield warnings about names whose content may change, of the sources of caches."""
-    yield from _warnings(_of_caches(stack))
+    for at, source in _of_caches(stack).items():
+        yield from _warnings(at, source, is_filled=True)
 
 
-def _of_caches(stack: Stack) -> dict[Path, str]:
-    return {Path("caches", key, "source"): cache.source for key, cache in stack.caches.items()}
+def _of_caches(stack: Stack) -> dict[Path, Source]:
+    return {Path("caches", key, "source"): cache for key, cache in stack.caches.items()}
 
 
-def _of_variant(variant: ConfiguredVariant) -> dict[Path, str]:
+def _of_variant(variant: ConfiguredVariant) -> dict[Path, Source]:
     """Return the sources of a variant that are fetched, by path. The source of a shared cache is the cache's."""
     model, at = variant.spec.model, variant.path / "model"
-    sources = {at / "source": model.source} if claims.cache_of(variant.spec) is None else {}
+    sources = dict[Path, Source]({at / "source": model}) if claims.cache_of(variant.spec) is None else {}
     adapters = {} if model.lora is None else model.lora.adapters
-    return sources | {at / "lora" / "adapters" / name / "source": adapter.source for name, adapter in adapters.items()}
+    return sources | {at / "lora" / "adapters" / name / "source": adapter for name, adapter in adapters.items()}
 
 
-def _sources(model: Model) -> set[str]:
+def _pinned_sources(model: Model) -> set[str]:
     adapters = () if model.lora is None else model.lora.adapters.values()
-    return {model.source, *(adapter.source for adapter in adapters)}
+    return {model.pinned_source, *(adapter.pinned_source for adapter in adapters)}
 
 
-def _warnings(sources: Mapping[Path, str]) -> Iterator[Problem]:
-    for at, source in sources.items():
-        tag, (name, revision) = kit_tag(source), hub(source)
-        if tag is not None:
-            untagged = source.removesuffix(f":{tag}")
-            what = f"is a tag, so the files may change under it ({tag})"
-            yield warning(at, what, f"write the digest: {untagged}@sha256:<digest>")
-        elif scheme(source) == "hf" and revision is None:
-            what = f"names no revision, so the files may change under it ({source})"
-            yield warning(at, what, f"add the commit: hf://{name}@<commit>")
-        elif scheme(source) == "hf" and revision == _DEFAULT_BRANCH:
-            what = f"is a branch, so the files may change under it ({revision})"
-            yield warning(at, what, f"write the commit: hf://{name}@<commit>")
+def _warnings(at: Path, source: Source, *, is_filled: bool) -> Iterator[Problem]:
+    """Yield the warning about a source. `is_filled` tells whether a Job fetches it into a claim."""
+    pin = source.pin
+    if pin is not None and pin.deployed:
+        yield from _filled_earlier(at, pin) if is_filled else (_fetched_by_name(at, pin),)
+    else:
+        yield from _by_name(at, source.pinned_source)
+
+
+def _fetched_by_name(at: Path, pin: Pin) -> Problem:
+    """Return the warning about pods that ran before the lock: their template cannot change without a rollout."""
+    what = f"is fetched by its name, as before the lock, so a pod that starts later may serve other weights ({pin.was})"
+    return warning(at, what, f"run `python -m cli lock` with --update {block_of(at)}, which pins and rolls it")
+
+
+def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:
+    """Yield the warning about a claim that was filled before the lock. An S3 prefix has no digest to write instead."""
+    if pin.digest is None:
+        what = f"filled its claim by its name, before the lock, so the claim may hold other weights ({pin.was})"
+        yield warning(at, what, f"write {pin.source}, which fills another claim")
+
+
+def _by_name(at: Path, source: str) -> Iterator[Problem]:
+    tag, (name, revision) = kit_tag(source), hub(source)
+    if tag is not None:
+        untagged = source.removesuffix(f":{tag}")
+        what = f"is a tag, so the files may change under it ({tag})"
+        yield warning(at, what, f"write the digest: {untagged}@sha256:<digest>")
+    elif scheme(source) == "hf" and revision is None:
+        what = f"names no revision, so the files may change under it ({source})"
+        yield warning(at, what, f"add the commit: hf://{name}@<commit>")
+    elif scheme(source) == "hf" and revision == _DEFAULT_BRANCH:
+        what = f"is a branch, so the files may change under it ({revision})"
+        yield warning(at, what, f"write the commit: hf://{name}@<commit>")

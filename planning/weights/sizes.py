@@ -20,8 +20,10 @@ from planning.ground.names import CANARY
 from planning.variant.context import configured_variants
 from planning.weights.claims import cache_of
 
-_ASKED = ("s3", "kit")
-"""Schemes of the sources that can be asked for a size."""
+ASKED = frozenset({"s3", "kit"})
+"""Schemes of the sources that a run asks for a size."""
+_LOCKED = ASKED | {"hf"}
+"""Schemes of the sources whose size a lock may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Wanted:
     insecure: bool = False
     layers: tuple[str, ...] = ("model",)
     """Layers of a ModelKit that are unpacked (`model.filter`)."""
+    ignored: tuple[str, ...] = ()
+    """Patterns of the files of a repository that are not fetched."""
     private: bool = False
     """Whether pods read the source with credentials. The readers in `facts/` do not have these credentials."""
 
@@ -86,27 +90,29 @@ def _is_mistaken(at: Path, loaded: Loaded) -> bool:
 
 def _questions(stack: Stack) -> Iterator[tuple[Path, Wanted]]:
     for key, cache in stack.caches.items():
-        question = _cache_question(cache)
+        question = cache_question(cache)
         if question is not None:
             yield Path("caches", key), question
     for variant in configured_variants(stack):
-        question = _variant_question(variant.spec)
-        is_same = variant.variant_name == CANARY and question == _variant_question(stack.services[variant.key])
+        question = variant_question(variant.spec)
+        is_same = variant.variant_name == CANARY and question == variant_question(stack.services[variant.key])
         if question is not None and not is_same:
             yield variant.path / "model", question
 
 
-def _cache_question(cache: Cache) -> Wanted | None:
-    if cache.size is not None or scheme(cache.source) not in _ASKED:
+def cache_question(cache: Cache) -> Wanted | None:
+    """Return the question for the size of a cache; None if the size is stated or nobody knows it."""
+    if cache.size is not None or scheme(cache.source) not in _LOCKED:
         return None
     return Wanted(cache.source, cache.fill.endpoint, cache.fill.region, private=bool(cache.fill.secrets))
 
 
-def _variant_question(spec: Variant) -> Wanted | None:
+def variant_question(spec: Variant) -> Wanted | None:
+    """Return the question for the size of a variant's weights; None if no claim of its own needs it."""
     model, storage = spec.model, spec.storage
     if not isinstance(storage, Dedicated) or storage.size is not None:
         return None
-    if model.size is not None or scheme(model.source) not in _ASKED:
+    if model.size is not None or scheme(model.source) not in _LOCKED:
         return None
     return Wanted(
         model.source,
@@ -142,7 +148,7 @@ def with_answers(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Load
 
 
 def _with_sizes(stack: Stack, sizes: Mapping[Wanted, str]) -> Stack:
-    caches = {key: _with_size(cache, _cache_question(cache), sizes) for key, cache in stack.caches.items()}
+    caches = {key: _with_size(cache, cache_question(cache), sizes) for key, cache in stack.caches.items()}
     services = {key: _service_with_sizes(service, stack, sizes) for key, service in stack.services.items()}
     return stack.model_copy(update={"caches": caches, "services": services})
 
@@ -154,7 +160,7 @@ def _service_with_sizes(service: Service, stack: Stack, sizes: Mapping[Wanted, s
 
 def _variant_with_size(spec: AnyVariant, stack: Stack, sizes: Mapping[Wanted, str]) -> AnyVariant:
     cache = stack.caches.get(cache_of(spec) or "")
-    question = _variant_question(spec) if cache is None else _cache_question(cache)
+    question = variant_question(spec) if cache is None else cache_question(cache)
     return spec.model_copy(update={"model": _with_size(spec.model, question, sizes)})
 
 

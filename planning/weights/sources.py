@@ -13,7 +13,7 @@ from planning.ground.environment import EnvValue, Variable, container_variables
 from planning.ground.mounts import ADAPTERS_MOUNT, CLAIM_MOUNT, DOCKER_CONFIG, FETCH_HOME, PUBLIC_KEY
 from planning.ground.names import LONGEST, shorten
 from planning.releases import Release
-from planning.weights import ignored_files
+from planning.weights import ignored_files, verified_fetch
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
 """Volume with the credentials of the model's registry; those of an adapter have a volume named after the adapter."""
@@ -146,6 +146,8 @@ class _Item:
     docker_config_volume: str = _DOCKER_CONFIG_VOLUME
     claim: str | None = None
     """The claim that holds the weights; None if a container fetches them."""
+    listing: str | None = None
+    """Hash of the listing that an S3 prefix must have; None if nothing is compared."""
 
 
 def plan(source: Source, location: Location) -> Weights:
@@ -168,7 +170,17 @@ def fill(source: Source, folder: str, sub_path: str | None, env: Mapping[str, En
     """Return the container that fetches a model into a folder below `sub_path` of a claim."""
     model, path = source.model, f"{CLAIM_MOUNT}/{folder}"
     access, patterns = model_access(model), ignored_patterns(model, fetches_all=source.fetches_all)
-    item = _Item(model.source, model.size, _container(model), "model", path, sub_path, access, patterns)
+    item = _Item(
+        model.pinned_source,
+        model.size,
+        _container(model),
+        "model",
+        path,
+        sub_path,
+        access,
+        patterns,
+        listing=model.pinned_listing,
+    )
     return _fetch(source, item, CLAIM_MOUNT, env)
 
 
@@ -210,7 +222,7 @@ def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
     model = source.model
     claim, folder = _claim(model.source) if scheme(model.source) == "pvc" else (location.claim, location.folder)
     yield _Item(
-        source=model.source,
+        source=model.pinned_source,
         size=model.size,
         container=_container(model),
         volume="model",
@@ -219,13 +231,14 @@ def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
         access=model_access(model),
         ignored=ignored_patterns(model, fetches_all=source.fetches_all),
         claim=claim,
+        listing=model.pinned_listing,
     )
     for name, adapter in sorted(model.lora.adapters.items() if model.lora is not None else ()):
         is_claim, container = scheme(adapter.source) == "pvc", shorten(f"adapter-{name}", LONGEST)
         claim, sub_path = _claim(adapter.source) if is_claim else (None, name)
         access = adapter_access(model, adapter)
         yield _Item(
-            source=adapter.source,
+            source=adapter.pinned_source,
             size=adapter.size,
             container=container,
             volume=container if is_claim else "adapters",
@@ -235,6 +248,7 @@ def _weight_items(source: Source, location: Location) -> Iterator[_Item]:
             ignored=ignored_files.patterns(),
             docker_config_volume=_docker_config_volume(name, access, model),
             claim=claim,
+            listing=adapter.pinned_listing,
         )
 
 
@@ -261,7 +275,7 @@ def _fetch(source: Source, item: _Item, mount: str, explicit: Mapping[str, EnvVa
     verify = model.verify if kit else None
     env = _kit_env(item, model) if kit else _download_env(item, identity=source.identity)
     generated = {"HOME": FETCH_HOME, "TMPDIR": FETCH_HOME, **env}
-    command = _command(item, model, verify)
+    command = _command(item, source, verify)
     return Fetch(
         name=item.container,
         image=_image(source, kit=kit, verify=verify),
@@ -308,15 +322,18 @@ def _entrypoint(source: Source, *, kit: bool) -> tuple[str, ...]:
     return ((images.kit_verify if kit else images.downloader).entrypoint,)
 
 
-def _command(item: _Item, model: Model, verify: Verification | None) -> tuple[str, ...]:
-    """Return the command of kit, with `-o` to overwrite files.
+def _command(item: _Item, source: Source, verify: Verification | None) -> tuple[str, ...]:
+    """Return the command of a container.
 
-    It is empty for the downloader and for the image that verifies ModelKits: their entrypoints are used.
+    It is empty for the image that verifies ModelKits, and for the downloader unless a listing is compared: their
+    entrypoints are used. `kit` overwrites files (`-o`).
     """
+    if item.listing is not None:
+        return verified_fetch.command(item.listing, *_entrypoint(source, kit=False))
     if scheme(item.source) != "kit" or verify is not None:
         return ()
-    layers = f"--filter={','.join(model.filter)}"
-    plain = ("--plain-http",) if model.insecure else ()
+    layers = f"--filter={','.join(source.model.filter)}"
+    plain = ("--plain-http",) if source.model.insecure else ()
     return ("kit", "unpack", place(item.source), "-o", "-d", item.path, layers, *plain)
 
 
@@ -347,6 +364,11 @@ def _address(source: str) -> str:
         return f"{source.rstrip('/')}/"
     name, revision = hub(source)
     return f"hf://{name}" if revision is None else f"hf://{name}:{revision}"
+
+
+def fetched_text(source: str) -> str:
+    """Return how a container that fetches a source, or an engine of an image, names it."""
+    return place(source) if scheme(source) in {"kit", "image"} else _address(source)
 
 
 def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:

@@ -9,7 +9,7 @@ from cli import affected
 from models.problems import ConfigError
 
 STACKS = {
-    "dev": "extends: [stacks/dev.yaml], cluster: {facts: {type: file, path: ./facts.json}}",
+    "dev": "extends: [stacks/dev.yaml], cluster: {facts: {type: file, path: ./facts.json}}, formerly: [models/old]",
     "prod": "extends: [stacks/base.yaml, stacks/eu.yaml]",
     "staging": "extends: [./stacks/base.yaml], release: llm-d-0.9",
 }
@@ -68,6 +68,9 @@ def program(committed, tmp_path, monkeypatch):
         ("Pulumi.staging.yaml", ["staging"]),
         ("Pulumi.eu.yaml", ["eu"]),
         ("facts.json", ["dev"]),
+        ("inference.prod.lock.yaml", ["prod"]),
+        ("inference.old.lock.yaml", ["dev"]),
+        ("inference.other.lock.yaml", []),
         ("planning/releases/llm-d-0.9.yaml", ["staging"]),
         ("planning/releases/llm-d-0.10.yaml", ["dev", "prod"]),
         ("planning/hardware/accelerators.yaml", ALL),

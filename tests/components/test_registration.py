@@ -1,6 +1,5 @@
 """Objects are registered as by the SDK's classes for their kinds, so that a stack may change from one to the other."""
 
-import asyncio
 import re
 from operator import attrgetter
 
@@ -9,7 +8,7 @@ import pulumi_kubernetes as k8s
 from google.protobuf.json_format import MessageToDict
 
 from components.registration import KubernetesObject
-from tests.support.program import Monitor, Recorder
+from tests.support.program import Monitor, Recorder, begin
 from tests.support.stacks import SHIPPED, rendered, shipped
 from tests.support.stacks.varied import VARIED
 
@@ -32,8 +31,7 @@ def register_by_class(name, manifest):
 def requests(manifests, make):
     """Return type, inputs and secret outputs with which each manifest is registered."""
     monitor = Monitor(Recorder())
-    asyncio.set_event_loop(asyncio.new_event_loop())
-    pulumi.runtime.set_mocks(Recorder(), monitor=monitor)
+    begin(Recorder(), monitor=monitor)
 
     @pulumi.runtime.test
     def body():

@@ -56,4 +56,4 @@ def test_updates_of_every_object_take_over_what_somebody_else_changed_unless_the
     assert "pulumi.com/patchForce" not in str(rendered(STACK))
     shared = {"pulumi.com/patchForce": "false"}
     one = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "annotations": shared}}
-    assert registration._with_force(one)["metadata"]["annotations"] == shared
+    assert registration.with_force(one)["metadata"]["annotations"] == shared

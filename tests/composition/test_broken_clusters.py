@@ -1,10 +1,12 @@
 """A cluster that is broken in each way that preflight knows, one at a time and all together: the exact report."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from composition import Composition, Given, compose
+from composition import Composition, Given, Live, compose
 from planning.ground import labels
 from planning.ground.cluster_facts import (
     Bundles,
@@ -30,11 +32,14 @@ from planning.ground.inventory import (
     Nodes,
     Origin,
     PriorityClasses,
+    Quotas,
     Requested,
     Requirement,
     Secrets,
     StorageClasses,
 )
+from tests.support.cluster import loopback
+from tests.support.cluster.loopback import discovery
 from tests.support.stacks import NAME, lines, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
@@ -77,6 +82,7 @@ def whole(stack=STACK):
         storage_classes=StorageClasses({"fast": False}),
         priority_classes=PriorityClasses({"high": False}),
         nodes=Nodes((NODE,)),
+        quotas=Quotas(()),
     )
 
 
@@ -363,3 +369,36 @@ def test_a_node_that_joins_changes_no_output_and_no_digest():
     assert before.contract == after.contract
     assert before.facts_digest == after.facts_digest is not None
     assert before.objects == after.objects
+
+
+def live(*nodes):
+    """Return what a run makes of a live cluster that serves nothing but these nodes."""
+    answers = {"/api": discovery(), "/apis": discovery(), "/api/v1/nodes?limit=500": {"items": [*nodes]}}
+    with loopback.serve(answers, authorization=None) as server:
+        return compose(tree() | {"checks": {"preflight": "warn"}}, Live(kubeconfig(server.url), Path()), NAME)
+
+
+def kubeconfig(url):
+    return json.dumps(
+        {
+            "current-context": "here",
+            "contexts": [{"name": "here", "context": {"cluster": "here"}}],
+            "clusters": [{"name": "here", "cluster": {"server": url}}],
+        }
+    )
+
+
+def test_a_node_that_joins_a_live_cluster_changes_no_output_and_no_digest():
+    joining = {
+        "metadata": {"name": "gpu-0"},
+        "status": {
+            "allocatable": {"nvidia.com/gpu": "8"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+    before, after = live(), live(joining)
+    assert before.contract == after.contract
+    assert before.facts_digest == after.facts_digest is not None
+    assert before.objects == after.objects
+    (line,) = {str(each) for each in before.preflight} - {str(each) for each in after.preflight}
+    assert line.startswith("services.qwen.accelerator: no node has the labels and devices of this class")

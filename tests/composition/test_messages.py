@@ -54,7 +54,7 @@ def test_a_deployment_run_warns_of_the_cluster_then_of_its_routes_then_of_the_ch
     assert kinds.startswith("whether the cluster serves apps/v1/Deployment, ")
     assert kinds.endswith(UNCHECKED)
     assert routes == f"whether other routes on gateways/gateway claim the same requests {UNCHECKED}"
-    assert references == f"namespaces (models), listeners of gateways/gateway {UNCHECKED}"
+    assert references == f"namespaces (models), listeners of gateways/gateway, nodes, quotas of models {UNCHECKED}"
     assert names == f"whether objects of others have the names of this stack's objects {UNCHECKED}"
     generations = f"services.qwen.canary: whether pods of another generation run {UNCHECKED}"
     assert others == [OF_ROUTES, generations, OF_PLAN]
@@ -112,7 +112,7 @@ def test_what_preflight_refuses_is_warned_of_first_and_nothing_is_said_of_the_ch
     assert warned == [
         "whether the cluster's CRDs are new enough went unchecked: it was refused",
         "whether other routes on gateways/gateway claim the same requests went unchecked: it was refused",
-        "namespaces (models), listeners of gateways/gateway went unchecked: it was refused",
+        "namespaces (models), listeners of gateways/gateway, nodes, quotas of models went unchecked: it was refused",
         "whether objects of others have the names of this stack's objects went unchecked: cluster.facts is none",
     ]
     headline, *lines = str(error.value).splitlines()

@@ -1,5 +1,6 @@
 """The record of a stack: what each step of composing it found, and which questions it asked of the cluster."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -27,13 +28,14 @@ from planning.ground.cluster_facts import (
     LiveObjects,
     LiveRoute,
     ParentRef,
+    Permissions,
     Pools,
     RouteMatch,
     Routes,
     Served,
     Unknown,
 )
-from planning.ground.inventory import LiveNamespace, Namespaces
+from planning.ground.inventory import LiveNamespace, LiveNode, LivePool, LivePools, Namespaces, Nodes, Quotas
 from planning.ground.needs import NOTHING_NEEDED
 from tests.support.stacks import NAME, lines, plan, tree
 
@@ -52,6 +54,7 @@ class Asked:
     live: Pools | Unknown = field(default_factory=lambda: Pools({}))
     made: LiveObjects | Unknown = field(default_factory=lambda: LiveObjects({}))
     questions: list = field(default_factory=list)
+    permitted: Callable[[frozenset[str]], Permissions | Unknown] | None = None
 
     def facts(self, spec, needs):
         self.questions.append(("facts", spec, needs.gateways))
@@ -71,6 +74,9 @@ class Asked:
         self.questions.append(("objects", spec, frozenset(kinds), names))
         return self.made
 
+    def permissions(self, _spec, namespaces):
+        return None if self.permitted is None else self.permitted(frozenset(namespaces))
+
 
 def composition(stack, known=NOTHING_READ):
     composed = compose(stack, Given(known), NAME)
@@ -83,7 +89,9 @@ def fitting(stack, *routes):
     kinds = Served(frozenset(each.api for each in composition(stack).objects))
     gateways = Gateways((LiveGateway(REF, accepted=True, programmed=True),))
     namespaces = Namespaces({"models": LiveNamespace({}, {})})
-    return ClusterFacts(kinds, gateways, Routes(routes), bundles=Bundles({}), namespaces=namespaces)
+    nodes = Nodes((LiveNode("gpu-0", {}, ready=True, cordoned=False, taints=(), devices={"nvidia.com/gpu": 8}),))
+    known = {"bundles": Bundles({}), "namespaces": namespaces, "nodes": nodes, "quotas": Quotas(())}
+    return ClusterFacts(kinds, gateways, Routes(routes), **known)
 
 
 def claimed_by_another():
@@ -151,6 +159,16 @@ def test_the_cluster_is_asked_for_the_gateways_of_the_routes_as_the_configuratio
     compose(tree() | {"cluster": {"facts": {"type": "none"}, "context": "daily"}}, target, NAME)
     ((what, spec, used),) = target.questions
     assert (what, spec.context, used) == ("facts", "daily", {REF})
+
+
+def test_pools_of_given_facts_announce_another_generation_as_those_of_the_cluster_do():
+    stack = tree(qwen={"prefill": {}})
+    selector = {labels.SERVICE: "qwen", labels.VARIANT: "primary"}
+    pools = LivePools((LivePool("models", "qwen", selector, accepted=True),))
+    found = composition(stack, replace(fitting(stack), live_pools=pools))
+    assert ["qwen (one role)" in line for line in lines(found.announcements, "warning")] == [True]
+    unread = lines(composition(stack, fitting(stack)).announcements, "warning")
+    assert unread == ["services.qwen: whether pods of another generation run went unchecked: the cluster was not asked"]
 
 
 def test_pools_are_asked_for_where_pods_exchange_their_cache_and_the_change_is_announced():
@@ -276,3 +294,27 @@ def test_given_facts_hold_whatever_the_configuration_says_about_reading_them():
     assert composition(tree() | {"cluster": {"facts": {"type": "none"}}}, facts).facts == facts
     assert Given(facts).pools(Cluster(), ["models"]) == Unknown("the cluster was not asked")
     assert Given(facts).objects(Cluster(), [("v1/Service", "models")], {}) == LiveObjects({})
+
+
+NOBODY = Permissions({"": (), "models": (), "gateways": ()})
+
+
+def announced(permitted):
+    composed = compose(tree(), Asked(fitting(tree()), permitted=permitted), NAME)
+    assert isinstance(composed, Composition)
+    return [str(problem) for problem in composed.announcements]
+
+
+def test_a_run_that_lacks_rights_is_told_before_anything_changes():
+    asked = []
+    found = announced(lambda namespaces: asked.append(namespaces) or NOBODY)
+    assert asked == [{"models", "gateways"}]
+    assert {line.partition(" in ")[2].partition(",")[0] for line in found} == {
+        "namespace gateways",
+        "namespace models",
+        "the whole cluster",
+    }
+    assert announced(lambda _: Unknown("it answered 403")) == [
+        "whether this run has the rights that it needs went unchecked: it answered 403"
+    ]
+    assert announced(None) == []

@@ -12,6 +12,7 @@ from composition.target import Given
 from models.load import load
 from models.platform import Outputs, Reference
 from planning.ground.cluster_facts import NOTHING_READ
+from tests.support.program import begin
 from tests.support.stacks import GATEWAY, NAME, tree
 
 NAMED = {"platform": {"stack": "organization/platform/prod", "kubeconfig": "admin"}}
@@ -103,7 +104,7 @@ class Stacks(pulumi.runtime.Mocks):
 
 @pytest.mark.parametrize("kubeconfig", ["admin", "nosuch", None])
 def test_outputs_are_read_through_the_engine(kubeconfig):
-    pulumi.runtime.set_mocks(Stacks(), project="inference-stacks", stack="dev", preview=False)
+    begin(Stacks(), project="inference-stacks", stack="dev")
     found = {}
 
     @pulumi.runtime.test

@@ -36,7 +36,7 @@ INHERITED = {
 
 
 def picker_text(stack, name="qwen-epp"):
-    return yaml.safe_load(find(rendered(stack), "ConfigMap", name)["data"]["config.yaml"])
+    return yaml.load(find(rendered(stack), "ConfigMap", name)["data"]["config.yaml"], yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize(("inherited", "service"), COMPANIONS.values(), ids=COMPANIONS.keys())

@@ -8,8 +8,11 @@ import pytest
 
 import planning
 from cli.render import render
+from composition import Given, selecting
+from composition.sources import Sources
 from models.load import load
 from models.problems import ConfigError
+from planning.ground.cluster_facts import NOTHING_READ
 from tests.contracts import mistakes
 from tests.support.stacks import NAME
 
@@ -74,4 +77,5 @@ def test_every_base_of_a_section_has_a_case(section):
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.path.stem)
 def test_no_base_of_a_section_has_a_mistake(section):
     for base in section.bases.values():
-        assert planning.plan(load(base), NAME)
+        found = selecting.select(base, Sources(), None, NAME.stack, Given(NOTHING_READ))
+        assert planning.plan(load(base, (), (), found.selected), NAME)

@@ -63,6 +63,7 @@ def test_what_is_rendered_of_what_is_inherited_is_right(defaults, service, canar
     assert list(violations(stack, rendered(stack))) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
 def test_every_rendered_leaf_matters(stack):
     objects = json.loads(json.dumps(rendered(stack)))

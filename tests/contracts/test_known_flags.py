@@ -4,87 +4,18 @@ What programs know is upstream's own word: `make facts` writes `planning/release
 wheels, and `upstream-flags.yaml` was read in the sources of pickers and sidecars.
 """
 
-import json
-import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
 
 from planning.releases import channel, channels
+from tests.support.known_flags import containers, engine_version, engines, unknown_to_engine
 from tests.support.stacks import SHIPPED, rendered, tree
 from tests.support.stacks.shapes import every_stack
 
-UPSTREAM = yaml.safe_load(Path("tests/contracts/upstream-flags.yaml").read_text(encoding="utf-8"))
-VERSION_OF = {"ghcr.io/llm-d/llm-d-cuda:v0.5.1": "0.15.1"}
-"""Versions of vLLM in images whose tag is another version."""
-FREE_JSON = {"--additional-config", "--hf-overrides"}
-"""Flags whose JSON the engine does not check."""
+UPSTREAM = yaml.load(Path("tests/contracts/upstream-flags.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 PICKER, SIDECAR = "epp", "routing-proxy"
-SERVE = ["vllm", "serve"]
-
-
-@cache
-def ranges(group):
-    """Return the ranges of versions that know a name, by the names of a group."""
-    text = Path("planning/releases/engines/vllm.yaml").read_text(encoding="utf-8")
-    table = yaml.load(text, Loader=yaml.CSafeLoader)
-    return {name: known.split(", ") for known, names in table[group].items() for name in names}
-
-
-def order(version):
-    return [int(number) for number in re.findall(r"\d+", version)]
-
-
-def is_known(group, name, version):
-    """Tell whether a version is within one of a name's ranges."""
-    for bounds in ranges(group).get(name, []):
-        first, _, last = bounds.partition("..")
-        if order(first) <= order(version) <= order(last or version):
-            return True
-    return False
-
-
-def engine_version(image):
-    """Return the version of vLLM that an image's name says; None for made-up images of tests."""
-    image = image.partition("@")[0]
-    found = re.search(r"/vllm-(?:openai|tpu)[a-z-]*:v(\d+\.\d+\.\d+)", image)
-    return VERSION_OF.get(image, found and found[1])
-
-
-def unknown_to_engine(container):
-    """Yield what the container of an engine holds that its version does not know."""
-    version = engine_version(container["image"])
-    if version is None:
-        return
-    for argument in (one for one in container["args"] if one.startswith("-")):
-        flag, _, value = argument.partition("=")
-        yield from [] if is_known("flags", flag, version) else [flag]
-        is_object = value.startswith("{") and flag not in FREE_JSON
-        for key, inner in (json.loads(value) if is_object else {}).items():
-            yield from unknown_values(f"{flag}.{key}", inner, version)
-    names = (variable["name"] for variable in container["env"])
-    yield from (name for name in names if name.startswith("VLLM_") and not is_known("variables", name, version))
-
-
-def unknown_values(key, value, version):
-    yield from [] if is_known("values", key, version) else [key]
-    if any(name.startswith(f"{key}=") for name in ranges("values")):
-        yield from [] if is_known("values", f"{key}={value}", version) else [f"{key}={value}"]
-
-
-def containers(manifests):
-    """Yield every container of workloads."""
-    for spec in (manifest.get("spec", {}) for manifest in manifests):
-        group = spec.get("leaderWorkerTemplate", {})
-        for template in (spec.get("template", {}), group.get("leaderTemplate", {}), group.get("workerTemplate", {})):
-            pod = template.get("spec", {})
-            yield from [*pod.get("initContainers", []), *pod.get("containers", [])]
-
-
-def engines(manifests):
-    return [one for one in containers(manifests) if one.get("command") == SERVE]
 
 
 def golden(path):
@@ -131,6 +62,8 @@ def test_engines_of_every_channel_know_what_they_are_told(release):
         ('--kv-events-config={"topics":"kv"}', ["--kv-events-config.topics"]),
         ('--kv-transfer-config={"kv_role":"kv_all"}', ["--kv-transfer-config.kv_role=kv_all"]),
         ("--max-num-seqs=8", []),
+        ("--no-enable-chunked-prefill", []),
+        ("--no-chunked", ["--no-chunked"]),
     ],
 )
 def test_what_an_engine_does_not_know_is_noticed(argument, unknown):
@@ -140,9 +73,10 @@ def test_what_an_engine_does_not_know_is_noticed(argument, unknown):
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_router_of_a_shipped_stack_knows_what_it_is_told(path):
-    stack = yaml.safe_load(path.read_text(encoding="utf-8"))["config"]["inference-stacks:stack"]
+    stack = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)["config"]["inference-stacks:stack"]
     found = golden(path)
-    assert PICKER in {one["name"] for one in containers(found)}
+    is_picked = any(manifest["kind"] == "InferencePool" for manifest in found)
+    assert (PICKER in {container["name"] for container in containers(found)}) == is_picked
     assert [*unknown_to_router(found, stack.get("release", "llm-d-0.10"))] == []
 
 

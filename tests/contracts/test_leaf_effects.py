@@ -10,21 +10,29 @@ from typing import Any
 import pytest
 
 import planning
-from composition import sources
+from composition import Given, selecting, sources
 from facts import cluster
 from manifests.assembly import objects, render
 from models.load import load
+from models.lock import Lock
 from models.platform import Outputs
 from models.problems import ConfigError
-from planning import outputs, preflight
+from planning import outputs, preflight, report
+from planning.ground.cluster_facts import NOTHING_READ, LiveObjects, Unknown
 from planning.ground.marks import Mark
+from planning.hardware import accelerators
+from planning.report.fitting import cells, rows
+from planning.selection import decisions, explanation
+from planning.weights import locks
 from tests.support.stacks import NAME
 from tests.support.stacks.leaves import Place, all_leaves, inherited, opened, places, reach, tried
+from tests.support.stacks.selected import SELECTED
 from tests.support.stacks.varied import VARIED
 
 CONSTANTS = {
+    "canary.endpointPicker.enabled": "a rule of a route has backends of one kind, so it is the service's",
+    "catalogue.profiles.*.service.parallelism.tensor": "follows from deviceCount, which is one number with it",
     "gateway.bodyRouter": "says what stands in front, which allows matches[].model; without it that word is refused",
-    "interceptor.mode": "one way to find the engine exists; the word keeps a file valid when there are more",
     "prefill.engine.port": "the pool reaches every pod on one port, so it is the service's",
     "prefill.engine.type": "only vllm hands its cache from one role to the other",
     "services.*.sidecar.tls.prefill": "says what the certificate is for; neither stands without the other",
@@ -35,10 +43,11 @@ CONSTANTS = {
 TEXTS = [
     "edited", "7s", "7m", "9h", "1Gi", "1m", "77Gi", "170Gi", "100Mi", "7", "0.5", "/edited", "--enforce-eager",
     "edited.example.com", "metadata.namespace", "limits.memory", "nvidia-l40s", "gie-1.3",
-    "tests/contracts/facts/complete.json", "tests/contracts/facts/base.yaml",
+    "tests/contracts/facts/complete.json", "tests/contracts/facts/base.yaml", "tests/contracts/facts/profiles.yaml",
     "example.com/edited:v7", "https://edited.example.com", "nvidia.com/edited", "kit://example.com/edited:v7",
     "10.7.0.0/16", "hf://edited/edited", "s3://edited/edited", "pvc://edited/edited", "edited/edited",
-    "edited/edited/edited", "kubeconfig",
+    "edited/edited/edited", "kubeconfig", "EUR", "edited:7", "/edited/edited", f"example.com/edited@sha256:{'7' * 64}",
+    "float32",
     "1.31.1", "concurrency-detector", "edf-ordering-policy", "round-robin-fairness-policy", "static-usage-limit-policy",
 ]  # fmt: skip
 NUMBERS = [1, 2, 3, 7, 64, 0, 0.5]
@@ -78,7 +87,7 @@ FACTS = {
     "platform": {"stack": "organization/platform/prod"},
     "cluster": {"facts": {"type": "file", "path": "tests/contracts/facts/no-pool.json"}},
 }
-BASES = [stack | FACTS for stack in VARIED.values()]
+BASES = [stack | FACTS for stack in (*VARIED.values(), *SELECTED.values())]
 
 
 class Group(dict[str, Any]):
@@ -86,7 +95,7 @@ class Group(dict[str, Any]):
 
 
 DEFAULTED = [inherited(base) for base in BASES]
-TRIED = [tried(base) for base in BASES]
+TRIED = [tried(base) for base in BASES if "catalogue" not in base or "canary" in base["services"]["qwen"]]
 NUMBERS_OF_BASES = {id(stack): number for moved in (BASES, DEFAULTED, TRIED) for number, stack in enumerate(moved)}
 LIKELY: dict[Place, tuple[int, Any]] = {}
 """Number of the base and the value with which the latest leaf of that name had an effect; they are tried first next."""
@@ -98,7 +107,9 @@ def effect(text: str) -> str:
     stack = json.loads(text)
     named = sources.reference(stack)
     platform = None if named is None else PLATFORMS.get(named.stack, PLATFORM)
-    loaded = load(stack, (), sources.read(stack, (), platform).sources)
+    files = sources.read(stack, (), platform)
+    chosen = selecting.select(stack, files, None, NAME.stack, Given(NOTHING_READ))
+    loaded = load(stack, (), files.sources, chosen.selected)
     plan = planning.plan(loaded, NAME)
     everything = list(objects(render(plan)))
     facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
@@ -108,7 +119,18 @@ def effect(text: str) -> str:
     provider = (loaded.stack.cluster.name, loaded.stack.cluster.context, kubeconfig)
     manifests = [(one.manifest, str(one.wait), one.replace, one.retain, one.protect) for one in everything]
     owner = str(plan.identity.verdict(Mark(stack="organization/edited/edited")))
-    return json.dumps([manifests, outputs.of_stack(plan, facts.digest(needed)), provider, str(verdict), owner])
+    prices = loaded.stack.prices
+    money = [*map(str, report.usages(loaded.stack, plan)), str(report.cost(plan, prices)), prices.currency]
+    present = report.Present(facts, LiveObjects({}), accelerators.classes(loaded.stack.accelerators), {})
+    capacity = str(report.capacity_problems(plan, present, loaded.stack.checks.capacity))
+    contract = outputs.of_stack(plan, facts.digest(needed))
+    fits = [row.fit.reason if isinstance(row.fit, Unknown) else cells(row.fit) for row in rows(plan)]
+    fits += [str(problem) for problem in plan.warnings if "too small" in problem.what]
+    unlocked = bool(locks.apply(loaded, Lock(str(NAME)), NAME.stack).warnings)
+    tables = {} if chosen.decided is None else decisions.tables(chosen.decided, NOTHING_READ)
+    candidates = {str(at): explanation.of_table(table, None)["candidates"] for at, table in tables.items()}
+    verdicts = [manifests, contract, provider, str(verdict), owner, money, capacity, unlocked, candidates, fits]
+    return json.dumps(verdicts)
 
 
 def outcome(stack: dict[str, Any]) -> str | None:
@@ -215,6 +237,7 @@ def test_the_edited_stacks_are_valid(stack):
     effect(json.dumps(stack))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [name for name in LEAVES if not constant(name)])
 def test_a_leaf_field_has_an_effect(name):
     valid = False
@@ -226,6 +249,7 @@ def test_a_leaf_field_has_an_effect(name):
     pytest.fail("no valid edit of this field changes anything; remove the field")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [name for name in LEAVES if constant(name)])
 def test_a_constant_takes_no_other_value(name):
     assert {before == after for before, after in attempts(name)} <= {True}

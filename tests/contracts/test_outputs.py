@@ -35,6 +35,7 @@ PRIMARY = {
             },
         }
     },
+    "profiles": {},
 }
 
 
@@ -55,6 +56,8 @@ def test_the_outputs_are_the_contract():
                     "source": f"kit://registry.example/org/model@{PIN}",
                     "digest": PIN,
                     "revision": None,
+                    "locked": None,
+                    "lockedAdapters": {},
                 },
                 "urls": ["https://a.example.com/models/qwen", "https://b.example.com/models/qwen"],
                 "paths": ["/models/qwen"],

@@ -146,7 +146,7 @@ def illegal_in(template):
 @given(place=PLACES, account=ACCOUNTS)
 def test_every_rendered_name_is_legal(place, account):
     name, namespace, shape = place
-    metered = {"interceptor": {"enabled": "canary" not in SHAPES[shape]}}
+    metered = {"interceptor": {"enabled": not {"canary", "prefill"} & SHAPES[shape].keys()}}
     stack = tree(**{name: {**SHAPES[shape], "namespace": namespace, **metered}})
     stack["namespaceOptions"] = {"create": True}
     stack["interceptor"] = {"mode": "label", "namespace": "metering", "serviceAccountName": account}
@@ -379,7 +379,8 @@ def crowds(draw):
             one["canary"] = {"weight": draw(st.integers(0, 100)), "replicas": 2}
             one["canary"] |= draw(st.sampled_from([{}, {"model": {"source": "hf://org/next", "size": "1Gi"}}]))
         if metered:
-            one["interceptor"] = {"enabled": "canary" not in one, "resourceId": draw(st.sampled_from("abc"))}
+            enabled = not {"canary", "prefill"} & one.keys()
+            one["interceptor"] = {"enabled": enabled, "resourceId": draw(st.sampled_from("abc"))}
         services[key] = one
     made = tree(**services)
     caches = draw(st.dictionaries(st.sampled_from(["qwen", "m"]), st.just({"source": "hf://org/m", "size": "1Gi"})))

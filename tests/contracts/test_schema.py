@@ -6,7 +6,8 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from cli import schema
+from cli import schema, stackfile
+from models import platform
 from models.load import ROOT
 from tests.support.stacks import SHIPPED, shipped
 from tests.support.stacks.varied import VARIED
@@ -17,7 +18,7 @@ def validator():
     return jsonschema_rs.validator_for(schema.schema())
 
 
-@pytest.mark.parametrize("stack", [*map(shipped, SHIPPED), *VARIED.values()])
+@pytest.mark.parametrize("stack", [*map(stackfile.read, SHIPPED), *VARIED.values()])
 def test_the_schema_takes_a_valid_stack(stack):
     validator().validate({"config": {ROOT: stack}})
 
@@ -47,6 +48,17 @@ def test_a_file_that_extends_another_may_leave_out_and_remove_what_that_says():
         validator().validate({"config": {ROOT: valid}})
         assert not validator().is_valid({"config": {ROOT: valid | {"servces": {}}}})
         assert not validator().is_valid({"config": {ROOT: {k: v for k, v in valid.items() if k != "extends"}}})
+
+
+def test_a_null_fits_only_above_a_layer_that_it_may_remove():
+    valid = shipped(SHIPPED[0])
+    keys = schema.schema()["properties"]["config"]["properties"][ROOT]["properties"].keys()
+    keys -= {"extends"}
+    for key in keys - {*platform.KEYS}:
+        assert not validator().is_valid({"config": {ROOT: valid | {key: None}}}), key
+    for key in keys:
+        above = {"extends": ["stacks/base.yaml"], key: None}
+        assert validator().is_valid({"config": {ROOT: above}}), key
 
 
 def properties(node, at=""):

@@ -9,19 +9,14 @@ import yaml
 
 from models.source import hub, scheme
 from models.vocabulary import amount
-from planning.hardware import accelerators
+from tests.support.fit import GI, cache, demand, room
 from tests.support.stacks import SHIPPED, lines, plan, shipped
 
-TABLE = yaml.safe_load(Path("tests/contracts/shipped-models.yaml").read_text(encoding="utf-8"))
+TABLE = yaml.load(Path("tests/contracts/shipped-models.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 MODELS, ADAPTERS, PRIVATE = TABLE["models"], TABLE["adapters"], TABLE["private"]
 EVERY = {path.name: plan(shipped(path)) for path in SHIPPED}
-GI = 2**30
 SHOWN = 0.937
 """What a driver shows of a device's nominal memory: 46068Mi of 48Gi."""
-USED = 0.9
-"""What vLLM takes of a device unless it is told another share."""
-WORKING = 2 * GI
-"""What a step of the model takes beside weights and cache."""
 
 
 def variants(stack):
@@ -43,46 +38,13 @@ def model(source):
     return MODELS[hub(source)[0] if scheme(source) == "hf" else PRIVATE[source]]
 
 
-def flag(workload, name):
-    """Return the value of an engine's argument; None if it has none."""
-    found = [each.partition("=")[2] for each in workload.engine.arguments if each.startswith(f"--{name}=")]
-    return found[0] if found else None
-
-
-def cache(workload, record):
-    """Return the bytes that one request of the longest context takes of each device."""
-    length = int(flag(workload, "max-model-len") or record["context"])
-    whole = length * record["layers"] * record["cache"] * 2
-    return whole / min(workload.layout.tensor, record["heads"]) / workload.layout.pipeline
-
-
-def memory(workload):
-    """Return the memory of one device; of a class of any product, that of the smallest."""
-    if workload.accelerator.memory is not None:
-        return workload.accelerator.memory
-    own = [each for each in accelerators.classes({}).values() if each.vendor == workload.accelerator.vendor]
-    return min(each.memory for each in own if each.memory is not None)
-
-
-def room(workload):
-    """Return the bytes that weights and cache may take of each device, or of the pod without devices."""
-    if not workload.layout.devices_per_pod:
-        return float(amount(workload.engine.limits["memory"])) - WORKING
-    return memory(workload) * SHOWN * float(flag(workload, "gpu-memory-utilization") or USED) - WORKING
-
-
-def demand(workload, record):
-    """Return the bytes that weights and cache take of each device."""
-    return record["bytes"] / workload.layout.tensor / workload.layout.pipeline + cache(workload, record)
-
-
 @pytest.mark.parametrize("name", EVERY)
 def test_every_model_fits_the_hardware_that_its_stack_gives_it(name):
     """See defects A9."""
     for variant in variants(EVERY[name]):
         record = model(variant.source)
         for workload in variant.workloads if record is not None else ():
-            assert demand(workload, record) <= room(workload), f"{workload.path} of {name}"
+            assert demand(workload, record) <= room(workload, SHOWN), f"{workload.path} of {name}"
             space = {each.name: each.value for each in workload.engine.env}.get("VLLM_CPU_KVCACHE_SPACE")
             assert space is None or cache(workload, record) <= float(space) * GI, f"{workload.path} of {name}"
 
@@ -142,4 +104,4 @@ def test_a_model_that_is_too_large_is_noticed():
     stack = shipped(Path("examples/shared-weights.yaml"))
     stack["services"]["mistral"]["parallelism"] = {"tensor": 1}
     (variant,) = variants(plan(stack))
-    assert demand(variant.decode, model(variant.source)) > room(variant.decode)
+    assert demand(variant.decode, model(variant.source)) > room(variant.decode, SHOWN)

@@ -1,26 +1,14 @@
-"""Nobody's credentials, a real S3 server and HTTP servers for tests of sizes."""
+"""Nobody's credentials for all tests that ask sources."""
 
 from functools import cache
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.loaders import JSONFileLoader
-from moto.server import ThreadedMotoServer
-
-from tests.support.traffic.weight_servers import serve
 
 
 @pytest.fixture(autouse=True)
-def _nobody(monkeypatch, tmp_path):
+def _nobody(nobody):
     """Run as somebody without credentials, who is on no cloud's machine."""
-    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,50 +18,3 @@ def _models_of_clients_are_read_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(JSONFileLoader, "load_file", lambda _loader, path: read(path))
         yield
-
-
-@pytest.fixture
-def credentials(monkeypatch):
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-somebody")
-
-
-@pytest.fixture(scope="module")
-def moto():
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture(scope="module")
-def bucket(moto):
-    """Make a bucket with one prefix that is the beginning of another's name."""
-    session = boto3.Session(aws_access_key_id="owner", aws_secret_access_key="of-owner")
-    client = session.client("s3", endpoint_url=moto, region_name="us-east-1", config=Config(proxies={}))
-    client.create_bucket(Bucket="models")
-    for key, length in {
-        "llama/config.json": 10,
-        "llama/original/part-1": 200,
-        "llama/original/part-2": 3000,
-        "llama/original/": 7,
-        "llama/.keep": 0,
-        "llama-70b/weights": 50_000,
-        "packed/model.tar.gz": 40,
-        "beside/model.tar.gz": 40,
-        "beside/config.json": 2,
-        "hollow/.keep": 0,
-    }.items():
-        client.put_object(Bucket="models", Key=key, Body=b"x" * length)
-    return "models"
-
-
-@pytest.fixture
-def server():
-    one = serve()
-    yield one
-    if one.hang is not None:
-        one.hang.set()
-    one.shutdown()
-    one.server_close()

@@ -76,9 +76,12 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HTTPROUTES, POOLS = f"httproutes.{GATEWAY_API}", "inferencepools.inference.networking.k8s.io"
 ANSWERS = {
     f"{DEFINITIONS}/{HTTPROUTES}": {
-        "metadata": {"annotations": {f"{GATEWAY_API}/bundle-version": "v1.2.1", f"{GATEWAY_API}/channel": "standard"}}
+        "metadata": {
+            "name": HTTPROUTES,
+            "annotations": {f"{GATEWAY_API}/bundle-version": "v1.2.1", f"{GATEWAY_API}/channel": "standard"},
+        }
     },
-    f"{DEFINITIONS}/{POOLS}": {"metadata": {}},
+    f"{DEFINITIONS}/{POOLS}": {"metadata": {"name": POOLS}},
     f"/apis/{GATEWAY_API}/v1/namespaces/gateways/gateways/public": PUBLIC,
     f"/apis/{GATEWAY_API}/v1/gateways?limit=500": {"items": [PUBLIC, PENDING]},
     ROUTES: {"items": [CHAT], "metadata": {"continue": "more"}},

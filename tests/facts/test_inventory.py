@@ -1,13 +1,15 @@
 """What a cluster has, as its API server tells it, and each read that fails alone."""
 
+import queue
 import threading
+import time
 from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
 import yaml
 
-from facts import cluster, facts_file, reading
+from facts import cluster, facts_file, inventory, reading
 from facts.cluster import Access
 from models.stack import Cluster
 from planning.ground.bundles import versioned_definitions
@@ -85,6 +87,14 @@ NODE = {
         "conditions": [{"type": "Ready", "status": "True"}],
     },
 }
+GPU_0 = LiveNode(
+    "gpu-0",
+    {"zone": "a"},
+    ready=True,
+    cordoned=True,
+    taints=(Taint("nvidia.com/gpu", "", "NoSchedule"),),
+    devices={"nvidia.com/gpu": 8},
+)
 MODELS = metadata("models", labels={"team": "search"}, annotations={"inference-stacks.io/stack": "a/b/c", "other": "x"})
 GONE = metadata("gone", deletionTimestamp="today")
 LISTS = {
@@ -126,6 +136,7 @@ ANSWERS = {
     GATEWAY: {**metadata("public", "gateways"), "spec": {"listeners": [LISTENER]}},
     "/api/v1/namespaces/models": MODELS,
     "/api/v1/namespaces/models/secrets/registry": metadata("registry", "models"),
+    "/api/v1/namespaces/models/resourcequotas?limit=500": LISTS["/api/v1/resourcequotas"],
 }
 USED = Needs(
     gateways=frozenset({PUBLIC}),
@@ -133,6 +144,9 @@ USED = Needs(
     secrets=tuple(Reference(name, "models", "qwen", "") for name in ("registry", "lost")),
     storage_classes=(Reference("fast", "models", "qwen", ""),),
     priority_classes=(Reference("high", "models", "qwen", ""),),
+    nodes=True,
+    quotas=frozenset({"models"}),
+    slices=True,
 )
 READS = {
     "namespaces": "/api/v1/namespaces/models",
@@ -140,6 +154,9 @@ READS = {
     "secrets": "/api/v1/namespaces/models/secrets/registry",
     "storage_classes": "/apis/storage.k8s.io/v1/storageclasses?limit=500",
     "priority_classes": "/apis/scheduling.k8s.io/v1/priorityclasses?limit=500",
+    "quotas": "/api/v1/namespaces/models/resourcequotas?limit=500",
+    "slices": "/apis/resource.k8s.io/v1/resourceslices?limit=500",
+    "nodes": "/api/v1/nodes?limit=500",
 }
 """A path of each part that a stack may need."""
 SUBJECTS = {
@@ -148,6 +165,9 @@ SUBJECTS = {
     "secrets": "Secrets of pods (2 in models)",
     "storage_classes": "StorageClasses (fast)",
     "priority_classes": "PriorityClasses (high)",
+    "quotas": "quotas of models",
+    "slices": "devices of nodes (ResourceSlices)",
+    "nodes": "nodes",
 }
 
 
@@ -179,18 +199,7 @@ def test_everything_is_read_for_a_file_and_survives_it(server, tmp_path):
     facts = cluster.read_all(access(server), secrets=True)
     assert {name for name in PARTS if isinstance(getattr(facts, name), Unknown)} == set()
     assert (facts.origin.cluster, facts.origin.version) == ("one", "v1.36.0")
-    assert facts.nodes == Nodes(
-        (
-            LiveNode(
-                "gpu-0",
-                {"zone": "a"},
-                ready=True,
-                cordoned=True,
-                taints=(Taint("nvidia.com/gpu", "", "NoSchedule"),),
-                devices={"nvidia.com/gpu": 8},
-            ),
-        )
-    )
+    assert facts.nodes == Nodes((GPU_0,))
     assert facts.requested == Requested({"gpu-0": {"nvidia.com/gpu": 5}})
     assert facts.quotas == Quotas((Quota("models", "devices", {"pods": "9"}, {"pods": "1"}),))
     assert facts.slices == Slices((Slice("gpu", "gpu-0", "gpu-0", 2),))
@@ -218,10 +227,29 @@ def test_what_a_stack_needs_is_read_and_nothing_else(server):
     selector = (Requirement("team", "In", ("search",)), Requirement("stage", "Exists"))
     listener = Listener("https", 443, "HTTPS", "*.example.com", "Selector", selector, ("HTTPRoute",))
     assert found.gateways == Gateways((LiveGateway(PUBLIC, False, False, listeners=(listener,)),))
-    assert isinstance(found.nodes, Unknown)
-    kinds, gateway, routes, named, classes = 2, 1, 1, 2 + 2, 2
-    assert len(server.seen) == kinds + gateway + routes + len(versioned_definitions()) + named + classes
-    assert read(server, Needs()).namespaces == found.nodes
+    assert found.nodes == Nodes((GPU_0,))
+    assert found.quotas == Quotas((Quota("models", "devices", {"pods": "9"}, {"pods": "1"}),))
+    assert found.slices == Slices((Slice("gpu", "gpu-0", "gpu-0", 2),))
+    assert isinstance(found.requested, Unknown)
+    kinds, gateway, routes, named, classes, nodes, quotas = 2, 1, 1, 2 + 2, 2, 2, 1
+    requests = kinds + gateway + routes + len(versioned_definitions()) + named + classes + nodes + quotas
+    assert len(server.seen) == requests
+    assert read(server, Needs()).namespaces == read(server, Needs()).nodes == found.requested
+
+
+def test_a_run_reads_some_pages_of_nodes_and_a_file_all(server, monkeypatch):
+    monkeypatch.setattr(inventory, "_MOST_NODES", 2)
+    path, names = READS["nodes"], ("b", "c", "d", "e")
+    pages = zip([path, *(f"{path}&continue={name}" for name in names)], ["a", *names], [*names, ""], strict=True)
+    server.answers = ANSWERS | {
+        at: items(metadata(name)) | {"metadata": {"continue": more}} for at, name, more in pages
+    }
+    assert read(server, Needs(nodes=True)).nodes == Unknown(
+        "a run reads no more than 2 nodes; a facts file has all of them"
+    )
+    kinds, nodes = 2, 3
+    assert len(server.seen) == kinds + nodes
+    assert len(cluster.read_all(access(server)).nodes.nodes) == 1 + len(names)
 
 
 def test_an_empty_list_of_metadata_is_null(server):
@@ -296,7 +324,7 @@ def test_every_part_of_a_file_has_a_read_that_may_fail():
     assert IN_A_FILE.keys() == PARTS.keys() - {"metrics"}, "metrics are read with the kinds"
 
 
-@pytest.mark.parametrize("failure", [refuse, fail, cut])
+@pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("part", IN_A_FILE)
 def test_a_failed_read_for_a_file_is_unknown_alone(server, part, failure):
     failure(server, IN_A_FILE[part])
@@ -305,12 +333,49 @@ def test_a_failed_read_for_a_file_is_unknown_alone(server, part, failure):
     assert [name for name in PARTS if isinstance(getattr(found, name), Unknown)] == [part]
 
 
-@pytest.mark.parametrize("part", sorted(IN_A_FILE.keys() - {"bundles"}))
-def test_a_misformed_read_for_a_file_is_unknown_alone(server, part):
-    """Metadata of a definition may lack everything but its name."""
-    confuse(server, IN_A_FILE[part])
+@pytest.mark.parametrize("failure", FAILURES)
+def test_without_the_kinds_everything_is_unknown_for_the_same_reason(server, failure):
+    failure(server, "/apis")
     found = cluster.read_all(access(server), secrets=True)
-    assert [name for name in PARTS if isinstance(getattr(found, name), Unknown)] == [part]
+    reason = Unknown(f"the cluster could not be read ({FAILURES[failure]})")
+    assert {getattr(found, name) for name in ("apis", *PARTS)} == {reason}
+
+
+def test_a_definition_of_another_name_is_no_definition(server):
+    path = IN_A_FILE["bundles"]
+    server.answers = {**ANSWERS, path: metadata("another")}
+    assert cluster.read_all(access(server)).bundles == Unknown("the cluster could not be read (ValueError)")
+    server.answers = {**ANSWERS, path: metadata(path.rpartition("/")[2], annotations=["no", "mapping/bundle-version"])}
+    assert cluster.read_all(access(server)).bundles == Unknown("the cluster could not be read (TypeError)")
+
+
+@pytest.fixture
+def expired(server, monkeypatch):
+    """End the time for reading as soon as the server is silent."""
+
+    class Queue(queue.SimpleQueue):
+        def get(self, timeout):
+            until = time.monotonic() + timeout
+            while self.empty():
+                if server.reached.wait(0.001) or time.monotonic() > until:
+                    return super().get(block=False)
+            return super().get()
+
+    monkeypatch.setattr(reading.queue, "SimpleQueue", Queue)
+
+
+@pytest.mark.usefixtures("expired")
+@pytest.mark.parametrize("part", ["apis", *IN_A_FILE])
+def test_a_silent_read_for_a_file_leaves_what_was_read_before_known(server, part):
+    server.hang, server.silent = threading.Event(), {IN_A_FILE.get(part, "/apis")}
+    found = cluster.read_all(access(server), secrets=True)
+    late = Unknown("the cluster did not answer within 15 seconds")
+    unknown = {name for name in ("apis", *PARTS) if isinstance(getattr(found, name), Unknown)}
+    assert part in unknown
+    assert {getattr(found, name) for name in unknown} == {late}
+    # Routes are read before most parts, and Secrets last.
+    assert part in {"apis", "gateways", "routes"} or "routes" not in unknown
+    assert part == "secrets" or "secrets" in unknown
 
 
 @pytest.mark.parametrize("part", READS)

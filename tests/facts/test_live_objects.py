@@ -79,9 +79,10 @@ def test_objects_are_read_page_by_page_with_those_that_own_fields_beside_pulumi(
         FieldOwner("kubectl", "then", REPLICAS),
         FieldOwner("kubectl-edit", "then", {"f:metadata": {"f:labels": {"f:team": {}}}}),
     )
+    ours = ({"f:spec": {"f:template": {}}}, {"f:metadata": {}})
     assert found == LiveObjects(
         {
-            ("apps", "Deployment", "models", "qwen-decode"): LiveObject(QWEN, owners),
+            ("apps", "Deployment", "models", "qwen-decode"): LiveObject(QWEN, owners, ours),
             ("apps", "Deployment", "models", "old"): LiveObject(OLD),
             ("rbac.authorization.k8s.io", "ClusterRoleBinding", "", BINDING["metadata"]["name"]): LiveObject(BINDING),
         }

@@ -1,7 +1,6 @@
 """Sizes of ModelKits: HTTP registries on loopback, and no failed read taken for "0 bytes"."""
 
 import base64
-import hashlib
 import json
 
 import pytest
@@ -9,60 +8,8 @@ import pytest
 from facts import registry as reader
 from planning.ground.cluster_facts import Unknown
 from planning.weights.sizes import Size, Unusable, Wanted
+from tests.support.traffic.registries import KIT, KITFILE, PACK
 from tests.support.traffic.weight_servers import ask, serve
-
-KIT = "application/vnd.kitops.modelkit"
-PACK = "application/vnd.cncf.model"
-MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-KITFILE = {"manifestVersion": "1.0.0", "model": {"path": "./weights.safetensors"}}
-
-
-def sha256(body):
-    return f"sha256:{hashlib.sha256(body).hexdigest()}"
-
-
-class Registry:
-    """What one repository answers: manifests by tag and digest, and blobs."""
-
-    def __init__(self, server, repository="org/kit"):
-        self.server, self.repository = server, repository
-        self.paths, self.token, self.password = {}, None, None
-        server.answer = self.answer
-
-    def push(self, tag, layers, kitfile=KITFILE, config=f"{KIT}.config.v1+json", **more):
-        blob = json.dumps(kitfile).encode()
-        manifest = {
-            "schemaVersion": 2,
-            "mediaType": MANIFEST,
-            "config": {"mediaType": config, "digest": sha256(blob), "size": len(blob)},
-            "layers": [{"mediaType": kind, "digest": sha256(b"layer"), "size": size} for kind, size in layers],
-        }
-        body = json.dumps(manifest | more).encode()
-        base = f"/v2/{self.repository}"
-        answer = (200, {"Content-Type": MANIFEST, "Docker-Content-Digest": sha256(body)}, body)
-        self.paths |= {f"{base}/manifests/{tag}": answer, f"{base}/manifests/{sha256(body)}": answer}
-        self.paths[f"{base}/blobs/{sha256(blob)}"] = (200, {}, blob)
-        return sha256(body)
-
-    def answer(self, path, authorization):
-        if path == "/token":
-            denied = self.password is not None and authorization != f"Basic {self.password}"
-            return (401, {}, b"") if denied else (200, {}, json.dumps({"token": self.token}).encode())
-        if self.token is not None and authorization != f"Bearer {self.token}":
-            realm = (
-                f'Bearer realm="{self.server.url}/token",service="registry",scope="repository:{self.repository}:pull"'
-            )
-            return 401, {"WWW-Authenticate": realm}, b""
-        return self.paths.get(path, (404, {}, b""))
-
-    def wanted(self, version=":v1", **more):
-        return Wanted(f"kit://{self.server.host}/{self.repository}{version}", insecure=True, **more)
-
-
-@pytest.fixture
-def registry(server):
-    return Registry(server)
-
 
 LAYERS = (
     (f"{KIT}.model.v1.tar", 1000),

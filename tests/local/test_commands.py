@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent.parent
 RENDERING = ("cli", "composition", "facts", "manifests", "models", "planning", "Pulumi.yaml", ".venv")
 """What a project has to have for its plan to be printed."""
 PLAN = """\
-Pulumi.dev.yaml describes 15 objects:
+Pulumi.dev.yaml describes 13 objects:
   Namespace                   models
   Deployment          models  qwen-decode
   Service             models  qwen
@@ -33,8 +33,6 @@ Pulumi.dev.yaml describes 15 objects:
   InferencePool       models  qwen
   Deployment          models  qwen-epp
   DestinationRule     models  qwen-epp
-  Role                models  phoebe-interceptor-services-inference-stacks.dev
-  RoleBinding         models  phoebe-interceptor-services-inference-stacks.dev
   HTTPRoute           models  qwen"""
 
 
@@ -172,6 +170,17 @@ def test_what_tests_and_linters_need_is_added_when_it_is_asked_for(small, monkey
     assert installed == [venv.REQUIREMENTS, venv.DEVELOPMENT]
 
 
+def test_python_compiles_what_it_imports_and_pip_nothing(small, monkeypatch):
+    commands = []
+    monkeypatch.setattr(venv, "_run", lambda command, _: commands.append(command))
+    monkeypatch.setattr(venv, "_runs", lambda *_: True)
+    (small / ".venv").mkdir()
+    venv.setup(small, Report(io.StringIO()), development=False)
+    (command,) = commands
+    assert command[1:5] == ["-m", "pip", "install", "--quiet"]
+    assert "--no-compile" in command
+
+
 @pytest.mark.real
 def test_requirements_without_a_hash_are_refused_with_the_log(small):
     (small / venv.REQUIREMENTS).write_text("six==1.17.0\n")
@@ -234,7 +243,7 @@ def test_the_plan_of_an_object_without_a_namespace_has_none():
 
 
 def test_the_plan_of_the_embedded_default_is_a_table_of_its_objects():
-    assert up._object_table(ROOT) == PLAN
+    assert up._object_table(up.render(ROOT)) == PLAN
 
 
 def test_the_plan_of_a_mistaken_stack_file_is_its_message(tmp_path):
@@ -242,5 +251,5 @@ def test_the_plan_of_a_mistaken_stack_file_is_its_message(tmp_path):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  inference-stacks:stack: {service: {}}\n")
     with pytest.raises(LocalError) as error:
-        up._object_table(tmp_path)
+        up.render(tmp_path)
     assert "service: unknown key (service); did you mean services?" in str(error.value).splitlines()

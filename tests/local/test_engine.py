@@ -13,12 +13,14 @@ import uuid
 from pathlib import Path
 
 import pytest
+import yaml
 
 from local import files, processes
 from local.engine import Engine
 from local.errors import LocalError
 from local.report import Report
 from local.tools import Tool
+from tests.support.cluster.plane import GO
 
 PROGRAM = """
 import pulumi
@@ -60,12 +62,14 @@ def said() -> io.StringIO:
 
 
 @pytest.fixture
-def engine(tmp_path, project, plane, tools, said):
-    engine = Engine(tmp_path / "engine", tools, plane.kubeconfig, project, "dev", report=Report(said))
+def engine(tmp_path, project, plane, tools, packages, said):
+    environment = {**GO, "PULUMI_PYTHON_CMD": str(packages)}
+    settings = {"report": Report(said), "environment": environment}
+    engine = Engine(tmp_path / "engine", tools, plane.kubeconfig, project, "dev", **settings)
     yield engine
     engine.stop()
     write_stack(project)
-    engine.run("destroy", "--yes", check=False)
+    engine.run("destroy", "--yes", "--skip-preview", check=False)
 
 
 @pytest.fixture
@@ -80,6 +84,31 @@ def broken(tmp_path, project, said):
     kubeconfig.write_text("{}")
     tools = {name: Tool(name, "0", fake, "", "test") for name in names}
     return Engine(directory, tools, kubeconfig, project, "dev", report=Report(said))
+
+
+ENCRYPTING = """#!/bin/sh
+[ "$1 $2" = "config set" ] || exit 0
+echo call >> "$PULUMI_HOME/../encryptions"
+sed -i "s/^config:/&\\n  $4:\\n    secure: v1:$(wc -l < "$PULUMI_HOME/../encryptions")/" Pulumi.dev.yaml
+grep -q ^encryptionsalt Pulumi.dev.yaml || echo "encryptionsalt: v1:salt" >> Pulumi.dev.yaml
+"""
+"""A `pulumi` that notes how often it encrypts, and gives another value each time."""
+
+
+@pytest.fixture
+def encrypting(broken, tmp_path):
+    (tmp_path / "fake").write_text(ENCRYPTING)
+    broken.ensure_stack()
+    return broken
+
+
+def configured(engine: Engine) -> dict[str, object]:
+    """Return the engine's copy of the stack file."""
+    return yaml.safe_load((engine.workspace / "Pulumi.dev.yaml").read_text())
+
+
+def encryptions(engine: Engine) -> int:
+    return len((engine.directory / "encryptions").read_text().splitlines())
 
 
 def lock(engine: Engine, **changes: object) -> Path:
@@ -159,6 +188,52 @@ def test_secrets_under_a_foreign_passphrase_are_refused(broken, project):
         broken.ensure_stack()
 
 
+def test_a_changed_stack_file_keeps_the_encrypted_kubeconfig(encrypting, project):
+    first = configured(encrypting)
+    write_stack(project, "one", "two")
+    encrypting.ensure_stack()
+    encrypting.ensure_stack()
+    changed = configured(encrypting)
+    assert changed["config"].pop("engine-test:names") == ["one", "two"]
+    assert first["config"].pop("engine-test:names") == ["one"]
+    assert changed == first
+    assert first["config"] == {"engine-test:kubeconfig": {"secure": "v1:1"}}
+    assert encryptions(encrypting) == 1
+
+
+def test_another_kubeconfig_is_encrypted_anew(encrypting):
+    encrypting._kubeconfig.write_text('{"another": 1}')
+    encrypting.ensure_stack()
+    assert configured(encrypting)["config"]["engine-test:kubeconfig"] == {"secure": "v1:2"}
+
+
+@pytest.mark.parametrize("text", [
+    "config: {engine-test:names: [two]}\n",
+    "config:\n  # of the test\n  engine-test:names: [two]\n",
+    "config:\n  kubeconfig: plain\n",
+    "{}\n",
+])  # fmt: skip
+def test_what_the_engine_alone_can_write_into_is_left_to_it(encrypting, project, text):
+    (project / "Pulumi.dev.yaml").write_text(text)
+    encrypting.ensure_stack()
+    assert encryptions(encrypting) == 2
+
+
+def test_after_a_run_that_failed_to_encrypt_the_stack_file_has_the_kubeconfig(encrypting, project):
+    fake = encrypting.directory / "bin" / "pulumi"
+    working = fake.read_bytes()
+    fake.write_text("#!/bin/sh\nexit 1\n")
+    encrypting._kubeconfig.write_text('{"another": 1}')
+    write_stack(project, "two")
+    with pytest.raises(LocalError, match="pulumi config set"):
+        encrypting._configure()
+    encrypting._kubeconfig.write_text("{}")
+    write_stack(project, "one")
+    fake.write_bytes(working)
+    encrypting._configure()
+    assert configured(encrypting)["config"]["engine-test:kubeconfig"] == {"secure": "v1:2"}
+
+
 def test_a_damaged_checkpoint_is_replaced_by_its_backup(broken, said):
     checkpoint = broken.directory / "backend/.pulumi/stacks/engine-test/dev.json"
     checkpoint.parent.mkdir(parents=True)
@@ -192,15 +267,13 @@ def test_up_leaves_the_project_untouched_and_the_second_preview_empty(engine, pr
 @pytest.mark.real
 def test_a_changed_stack_file_is_taken_over_without_another_salt(engine, project):
     engine.run("up", "--yes", "--skip-preview")
-    salt = [
-        line
-        for line in (engine.workspace / "Pulumi.dev.yaml").read_text().splitlines()
-        if line.startswith("encryptionsalt")
-    ]
+    before = configured(engine)
     write_stack(project, "one", "two")
     engine.run("up", "--yes", "--skip-preview")
     assert engine.outputs() == {"names": ["one", "two"]}
-    assert salt[0] in (engine.workspace / "Pulumi.dev.yaml").read_text()
+    after = configured(engine)
+    assert after["encryptionsalt"] == before["encryptionsalt"]
+    assert after["config"]["engine-test:kubeconfig"] == before["config"]["engine-test:kubeconfig"], "encrypted anew"
 
 
 @pytest.mark.real

@@ -56,8 +56,9 @@ def test_another_order_is_a_difference():
     assert list(sample.differences(SAMPLE, moved)) == ["the order is another"]
 
 
-def test_the_readme_has_a_sample():
-    assert "✓ pulumi up of Pulumi.dev.yaml" in sample.written()
+def test_the_readme_has_samples():
+    for heading in (sample.UP, sample.TRY):
+        assert "✓ pulumi up of Pulumi.dev.yaml" in sample.written(heading)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,8 @@ def test_the_readme_has_a_sample():
         ("  pulumi:pulumi:Stack inference-stacks-dev:", None),
         ("    pulumi:pulumi:Stack inference-stacks-dev  warning: gateways/g: there is no such Gateway", None),
         ("    warning: using pulumi-resource-kubernetes from $PATH at /tools", None),
-        ("    warning: gateways/g: there is no such Gateway", "    warning: gateways/g: there is no such Gateway"),
+        ("    warning: gateways/g: there is no such Gateway, so nobody will accept the routes of services.q", None),
+        ("    warning: storage/s: there is no such class", "    warning: storage/s: there is no such class"),
         (" +  pulumi:pulumi:Stack dev created (4s) 4 warnings", " +  pulumi:pulumi:Stack dev created (4s)"),
         ("    pulumi:pulumi:Stack dev  error: no", "    pulumi:pulumi:Stack dev  error: no"),
     ],

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from local import files
+from local import files, tools
 from local.errors import LocalError
 from local.report import Report
-from local.tools import build, cache_directory, ensure, on_path, table
+from local.tools import build, cache_directory, ensure, history, on_path, table
 
 ROWS = """
 [go]
@@ -213,6 +213,50 @@ def test_a_full_disk_is_said_before_a_build_begins(tmp_path, root, bin_folder, q
     assert builds(bin_folder) == 0
 
 
+def record(cache: Path, name: str, key: str, seconds: float, at: float) -> None:
+    path = cache / "tools" / name / key / build.METADATA
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"version": "1", "seconds": seconds, "sha256": {}}))
+    os.utime(path, (at, at))
+
+
+def test_a_build_is_expected_to_take_as_long_as_the_last_one_on_this_machine(tmp_path):
+    _, entries = table.read()
+    by_name = {entry.name: entry for entry in entries}
+    istiod, kwok = by_name["istiod"], by_name["kwok"]
+    expected = history.History(tmp_path, entries).estimate
+    assert expected(istiod) == istiod.seconds
+    record(tmp_path, "kwok", "old", kwok.seconds * 5, at=1)
+    record(tmp_path, "kwok", "new", kwok.seconds * 2, at=2)
+    record(tmp_path, "etcd", "new", by_name["etcd"].seconds * 9, at=3)
+    assert expected(kwok) == kwok.seconds * 2
+    assert expected(istiod) == istiod.seconds * 2
+
+
+def test_two_programs_never_build_the_same_tool_twice(tmp_path, root, bin_folder):
+    script(bin_folder / "go", GO.replace("{build}", f"{WRITE}; sleep 1"))
+    program = (
+        "import pathlib, sys\nfrom local.report import Report\nfrom local.tools import ensure\n"
+        "ensure(['greeter'], Report(), cache=pathlib.Path(sys.argv[1]), root=pathlib.Path(sys.argv[2]))\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "cache"), str(root)]
+    programs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = sorted(program.communicate()[0] for program in programs)
+    assert [program.returncode for program in programs] == [0, 0]
+    assert builds(bin_folder) == 1
+    assert "… greeter 1.0.0: building (about 1 s)" in said[1] + said[0]
+    assert "waiting for another program that is building it" in said[0] + said[1]
+
+
+def test_long_builds_are_announced_with_an_estimate(tmp_path, root, bin_folder):
+    script(bin_folder / "go", GO.replace("{build}", WRITE))
+    record(tmp_path / "cache", "greeter", "old", 600.0, at=1)
+    said = io.StringIO()
+    ensure(["greeter"], Report(said), cache=tmp_path / "cache", root=root)
+    assert said.getvalue().startswith("tools to build first: 1, in about 10 minutes on this machine\n")
+    assert "… greeter 1.0.0: building (about 600 s)" in said.getvalue()
+
+
 @pytest.mark.real
 def test_a_module_with_another_checksum_is_refused(tmp_path, tools, quiet):
     """Change one digit of a go.sum: nothing is built from the module, although Go has it already."""
@@ -234,7 +278,7 @@ def test_a_module_with_another_checksum_is_refused(tmp_path, tools, quiet):
 
 @pytest.mark.real
 def test_every_tool_of_the_table_is_there_with_its_checksum(tools):
-    names = {name for entry in table.read()[1] for name in entry.names}
+    names = {name for entry in table.read()[1] if not entry.on_demand for name in entry.names}
     assert set(tools) == names
     for tool in tools.values():
         assert files.sha256(tool.path) == tool.sha256
@@ -245,10 +289,16 @@ def test_every_tool_of_the_table_is_there_with_its_checksum(tools):
             assert recorded["sha256"][tool.name] == tool.sha256
 
 
+def test_what_is_built_on_demand_has_to_be_named():
+    _, entries = table.read()
+    assert {entry.name for entry in entries} - {entry.name for entry in tools._select(entries, None)} == {"istiod"}
+    assert [entry.name for entry in tools._select(entries, ["istiod"])] == ["istiod"]
+
+
 def test_the_longest_build_goes_first():
     _, entries = table.read()
     seconds = {entry.name: entry.seconds for entry in entries}
-    assert max(seconds, key=lambda name: seconds[name]) == "pulumi-resource-kubernetes"
+    assert max(seconds, key=lambda name: seconds[name]) == "istiod"
 
 
 def wait_until(condition, seconds=10.0):

@@ -31,7 +31,7 @@ def check(manifest):
 
 def workload(at=POD, **fields):
     """Return a Deployment with fields set at a path, the pod if none is given."""
-    manifest = yaml.safe_load(WORKLOAD)
+    manifest = yaml.load(WORKLOAD, yaml.CSafeLoader)
     inside = manifest
     for part in at:
         inside = inside[part]

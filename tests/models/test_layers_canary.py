@@ -2,9 +2,10 @@
 
 import pytest
 
-from models.layers import INHERITED_BY_CANARY, INHERITED_BY_PREFILL, merge_stack
+from models.layers import INHERITED_BY_CANARY, INHERITED_BY_PREFILL
 from models.load import load
 from models.problems import Problem
+from models.stack_layers import merge_stack
 from tests.support.stacks import SERVICE, place
 from tests.support.stacks.layers import NULL, messages, service, stack
 

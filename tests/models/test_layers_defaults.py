@@ -7,9 +7,9 @@ import jsonschema_rs
 import pytest
 
 from cli.schema import schema
-from models.layers import merge_stack
 from models.load import ROOT, load
 from models.problems import Problem
+from models.stack_layers import merge_stack
 from tests.support.stacks import SERVICE, place
 from tests.support.stacks.layers import messages, service, stack
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from models.layers import Place, Source, merge_stack
+from models.layers import Place, Source
 from models.load import load
 from models.paths import Path
 from models.problems import ConfigError, Problem
+from models.stack_layers import merge_stack
 from tests.support.stacks import SERVICE, tree
 
 BASE = Source("base.yaml", tree() | {"labels": {"team": "search", "tier": "gold"}, "release": "llm-d-0.9"})

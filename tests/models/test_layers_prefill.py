@@ -2,7 +2,8 @@
 
 import pytest
 
-from models.layers import INHERITED_BY_PREFILL, merge_stack
+from models.layers import INHERITED_BY_PREFILL
+from models.stack_layers import merge_stack
 from tests.support.stacks import SERVICE
 from tests.support.stacks.layers import messages, stack
 

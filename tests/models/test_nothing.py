@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.layers import merge_stack
+from models.stack_layers import merge_stack
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from models.problems import errors
 from planning import ownership
 from planning.ground.cluster_facts import LiveObjects, Unknown
+from planning.ground.instances import Instance
 from planning.ground.marks import Identity, Mark, StackName
 from planning.ownership import NamedObject
 from tests.support.stacks import lines
@@ -72,17 +73,20 @@ def test_a_job_from_before_the_mark_is_left_without_a_word():
 
 def test_somebodys_object_is_told_with_the_command_that_adopts_it():
     (line,) = lines(problems(FOREIGN), "warning")
-    urn = "urn:pulumi:prod::chat::"
+    urn = "urn:pulumi:prod::chat::inference-stacks:index:InferenceStack"
     assert line == (
         "Deployment models/qwen-decode: exists without the mark of a stack; unless this stack imported it, a run "
         "overwrites it or fails; choose another name, or adopt it and look at the next preview: "
         "pulumi import kubernetes:apps/v1:Deployment "
-        f"qwen-decode models/qwen-decode --parent qwen={urn}inference-stacks:index:ModelServiceStack::qwen "
-        f"--provider cluster={urn}pulumi:providers:kubernetes::cluster --protect=false"
+        f"qwen-decode models/qwen-decode --parent 'qwen={urn}$inference-stacks:index:ModelServiceStack::qwen' "
+        f"--provider 'cluster={urn}$pulumi:providers:kubernetes::cluster' --protect=false"
     )
     (line,) = lines(problems(FOREIGN, BINDING), "warning")
     assert line.startswith("ClusterRoleBinding inference-stacks:models:qwen-epp: exists without")
-    assert "qwen-epp-metrics-auth inference-stacks:models:qwen-epp --provider" in line
+    parent = f"'inference-stack={urn}::inference-stack'"
+    assert f"qwen-epp-metrics-auth inference-stacks:models:qwen-epp --parent {parent} --provider" in line
+    chat = ownership.import_command(BINDING, NAME, Instance("chat", "chat-"))
+    assert f"--parent 'chat={urn}::chat' --provider 'cluster={urn}$pulumi:providers:kubernetes::chat-cluster'" in chat
 
 
 def test_a_claim_of_somebodys_is_used_rather_than_adopted():

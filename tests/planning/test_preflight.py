@@ -1,8 +1,8 @@
 """Kinds that the cluster has to serve: what is an error, what is a warning, and what is skipped."""
 
 from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Served, Unknown
-from planning.preflight import kinds, pools
-from tests.support.stacks import lines
+from planning.preflight import kinds, pools, unresolved_ids
+from tests.support.stacks import lines, plan, rendered, tree
 
 NEEDED = ["inference.networking.k8s.io/v1/InferencePool", "v1/Service"]
 
@@ -38,3 +38,14 @@ def test_a_pool_that_its_gateway_refuses_is_told():
     assert line == f"InferencePool models/qwen: its gateway does not accept it ({reason})"
     assert list(pools(saying(("Accepted", accepted)))) == list(pools(saying(("Accepted", unknown)))) == []
     assert list(pools(saying())) == list(pools(saying(("Other", refused)))) == []
+
+
+def test_rendered_services_that_the_interceptor_cannot_resolve_are_errors():
+    metered = tree(qwen={}) | {"interceptor": {"mode": "label", "namespace": "metering"}}
+    services = [manifest for manifest in rendered(metered) if manifest["kind"] == "Service"]
+    twice = [*services, *services]
+    several = [{**service, "spec": {"ports": [{"port": 1}, {"port": 2}]}} for service in services]
+    reasons = {0: services, "no Service has": [], "several Services have": twice, "the Service has several": several}
+    for reason, found in reasons.items():
+        problems = lines(unresolved_ids(plan(metered), found), "error")
+        assert [line.partition("404: ")[2].startswith(str(reason)) for line in problems] == ([True] if reason else [])

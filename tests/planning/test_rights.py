@@ -1,12 +1,13 @@
 """Rights that suffice to preview, deploy or look at a stack."""
 
+import pytest
 import yaml
 
 from cli import rights as command
 from cli.rights import of_composition
 from composition import Composition, Given, compose
-from planning.ground.cluster_facts import NOTHING_READ
-from planning.rights import Options, Purpose
+from planning.ground.cluster_facts import NOTHING_READ, Permissions
+from planning.rights import Options, Purpose, Rights, warnings
 from tests.support.stacks import NAME, tree
 
 PULLED = {"name": "org/m", "source": "kit://registry.example/m:v1", "size": "1Gi", "secrets": ["registry"]}
@@ -55,6 +56,33 @@ def test_who_looks_reads_what_the_stack_needs_and_nothing_else():
     assert ("models", "apps", "deployments", (), "list") in found
     classes = {resource for _, _, resource, _, _ in granted(Purpose.STATUS, tree())}
     assert not classes & {"storageclasses", "priorityclasses", "secrets"}
+
+
+def test_nodes_are_listed_and_slices_where_pods_claim_devices():
+    nodes, slices = (("", *kind, (), "list") for kind in (("", "nodes"), ("resource.k8s.io", "resourceslices")))
+    claim = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
+    claiming = tree(qwen={"accelerator": "claimed"}) | {
+        "accelerators": {"claimed": {"vendor": "nvidia", "allocation": claim}}
+    }
+    assert {nodes, slices} <= granted(Purpose.STATUS, claiming)
+    assert {nodes, slices} & granted(Purpose.DEPLOY) == {nodes}
+
+
+def test_quotas_are_listed_where_pods_are():
+    stack = tree(qwen={}, bert={"namespace": "chat"})
+    quotas = {each for each in granted(Purpose.STATUS, stack) if each[2] == "resourcequotas"}
+    assert quotas == {(namespace, "", "resourcequotas", (), "list") for namespace in ("models", "chat")}
+    assert quotas <= granted(Purpose.PREVIEW, stack)
+    assert quotas <= granted(Purpose.DEPLOY, stack)
+
+
+def test_a_refresh_lists_what_pods_belong_to():
+    listed = {
+        ("models", *kind, (), "list")
+        for kind in (("", "pods"), ("", "persistentvolumeclaims"), ("apps", "replicasets"))
+    }
+    assert listed <= granted(Purpose.PREVIEW)
+    assert not {("models", "", "pods", (), "list")} & granted(Purpose.STATUS)
 
 
 def test_a_preview_has_no_secret_unless_asked_for():
@@ -114,3 +142,51 @@ def test_the_command_prints_roles(tmp_path):
         ("Role", "models"),
     ]
     assert {each["metadata"]["name"] for each in printed} == {"inference-stacks-status"}
+
+
+NEEDED = Rights({
+    "": ({"apiGroups": [""], "resources": ["namespaces"], "resourceNames": ["models"], "verbs": ["get"]},),
+    "models": ({"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list", "patch"]},),
+})  # fmt: skip
+NAMESPACES = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}
+DEPLOYMENTS = {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list", "patch"]}
+EVERYTHING = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+
+
+def lacking(whole, models, *, is_complete=True):
+    return [str(each) for each in warnings(NEEDED, Permissions({"": whole, "models": models}, is_complete))]
+
+
+@pytest.mark.parametrize(
+    ("whole", "models"),
+    [
+        ((EVERYTHING,), ()),
+        ((NAMESPACES, DEPLOYMENTS), ()),
+        ((NAMESPACES | {"resourceNames": ["models", "other"]},), (DEPLOYMENTS,)),
+        ((NAMESPACES,), (DEPLOYMENTS | {"verbs": ["list"]}, DEPLOYMENTS | {"verbs": ["patch"]})),
+    ],
+)
+def test_who_has_the_rights_is_told_nothing(whole, models):
+    assert lacking(whole, models) == []
+
+
+@pytest.mark.parametrize(
+    ("whole", "models", "text"),
+    [
+        ((NAMESPACES,), (DEPLOYMENTS | {"verbs": ["patch"]},), "may not list deployments in namespace models"),
+        ((NAMESPACES,), (DEPLOYMENTS | {"resourceNames": ["qwen"]},), "may not list deployments, patch deployments in"),
+        ((NAMESPACES,), (DEPLOYMENTS | {"apiGroups": [""]},), "may not list deployments, patch deployments in"),
+        ((), (NAMESPACES, DEPLOYMENTS), "may not get namespaces in the whole cluster"),
+        ((NAMESPACES | {"resourceNames": ["other"]},), (DEPLOYMENTS,), "may not get namespaces in the whole cluster"),
+    ],
+)
+def test_who_lacks_a_right_is_told_which(whole, models, text):
+    (found,) = lacking(whole, models)
+    assert text in found
+    assert "rights STACK --for deploy" in found
+
+
+def test_a_list_that_is_not_complete_proves_nothing():
+    (found,) = lacking((), (), is_complete=False)
+    assert "went unchecked" in found
+    assert lacking((EVERYTHING,), (), is_complete=False) == []

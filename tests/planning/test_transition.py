@@ -6,7 +6,7 @@ from planning import transition
 from planning.ground import labels
 from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects, Pools, Unknown
 from planning.transition import has_generations
-from tests.support.stacks import lines, plan, tree
+from tests.support.stacks import lines, plan, rendered, tree
 
 APART = {"prefill": {"replicas": 2}, "accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 2}}
 
@@ -122,3 +122,35 @@ def test_kinds_that_the_run_may_not_list_are_said():
     (line,) = lines(transition.refusals(LiveObjects({}, ("v1/Service", "apps/v1/Deployment"))), "warning")
     assert line.endswith("went unchecked for v1/Service, apps/v1/Deployment: the API server refused to list them")
     assert list(transition.refusals(LiveObjects({}))) == []
+
+
+def routes(stack):
+    """Return the routes that a stack makes, as a cluster has them."""
+    manifests = [manifest for manifest in rendered(stack) if manifest["kind"] == "HTTPRoute"]
+    group = "gateway.networking.k8s.io"
+    places = [(group, "HTTPRoute", "models", manifest["metadata"]["name"]) for manifest in manifests]
+    return LiveObjects(dict(zip(places, map(LiveObject, manifests), strict=True)))
+
+
+def moved(stack, live):
+    return lines(transition.metering(plan(stack), live), "warning")
+
+
+def test_routes_that_begin_to_be_metered_are_said_with_where_their_requests_go():
+    metered = tree(qwen={}) | {"interceptor": {"mode": "label", "namespace": "metering"}}
+    (line,) = moved(metered, routes(tree(qwen={})))
+    assert line == (
+        "services.qwen.interceptor: its requests move from InferencePool models/qwen to Service "
+        "metering/phoebe-interceptor; make sure that it answers, and that clients are authenticated in front of it"
+    )
+    (guarded,) = moved(metered | {"networkPolicies": {"gatewayPods": {"app": "gateway"}}}, routes(tree(qwen={})))
+    assert ", and network policies refuse them until then; make sure" in guarded
+
+
+def test_nothing_is_said_of_routes_that_are_new_metered_already_or_not_metered():
+    metered = tree(qwen={}) | {"interceptor": {"mode": "label", "namespace": "metering"}}
+    unmetered = metered | {"services": {"qwen": {**metered["services"]["qwen"], "interceptor": {"enabled": False}}}}
+    assert moved(metered, routes(metered)) == []
+    assert moved(metered, LiveObjects({})) == []
+    assert moved(unmetered, routes(tree(qwen={}))) == []
+    assert moved(tree(qwen={}), routes(tree(qwen={}))) == []

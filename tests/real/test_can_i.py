@@ -17,7 +17,7 @@ EVERYONE = ("default", "nobody")
 """An account that nobody made: it may do what every authenticated one may."""
 SERVICES = {
     # Two roles of one generation, whose objects' names have none, and one picker that asks who scrapes it.
-    "apart": {"rollout": {"type": "Recreate"}, "prefill": {}},
+    "apart": {"rollout": {"type": "Recreate"}, "prefill": {}, "interceptor": {"enabled": False}},
     # Several pickers that anybody may scrape.
     "several": {"endpointPicker": {"replicas": 2, "metricsAuth": False, "pod": {"annotations": WAITING}}},
 }

@@ -22,10 +22,9 @@ STUCK = {f"pod-ready.stage.kwok.x-k8s.io/{delay}": "24h" for delay in ("delay", 
 
 
 def stack(namespace, model, canary=None, **service):
-    """Return a stack of one service that the interceptor, which asks past the route, does not meter."""
+    """Return a stack of one service."""
     group = {} if canary is None else {"canary": canary}
-    whole = in_namespace(namespace, qwen={"model": model, **service, **group})
-    return {key: value for key, value in whole.items() if key != "interceptor"}
+    return in_namespace(namespace, qwen={"model": model, **service, **group})
 
 
 def deployed(one, wanted, *more):

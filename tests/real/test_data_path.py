@@ -143,8 +143,8 @@ def test_a_long_prompt_arrives_whole(path):
 def test_proxy_and_picker_log_the_same_id_of_a_request(path):
     answer = path.ask("chat", prompt="which?")
     (identity,) = (value for name, value in answer.seen["headers"] if name == "x-request-id")
-    eventually(lambda: [one for one in path.envoy.log() if one["id"] == identity])
-    (logged,) = (one for one in path.envoy.log() if one["id"] == identity)
+    eventually(lambda: [one for one in path.gateway.log() if one["id"] == identity])
+    (logged,) = (one for one in path.gateway.log() if one["id"] == identity)
     name = "chat-epp" if logged["cluster"] == f"pool/{NAMESPACE}/chat" else "chat-canary-epp"
     lines = [line for line in path.pickers[name].lines() if line.get("x-request-id") == identity]
     assert [line["endpoint"] for line in lines if line["msg"] == "Request handled"] == [logged["picked"]]
@@ -164,7 +164,7 @@ def test_a_pool_of_another_port_serves_nobody(path):
     address, _ = server.server_address
     with path.altered("inferencepool", "bert", {"op": "replace", "path": "/spec/targetPorts/0/number", "value": 8001}):
         assert path.ask("bert").status == 503
-        eventually(lambda: {"endpoint": f"{address}:8001", "flags": "UF"}.items() <= path.envoy.log()[-1].items())
+        eventually(lambda: {"endpoint": f"{address}:8001", "flags": "UF"}.items() <= path.gateway.log()[-1].items())
     eventually(lambda: path.ask("bert").status == 200)
 
 

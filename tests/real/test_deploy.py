@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.support.cluster.deployments import in_namespace
+from tests.support.cluster.deployments import in_namespace, told
 from tests.support.cluster.server import read, read_one
 from tests.support.cluster.snapshots import at_rest, snapshot
 
@@ -95,12 +95,21 @@ def workloads(changes):
     return {name: op for name, op in changes.items() if name not in {"qwen", "qwen-epp", "inference-stacks-dev"}}
 
 
-def test_destroy_leaves_nothing(deploy, plane):
+def test_destroy_leaves_nothing_but_what_is_retained_and_refuses_what_is_protected(deploy, plane):
     before = at_rest(plane)
-    one = deploy(in_namespace("gone", bert={}))
-    one.up()
-    assert snapshot(plane) != before
-    one.destroy()
+    stack = in_namespace("gone", bert={})
+    deployment = deploy(stack | {"namespaceOptions": {"create": True, "protect": True}})
+    deployment.up()
+    made = snapshot(plane)
+    assert made != before
+    done = deployment.engine.run("destroy", "--yes", check=False)
+    assert (done.returncode != 0, "namespace-gone" in told(done), "protect" in told(done)) == (True, True, True)
+    assert "bert-decode" in deployment.named("deployments", "gone")
+    deployment.write(stack | {"namespaceOptions": {"create": True, "retain": True}})
+    deployment.up()
+    deployment.destroy()
+    assert deployment.get("namespace", "gone", None)["status"]["phase"] == "Active"
+    plane.kubectl("delete", "namespace", "gone")
     deadline = time.monotonic() + 60
     while (left := snapshot(plane)) != before and time.monotonic() < deadline:
         time.sleep(1)

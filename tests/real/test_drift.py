@@ -131,8 +131,7 @@ def drifting(deploy_for_all):
 def stack(namespace):
     engine = {"args": ["--enable-chunked-prefill"], "env": {"EXAMPLE": "value"}}
     qwen = {"replicas": 2, "engine": engine, "canary": {"weight": 10, "replicas": 1}}
-    whole = in_namespace(namespace, qwen=qwen, bert={"autoscaling": HPA}) | {"networkPolicies": {}}
-    return {key: value for key, value in whole.items() if key != "interceptor"}
+    return in_namespace(namespace, qwen=qwen, bert={"autoscaling": HPA}) | {"networkPolicies": {}}
 
 
 def look(one, change):

@@ -19,10 +19,10 @@ NAMESPACE = "identities"
 
 @pytest.fixture(scope="module")
 def deployed(deploy_for_all):
-    """Deploy a service of one role and one of two roles, each metered under its own name."""
-    deployment = deploy_for_all(
-        in_namespace(NAMESPACE, bert={}, qwen={"prefill": {}, "interceptor": {"resourceId": "chat-7f3a"}})
-    )
+    """Deploy a service of one role, metered under another name, and one of two roles, which is not metered."""
+    metered, unmetered = {"interceptor": {"resourceId": "chat-7f3a"}}, {"interceptor": {"enabled": False}}
+    stack = in_namespace(NAMESPACE, bert=metered, qwen={"prefill": {}, **unmetered})
+    deployment = deploy_for_all(stack | {"interceptor": {"mode": "label", "namespace": "metering"}})
     deployment.up()
     return deployment
 
@@ -97,10 +97,10 @@ def test_the_interceptor_may_get_and_list_services_of_the_models_and_nothing_els
 
 def test_exactly_one_service_carries_the_routing_contract(deployed, plane):
     """See phoebe 3.1, 7.2."""
-    for billed, name in (("bert", "bert"), ("chat-7f3a", "qwen")):
+    for billed, names in (("bert", []), ("chat-7f3a", ["bert"]), ("qwen", [])):
         selector = f"saturncloud.io/resource-id={billed},saturncloud.io/service-type=internal"
         found = json.loads(plane.kubectl("get", "services", "-n", NAMESPACE, "-l", selector, "-o", "json"))["items"]
-        assert [service["metadata"]["name"] for service in found] == [name]
+        assert [service["metadata"]["name"] for service in found] == names
 
 
 def spellings(secret):

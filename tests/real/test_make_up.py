@@ -1,4 +1,4 @@
-"""The newcomer's two commands on a fresh clone: only tools come from the cache that this run already filled."""
+"""The newcomer's three commands on a fresh clone: only tools come from the cache that this run already filled."""
 
 import hashlib
 import os
@@ -11,13 +11,17 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from local.tools import cache_directory
+from models import lock
+from models.paths import Path as ConfigPath
+from models.pins import Pin
 from tests.support import sample
 from tests.support.cluster.deployments import ROOT
 
 pytestmark = pytest.mark.real
-UNWANTED = {"go", "pulumi"}
+UNWANTED = {"go", "pulumi", "llm-d-epp"}
 OTHERS = ("PULUMI", "KUBE", "PYTEST", "MAKE", "MFLAGS")
 """Beginnings of variables that a test run sets, or its Make: a Make below another one prints its directory."""
 OURS = {".kube", ".pulumi"}
@@ -38,10 +42,10 @@ def clone(tools, tmp_path):
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(checkout)], check=True)
     folders = [Path(sys.executable).resolve().parent, *map(Path, os.environ["PATH"].split(os.pathsep))]
     fitting = [str(folder) for folder in folders if not any((folder / name).exists() for name in UNWANTED)]
-    others = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
-    own = {"HOME": str(home), "PATH": os.pathsep.join(fitting), "INFERENCE_STACKS_CACHE": str(cache_directory())}
-    yield checkout, others | own, home
-    subprocess.run(["make", "down"], cwd=checkout, env=others | own, check=False, capture_output=True)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
+    changed = {"HOME": str(home), "PATH": os.pathsep.join(fitting), "INFERENCE_STACKS_CACHE": str(cache_directory())}
+    yield checkout, inherited | changed, home
+    subprocess.run(["make", "down"], cwd=checkout, env=inherited | changed, check=False, capture_output=True)
 
 
 def run(command, clone):
@@ -87,7 +91,7 @@ def test_make_up_on_a_fresh_clone_deploys_and_make_down_leaves_nothing(clone):
     assert "gpu-" in node.stdout
     again = run(["bash", "-c", shell + "make up"], clone)
     assert again.returncode == 0, again.stdout + again.stderr
-    assert "20 unchanged" in again.stdout
+    assert "19 unchanged" in again.stdout
     assert run(["git", "status", "--porcelain"], clone).stdout == ""
     assert processes_of(checkout)
     assert run(["make", "down"], clone).returncode == 0
@@ -96,9 +100,54 @@ def test_make_up_on_a_fresh_clone_deploys_and_make_down_leaves_nothing(clone):
     assert {path: digest for path, digest in of(home).items() if path.relative_to(home).parts[0] in OURS} == before
 
 
+@pytest.mark.prove
+@pytest.mark.timeout(3600)
+def test_make_try_on_a_fresh_clone_answers_and_make_down_leaves_nothing(clone):
+    checkout, _, _ = clone
+    done = run(["make", "try"], clone)
+    assert done.returncode == 0, done.stdout + done.stderr
+    sample_of_try = sample.written(sample.TRY)
+    printed = re.sub(r"(?s)^.*?(?=Trying a copy)", "", done.stdout)
+    assert list(sample.differences(sample_of_try, re.sub(r"(?m)^.*control plane.*\n", "", printed))) == []
+    assert len(sample_of_try.splitlines()) <= 20
+    (command,) = re.findall(r"(?m)^\$ (curl .+)", done.stdout)
+    for change, status in (("", "200"), ("/v1/other", "404")):
+        line = command.replace("/v1/completions", change or "/v1/completions")
+        found = run(["bash", "-c", f"{line} --silent --write-out '\n%{{http_code}}'"], clone)
+        body, _, code = found.stdout.rpartition("\n")
+        assert code == status, found.stdout + found.stderr
+        assert ('"Qwen/Qwen3-0.6B"' in body) == (status == "200")
+    again = run(["make", "try"], clone)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert command in again.stdout
+    assert processes_of(checkout)
+    assert run(["make", "down"], clone).returncode == 0
+    assert processes_of(checkout) == []
+    assert not (checkout / ".state").exists()
+    assert run(["bash", "-c", f"{command} --silent"], clone).returncode != 0
+
+
+def write_lock(checkout):
+    """Write a lock of the stack in a clone, and return what its pods are to fetch.
+
+    The lock has another commit than the stack file, as no hub would answer, so that its effect is seen.
+    """
+    stack = yaml.safe_load((checkout / "Pulumi.dev.yaml").read_text(encoding="utf-8"))["config"]
+    was = stack["inference-stacks:stack"]["services"]["qwen"]["model"]["source"]
+    name, commit = was.partition("@")[0], "c1" * 20
+    values = {"was": was, "source": f"{name}@{commit}", "asked": "2026-11-22T05:00:00Z", "from": "nobody"}
+    pins = {ConfigPath("services", "qwen", "model"): Pin.model_validate(values)}
+    (checkout / lock.file_name("dev")).write_text(
+        lock.text(lock.Lock("organization/inference-stacks/dev", pins)), encoding="utf-8"
+    )
+    return f"{name}:{commit}"
+
+
 @pytest.mark.timeout(1800)
 def test_make_up_that_is_killed_again_and_again_finishes_in_the_end(clone):
+    """What is deployed in the end is what the lock in the folder of the program has."""
     checkout, environment, _ = clone
+    fetched = write_lock(checkout)
     for moment in (
         (checkout / ".venv" / "bin").exists,
         (checkout / ".state" / "cluster").exists,
@@ -118,3 +167,5 @@ def test_make_up_that_is_killed_again_and_again_finishes_in_the_end(clone):
     done = run(["make", "up"], clone)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^models +qwen-decode +1/1", done.stdout, re.MULTILINE)
+    shell = 'eval "$(python3 -m local env)" && kubectl get deployment/qwen-decode -n models -o yaml'
+    assert f"- {fetched}\n" in run(["bash", "-c", shell], clone).stdout

@@ -67,7 +67,6 @@ def requests():
         yield from to({decode: [8000], picker: [9002]}, "gateway")
         yield from to({decode: [8000, 5556], prefill: [8000, 5556]}, picker)
         yield from to({decode: [8200], prefill: [8000], picker: [9090]}, "prometheus")
-    yield from to({"bert-decode": [8000], "bert-epp": [9002]}, "gateway")
     yield from to({"bert-decode": [8000], "bert-epp": [9090]}, "prometheus")
     yield from to({"bert-decode": [8000]}, "interceptor", "bert-epp")
 
@@ -110,6 +109,8 @@ NO_EDGES = [
     *to({one: [8000, 9002] for one in (*SERVING, *PICKERS)}, "beside the gateway", "like the gateway"),
     *to({"qwen-decode": [8200, 5556], "qwen-prefill": [8000], "qwen-decode worker": [8000]}, "gateway"),
     *to({one: [9003, 9090] for one in PICKERS}, "gateway"),
+    # Requests that reached them past the interceptor would not be metered.
+    *to({"bert-decode": [8000], "bert-epp": [9002]}, "gateway"),
     *to({"qwen-decode": [8000], "qwen-prefill": [5556], "qwen-epp": [9002, 9003]}, "prometheus"),
     *to({"qwen-decode": [8000], "bert-epp": [9002, 9090], "bert-decode": [8200]}, "interceptor"),
     *to({"qwen-canary-decode": PORTS, "qwen-canary-prefill": PORTS, "bert-decode": [8000]}, "qwen-epp"),

@@ -54,6 +54,8 @@ def test_two_stacks_in_one_namespace_leave_each_others_objects(deploy, plane):
         assert f"services.{other}" not in told(done)
     green.write(stack(name, bert={}))
     green.destroy()
+    account = "--as=system:serviceaccount:metering:phoebe-interceptor"
+    assert plane.kubectl("auth", "can-i", "list", "services", "-n", name, account).strip() == "yes"
     assert owned(plane, name, "green") == {}
     assert owned(plane, name, "blue") == of_blue
 
@@ -69,7 +71,8 @@ def test_somebodys_object_is_adopted_by_the_command_that_preview_prints(deploy, 
     (command,) = {*re.findall(rf"ConfigMap {name}/qwen-epp: exists without .* preview: (pulumi import .*)", said)}
     _, *arguments = shlex.split(command)
     component = arguments[arguments.index("--parent") + 1].partition("=")[2]
-    deployment.engine.run("up", "--yes", "--skip-preview", "--target", component)
+    whole = f"{component.rpartition('$')[0]}::inference-stack"
+    deployment.engine.run("up", "--yes", "--skip-preview", "--target", whole, "--target", component)
     deployment.engine.run(*arguments, "--yes", "--generate-code=false")
     operations = deployment.operate()
     assert operations.done["qwen-epp-config"] == "update"

@@ -1,16 +1,18 @@
-"""Two stacks of two projects in one backend: a platform gives values to a stack of models, and reads its outputs."""
+"""Two stacks of two projects, in a folder and in a bucket: a platform gives values, and reads those of the models."""
 
 import json
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 
+from tests.support.cluster.buckets import BACKENDS, Bucket
 from tests.support.cluster.deployments import in_namespace, told
 
 pytestmark = pytest.mark.real
 
-NAMESPACE = "on-platform"
 SECRET = "marked-secret-of-the-platform"
 PROGRAM = """
 import json, pathlib, pulumi
@@ -71,11 +73,32 @@ class Platform:
         (self._folder / "models").touch()
 
 
+def on_platform(namespace, **platform):
+    """Return a stack that has its gateway from the platform."""
+    stack = {key: value for key, value in in_namespace(namespace, qwen={}).items() if key != "gateway"}
+    return stack | {"platform": {"stack": "organization/platform/prod", "kubeconfig": "secretAdmin", **platform}}
+
+
 @pytest.fixture(scope="module")
-def stacks(deploy_for_all, tmp_path_factory):
-    stack = {key: value for key, value in in_namespace(NAMESPACE, qwen={}).items() if key != "gateway"}
-    models = deploy_for_all(stack | {"platform": {"stack": "organization/platform/prod", "kubeconfig": "secretAdmin"}})
-    return models, Platform(tmp_path_factory.mktemp("platform") / "project", models.engine)
+def stacks(deploy_for_all, backends, tmp_path_factory):
+    """Return a function that makes models, their platform, and the namespace of the models, once in each backend."""
+
+    @cache
+    def made(backend):
+        namespace = f"on-platform-in-{backend}"
+        models = deploy_for_all(on_platform(namespace), backend=backends[backend](namespace))
+        return models, Platform(tmp_path_factory.mktemp("platform") / "project", models.engine), namespace
+
+    return made
+
+
+def texts(models):
+    """Return all that the backend of an engine holds."""
+    backend = models.engine._backend
+    if isinstance(backend, Bucket):
+        return "".join(backend.texts())
+    files = (models.engine.directory / "backend").rglob("*.json")
+    return "".join(file.read_text() for file in files)
 
 
 def refusal(models):
@@ -86,39 +109,58 @@ def refusal(models):
     return told(done)
 
 
-def test_values_flow_both_ways_and_secrets_stay_secret(stacks):
-    models, platform = stacks
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_values_flow_both_ways_and_secrets_stay_secret(backend, stacks):
+    models, platform, namespace = stacks(backend)
     platform.export(inferencePlatform=GIVEN, secretAdmin=SECRET)
     models.up()
     (found,) = models.outputs()["services"].values()
     assert found["gateway"]["name"] == "of-the-platform"
-    assert models.get("httproute", "qwen", NAMESPACE)["spec"]["parentRefs"][0]["name"] == "of-the-platform"
+    assert models.get("httproute", "qwen", namespace)["spec"]["parentRefs"][0]["name"] == "of-the-platform"
     platform.read_models()
     platform.export(inferencePlatform=GIVEN, secretAdmin=SECRET)
     found = json.loads(platform.run("stack", "output", "--json"))
-    assert (found["paths"], found["weight"]) == ([f"/{NAMESPACE}/qwen"], 100)
-    assert SECRET not in json.dumps(models.engine.export()) + platform.run("stack", "export")
+    assert (found["paths"], found["weight"]) == ([f"/{namespace}/qwen"], 100)
+    exported = json.dumps(models.engine.export()) + platform.run("stack", "export")
+    assert ("of-the-platform" in exported, SECRET in exported) == (True, False)
+    assert ("of-the-platform" in texts(models), SECRET in texts(models)) == (True, False)
     written = Path(models.project / "platform.json")
     written.write_text(platform.run("stack", "output", "--json"))
     assert SECRET not in written.read_text()
 
 
-@pytest.mark.parametrize(
-    ("outputs", "message"),
-    [
-        ({"inferencePlatform": GIVEN | {"contractVersion": 2}}, "platform.output: keeps version 2 of the contract"),
-        ({"inferencePlatform": GIVEN | {"gateway": {"nme": 1}}}, "gateway.nme: unknown key (nme, from organization/"),
-        ({"secretPlatform": GIVEN | {"cluster": {"name": SECRET}}}, "platform.output: is a secret (secretPlatform of"),
-        ({}, "platform.output: is no output of organization/platform/prod (inferencePlatform)"),
-    ],
-    ids=["another version", "a typo", "a secret", "nothing"],
-)
-def test_outputs_that_do_not_keep_the_contract_are_told(stacks, outputs, message):
-    models, platform = stacks
+def test_the_kubeconfig_of_a_platform_deploys(stacks, plane, monkeypatch):
+    models, platform, _ = stacks("folder")
+    text = plane.kubeconfig.read_text()
+    platform.export(inferencePlatform=GIVEN, secretAdmin=text)
+    models.up()
+    models.engine._call("config", "rm", "inference-stacks:kubeconfig")
+    monkeypatch.setitem(models.engine._extra, "KUBECONFIG", "/nowhere")
+    models.up("--refresh")
+    (token,) = (user["user"]["token"] for user in yaml.safe_load(text)["users"])
+    assert token not in texts(models)
+
+
+NEWER = {"inferencePlatform": GIVEN | {"contractVersion": 2}}
+CASES = {
+    "another version": (NEWER, "platform.output: keeps version 2 of the contract"),
+    "a typo": (
+        {"inferencePlatform": GIVEN | {"gateway": {"nme": 1}}},
+        "gateway.nme: unknown key (nme, from organization/",
+    ),
+    "a secret": (
+        {"secretPlatform": GIVEN | {"cluster": {"name": SECRET}}},
+        "platform.output: is a secret (secretPlatform of",
+    ),
+    "nothing": ({}, "platform.output: is no output of organization/platform/prod (inferencePlatform)"),
+}
+
+
+@pytest.mark.parametrize(("backend", "case"), [*(("folder", case) for case in CASES), ("bucket", "another version")])
+def test_outputs_that_do_not_keep_the_contract_are_told(backend, case, stacks):
+    (models, platform, namespace), (outputs, message) = stacks(backend), CASES[case]
     platform.export(secretAdmin=SECRET, **outputs)
-    stack = {"namespace": NAMESPACE, "platform": {"stack": "organization/platform/prod", "kubeconfig": "secretAdmin"}}
-    stack["platform"]["output"] = next(iter(outputs), "inferencePlatform")
-    models.write({key: value for key, value in in_namespace(NAMESPACE, qwen={}).items() if key != "gateway"} | stack)
+    models.write(on_platform(namespace, output=next(iter(outputs), "inferencePlatform")))
     text = refusal(models)
     assert message in text
     assert SECRET not in text

@@ -42,7 +42,6 @@ def test_what_a_cluster_lacks_is_told_at_preview_before_anything_is_changed(depl
 def test_a_gateway_that_asks_one_picker_for_two_pools_is_told_at_preview(deploy):
     """See defects A1."""
     stack = in_namespace("one-picker", qwen={"canary": {"weight": 10}})
-    del stack["interceptor"]
     stack["gateway"] |= {"version": "1.31.1"}
     done = deploy(stack).preview()
     assert done.returncode == 0, done.stdout + done.stderr

@@ -102,7 +102,7 @@ class Running:
 def stack(namespace, **route):
     whole = in_namespace(namespace, qwen={"route": route})
     whole["gateway"]["namespace"] = f"{namespace}-gateways"
-    return {key: value for key, value in whole.items() if key != "interceptor"}
+    return whole
 
 
 @pytest.fixture
@@ -113,8 +113,8 @@ def controller(plane, request):
 
 def test_a_route_is_done_when_this_generation_of_it_is_accepted(deploy, controller):
     controller.accept_gateway()
-    one = deploy(stack(controller.namespace))
-    running = Running(one)
+    deployment = deploy(stack(controller.namespace))
+    running = Running(deployment)
     controller.seen(1)
     running.assert_it_goes_on()
     controller.judge(condition("Accepted", 1))
@@ -122,24 +122,30 @@ def test_a_route_is_done_when_this_generation_of_it_is_accepted(deploy, controll
     controller.accept(1)
     status, text, _ = running.ended()
     assert status == 0, text
-    assert one.outputs()["services"]["qwen"]["awaited"] == ["endpointPicker", "pool", "replicas", "route", "workload"]
-    one.write(stack(controller.namespace, hostnames=["llm.example.com"]))
-    running = Running(one)
+    assert deployment.outputs()["services"]["qwen"]["awaited"] == [
+        "endpointPicker",
+        "pool",
+        "replicas",
+        "route",
+        "workload",
+    ]
+    deployment.write(stack(controller.namespace, hostnames=["llm.example.com"]))
+    running = Running(deployment)
     controller.seen(2)
     running.assert_it_goes_on()
     controller.accept(2)
     status, text, operations = running.ended()
     assert status == 0, text
     assert operations.done == {"routing-qwen-route": "update"}
-    one.assert_unchanged()
+    deployment.assert_unchanged()
 
 
 @pytest.mark.parametrize("refused", ["Accepted", "ResolvedRefs"])
 def test_a_refusal_fails_with_its_reason(deploy, controller, refused):
     controller.accept_gateway()
-    one = deploy(stack(controller.namespace))
-    one.alter("planning/routes/acceptance.py", ACCEPTED_SECONDS=10)
-    running = Running(one)
+    deployment = deploy(stack(controller.namespace))
+    deployment.alter("planning/routes/acceptance.py", ACCEPTED_SECONDS=10)
+    running = Running(deployment)
     controller.seen(1)
     reasons = {refused: ("False", "NotThisOne")}
     controller.judge(*(condition(kind, 1, *reasons.get(kind, ())) for kind in ("Accepted", "ResolvedRefs")))
@@ -149,22 +155,22 @@ def test_a_refusal_fails_with_its_reason(deploy, controller, refused):
     assert RFC["message"] in text
     assert operations.of("routing-qwen-route").ended is None
     controller.accept(1)
-    assert one.operate().done == {"routing-qwen-route": "update"}
-    one.assert_in_step()
+    assert deployment.operate().done == {"routing-qwen-route": "update"}
+    deployment.assert_in_step()
 
 
 @pytest.mark.parametrize(("status", "reason"), [("Unknown", "Pending"), ("False", "InvalidParameters")])
 def test_nothing_waits_for_a_gateway_that_no_controller_has_accepted(deploy, controller, status, reason):
     controller.accept_gateway(status, reason)
-    one = deploy(stack(controller.namespace))
-    done, operations = one.attempt()
+    deployment = deploy(stack(controller.namespace))
+    done, operations = deployment.attempt()
     gateway = f"{controller.namespace}-gateways/gateway"
     assert f"{gateway}: no controller has accepted this Gateway" in done.stdout + done.stderr
     assert operations.of("routing-qwen-route").ended is not None
     assert "pulumi.com/waitFor" not in controller.route()["metadata"].get("annotations", {})
     assert done.returncode == 0
-    assert one.outputs()["services"]["qwen"]["awaited"] == ["endpointPicker", "pool", "replicas", "workload"]
-    one.assert_in_step()
+    assert deployment.outputs()["services"]["qwen"]["awaited"] == ["endpointPicker", "pool", "replicas", "workload"]
+    deployment.assert_in_step()
 
 
 def test_a_route_of_somebody_else_in_the_way_stops_the_run_before_it_changes_anything(deploy, controller):
@@ -179,14 +185,14 @@ def test_a_route_of_somebody_else_in_the_way_stops_the_run_before_it_changes_any
         },
     }
     controller.apply(theirs)
-    one = deploy(stack(name))
+    deployment = deploy(stack(name))
     said = (
         f"services.qwen.route.matches[0].path: is taken on {name}-gateways/gateway by HTTPRoute {name}-gateways/theirs"
     )
-    done, operations = one.attempt()
+    done, operations = deployment.attempt()
     assert done.returncode != 0
     assert said in " ".join((done.stdout + done.stderr).split())
     assert operations == ()
     assert f"namespace/{name}\n" not in controller.plane.kubectl("get", "namespaces", "-o", "name")
     controller.plane.kubectl("delete", "httproute", "theirs", "-n", f"{name}-gateways")
-    one.up()
+    deployment.up()

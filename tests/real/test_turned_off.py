@@ -20,9 +20,9 @@ SCALING = {"type": "hpa", "minReplicas": 2, "maxReplicas": 3, "metrics": [{"type
 INTERCEPTOR = {"interceptor": {"mode": "label", "namespace": "metering"}}
 
 
-def stack(namespace, gateway=GATEWAY, more=INTERCEPTOR, **services):
+def stack(namespace, gateway=GATEWAY, more=None, **services):
     """Return a scraped stack in a namespace that exists."""
-    whole = tree(**services) | {"namespace": namespace, "gateway": gateway} | more
+    whole = tree(**services) | {"namespace": namespace, "gateway": gateway} | (more or {})
     whole["observability"] = {"metrics": {"type": "prometheus-operator"}}
     return {key: value for key, value in whole.items() if value is not None}
 
@@ -96,20 +96,20 @@ def test_gateway_route_transport_interceptor_and_service_take_away_what_is_their
     """See otterscale 5.5, N6."""
     name, both = "off-routing", {"bert": {}, "qwen": {}}
     plain = {"tls": {"type": "none"}, "metricsAuth": True}
-    one, theirs = beside_theirs(stack(name, **both))
+    one, theirs = beside_theirs(stack(name, GATEWAY, INTERCEPTOR, **both))
     # How pickers are asked: the gateway in plain text, the scraper without a token.
     asked = {"bert": {"endpointPicker": {"metricsAuth": False}}, "qwen": {"endpointPicker": plain}}
-    done = turned(one, theirs, stack(name, **asked)).done
+    done = turned(one, theirs, stack(name, GATEWAY, INTERCEPTOR, **asked)).done
     gone = {"qwen-epp-destination-rule", "bert-epp-metrics-auth", *SCRAPER}
     changed = {"qwen-epp-deployment", "bert-epp-deployment", "bert-epp-monitor"}
     assert done == {**dict.fromkeys(changed, "update"), **dict.fromkeys(gone, "delete")}
     # Another gateway than Istio's, and a service without a route.
     none = {**GATEWAY, "provider": "none"}
     unrouted = {"bert": {**asked["bert"], "route": {"enabled": False}}, "qwen": asked["qwen"]}
-    done = turned(one, theirs, stack(name, none, **unrouted)).done
+    done = turned(one, theirs, stack(name, none, INTERCEPTOR, **unrouted)).done
     assert done == dict.fromkeys(("bert-epp-destination-rule", "routing-bert-route"), "delete")
     # A service: no request is sent to pods that go.
-    removed = turned(one, theirs, stack(name, none, bert=asked["bert"]))
+    removed = turned(one, theirs, stack(name, none, INTERCEPTOR, bert=asked["bert"]))
     pods = {"qwen-decode", *(f"qwen-epp-{part}" for part in PICKER)}
     rest = {"qwen-service", "qwen-decode-monitor", "qwen-epp-metrics-auth"}
     rest |= {one.replace("bert", "qwen") for one in SCRAPER}

@@ -5,14 +5,19 @@ import re
 
 import pytest
 
+from models.problems import ConfigError
 from tests.support.cluster.deployments import QUIET, found, told
 from tests.support.cluster.upgrades import restore, stack
+from tests.support.stacks import plan
 
 pytestmark = pytest.mark.real
 
 GRANT = ("interceptor-role", "interceptor-binding")
-"""Objects whose names carry the stack: the new ones come before the old ones go (defects A24)."""
-REPLACED = "create-replacement, replace, delete-replaced"
+"""Objects that go with metering, which a service with prefill cannot have (defects A26)."""
+UNMETERED = "split-3790d-decode-network-policy"
+"""Policy that admits the interceptor no longer."""
+COMPONENT = "inference-stack"
+PARENT = "::inference-stacks:index:InferenceStack"
 FIRST, LATEST = "d953a59", "a0f2ada"
 RESTARTED = {"qwen-decode": "A4", "qwen-canary-decode": "A4", "split-3790d-decode": "A4"}
 """Workloads that restart in an upgrade from the first version, each with the defect that the restart mends."""
@@ -32,9 +37,18 @@ def restored(deploy):
     def new(name):
         deployment = deploy(stack(name))
         restore(name, deployment)
+        with pytest.raises(ConfigError, match=r"services\.split\.prefill: would leave its pods without requests"):
+            plan(stack(name))
+        deployment.write(unmetered(stack(name)))
         return deployment, stack(name)["namespace"], previewed(deployment)
 
     return new
+
+
+def unmetered(whole):
+    """Return a stack as the message about its prefill advises."""
+    split = whole["services"]["split"] | {"interceptor": {"enabled": False}}
+    return whole | {"services": whole["services"] | {"split": split}}
 
 
 def previewed(deployment):
@@ -42,6 +56,9 @@ def previewed(deployment):
     done = deployment.preview("--json")
     assert done.returncode == 0, told(done)
     steps = [step for step in json.loads(done.stdout)["steps"] if step["op"] not in QUIET]
+    created = {step["urn"].rpartition("::")[2] for step in steps if step["op"] == "create"}
+    # Everything else has moved into the component by its aliases.
+    assert created == {COMPONENT}
     objects = [step for step in steps if "kubernetes:" in step["urn"].split("::")[2] and step["op"] == "update"]
     return {
         step["urn"].rpartition("::")[2]: {re.split(r"[.\[]", field)[0] for field in step["detailedDiff"]}
@@ -64,6 +81,8 @@ def deployed(deployment, namespace):
     # Another cluster is reached by another kubeconfig, so the provider changes, too.
     done = {name: op for name, op in deployment.operate().done.items() if name != "cluster"}
     after = running(deployment, namespace)
+    outside = {resource["urn"] for resource in deployment.state()["resources"] if PARENT not in resource["urn"]}
+    assert {urn.split("::")[2] for urn in outside} == {"pulumi:pulumi:Stack"}
     gone, new = (
         {all_of[uid] for uid in all_of.keys() - others.keys()} for all_of, others in ((before, after), (after, before))
     )
@@ -75,12 +94,12 @@ def is_grant(name):
 
 
 def test_an_upgrade_from_the_latest_version_changes_metadata_alone(restored):
-    """See defects A24."""
+    """See defects A26."""
     deployment, namespace, changes = restored(LATEST)
-    assert set().union(*changes.values()) == {"metadata"}
+    assert {name for name, sections in changes.items() if sections != {"metadata"}} == {UNMETERED}
     done, gone, new = deployed(deployment, namespace)
     assert {op for name, op in done.items() if not is_grant(name)} == {"update"}
-    assert {op for name, op in done.items() if is_grant(name)} == {REPLACED}
+    assert {op for name, op in done.items() if is_grant(name)} == {"delete"}
     assert {name for name in done if not is_grant(name)} == changes.keys()
     assert not any("-fill-" in name and "network-policy" not in name for name in done)
     assert (gone, new) == (set(), set())
@@ -88,13 +107,13 @@ def test_an_upgrade_from_the_latest_version_changes_metadata_alone(restored):
 
 
 def test_an_upgrade_from_the_first_version_restarts_what_has_to_and_nothing_else(restored):
-    """See defects A1, A4, A6, A18, A24."""
+    """See defects A1, A4, A6, A18, A26."""
     deployment, namespace, changes = restored(FIRST)
     beyond = {name for name, sections in changes.items() if sections != {"metadata"}}
     assert {name for name in beyond if not name.endswith(tuple(CHANGED))} == set()
     assert all(any(name.endswith(end) for name in beyond) for end in CHANGED)
     done, gone, new = deployed(deployment, namespace)
     assert {op for name, op in done.items() if not is_grant(name)} == {"update"}
-    assert {op for name, op in done.items() if is_grant(name)} == {REPLACED}
+    assert {op for name, op in done.items() if is_grant(name)} == {"delete"}
     assert gone == new == {*RESTARTED}
     deployment.assert_plainly_unchanged()

@@ -11,6 +11,7 @@ import pulumi
 from google.protobuf.json_format import MessageToDict
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.settings import ROOT
 
 from planning.ground import marks
 from tests.support.stacks import NAME
@@ -73,6 +74,17 @@ def _place(request: Request) -> tuple[str, str, str]:
     return asked.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", "")
 
 
+def begin(mocks: pulumi.runtime.Mocks, **options: Any) -> None:
+    """Set the mocks of a run, with an event loop and a root resource of its own.
+
+    The SDK keeps the root resource of a process. If a run fails before its root is registered, the root of every
+    later run would wait for that run's event loop.
+    """
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    ROOT.set(None)
+    pulumi.runtime.set_mocks(mocks, preview=False, **options)
+
+
 def as_registered(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rendered object as the program registers it: with the mark, and with the annotation of every object."""
     metadata = marks.with_mark(manifest["metadata"], NAME)
@@ -88,9 +100,8 @@ def run_whole(stack: Mapping[str, Any], **config: str) -> Run:
     """Run the program on a stack and return all that can be seen of the run."""
     recorder, awaited, outputs = Recorder(), dict[str, frozenset[str]](), dict[str, Any]()
     monitor = Monitor(recorder)
-    asyncio.set_event_loop(asyncio.new_event_loop())
     name = {"organization": NAME.organization, "project": NAME.project, "stack": NAME.stack}
-    pulumi.runtime.set_mocks(recorder, **name, preview=False, monitor=monitor)
+    begin(recorder, **name, monitor=monitor)
     values = {"inference-stacks:stack": json.dumps(stack), **config}
     pulumi.runtime.set_all_config(values, [key for key in config if key.endswith("kubeconfig")])
 

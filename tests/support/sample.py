@@ -1,4 +1,4 @@
-"""The README's sample of what `make up` prints, and its comparison with what a run prints."""
+"""The README's samples of what `make up` and `make try` print, and their comparison with what a run prints."""
 
 import re
 from collections.abc import Iterator
@@ -15,14 +15,20 @@ _VARYING = (
     (r"-[a-z0-9]{8,10}-[a-z0-9]{5}\b", "-HASH"),
     (r"\b\d+s\b", "AGE"),
     (r"\bgpu-[a-z0-9]+-\d+\b", "NODE"),
+    (r"\b127(\.\d+){3}:\d+\b", "ADDRESS"),
+    (r'"created": ?\d+', "CREATED"),
 )
-"""Times, hashes, and the places of pods."""
+"""Times, hashes, addresses, and the places of pods."""
 
 
-def written() -> str:
-    """Return the sample."""
+UP, TRY = "What you then see:", "sends a request through it:"
+"""Ends of the sentences before the samples."""
+
+
+def written(heading: str = UP) -> str:
+    """Return the sample after a heading."""
     text = Path("README.md").read_text(encoding="utf-8")
-    return text.partition("What you then see:\n\n```\n")[2].partition("```\n")[0]
+    return text.partition(f"{heading}\n\n```\n")[2].partition("```\n")[0]
 
 
 def differences(sample: str, printed: str) -> Iterator[str]:

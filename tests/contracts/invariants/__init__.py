@@ -21,6 +21,7 @@ from tests.contracts.invariants import (
     engine,
     identity,
     lifetime,
+    metering,
     monitoring,
     network,
     objects,
@@ -65,6 +66,13 @@ def _of(module: ModuleType) -> Iterator[Invariant]:
 
 _OF_A_CACHE = {"a cache is kept": storage.are_kept, "a cache is filled": network.a_job_may_ask_for_weights}
 INVARIANTS = {invariant.__name__: invariant for module in _MODULES for invariant in _of(module)}
+OF_PICKERS = {
+    *(invariant.__name__ for invariant in _of(picker)),
+    *("the_pool_reaches_engine_and_picker", "the_picker_is_told_of_priorities_and_names"),
+    *("the_pickers_pods_are_placed_as_asked", "the_picker_outlives_its_streams"),
+    "pickers_that_wait_for_the_lease_are_not_waited_for",
+}
+"""Invariants of variants that have a pool and a picker; the others have none of their objects."""
 
 
 @dataclass(frozen=True)
@@ -132,10 +140,14 @@ def _checks(caches: int, variants: int) -> Mapping[str, Check]:
         "places": _every_place_is_taken_once,
         "all": lambda scene: objects.nothing_else_is_made(scene.stack, scene.wishes, scene.index),
         "namespaces": lambda scene: objects.namespaces_are_restricted(scene.stack, scene.index),
-        "interceptor": lambda scene: objects.what_is_the_interceptors_carries_its_marks(
-            scene.stack, scene.wishes, scene.index
-        ),
     }
+    for metered in (
+        metering.the_objects_carry_its_marks,
+        metering.it_may_get_and_list_services_and_nothing_else,
+        metering.it_is_deployed_as_asked,
+        network.the_interceptors_policy_lets_through_what_is_needed,
+    ):
+        found[metered.__name__] = partial(_of_the_interceptor, metered.__name__, metered)
     for number, (name, check) in product(range(caches), _OF_A_CACHE.items()):
         found[f"cache {number}: {name}"] = partial(_of_a_cache, name, check, number)
     for number, (name, invariant) in product(range(variants), INVARIANTS.items()):
@@ -148,12 +160,17 @@ def _every_place_is_taken_once(scene: Scene) -> Iterator[str]:
         yield "two objects stand in one place"
 
 
+def _of_the_interceptor(name: str, check: Callable[..., Iterator[str]], scene: Scene) -> Iterator[str]:
+    yield from _guarded(name, check(scene.stack, scene.wishes, scene.index))
+
+
 def _of_a_cache(name: str, check: Callable[..., Iterator[str]], number: int, scene: Scene) -> Iterator[str]:
     yield from _guarded(name, check(scene.caches[number], scene.index))
 
 
 def _of_a_variant(name: str, invariant: Invariant, number: int, scene: Scene) -> Iterator[str]:
-    yield from _guarded(name, invariant(scene.worlds[number]))
+    if scene.wishes[number].picked or name not in OF_PICKERS:
+        yield from _guarded(name, invariant(scene.worlds[number]))
 
 
 def _guarded(name: str, found: Iterator[str]) -> Iterator[str]:

@@ -46,7 +46,8 @@ def variants_are_told_apart(world: World) -> Iterator[str]:
     others = [World(one, world.index) for one in world.wish.variants if one.variant != world.wish.variant]
     selectors = [chosen for other in others for chosen in (pool(other), routed(other), picker(other))]
     found = [pods.template for pods in world.pods]
-    for template in [*found, world.get("Deployment", world.wish.picker)["spec"]["template"]]:
+    found += [world.get("Deployment", world.wish.picker)["spec"]["template"]] if world.wish.picked else []
+    for template in found:
         labels = template["metadata"]["labels"].items()
         yield from (f"{world.wish.base} is found by {one}" for one in selectors if one.items() <= labels)
 
@@ -57,6 +58,8 @@ def selectors_hold_identity_only(world: World) -> Iterator[str]:
         if one.pods == 1:
             selector = world.workload(one)["selector"]
             yield from same(f"{one.workload} selector", selector, {"matchLabels": role(world, one.name)})
+    if not world.wish.picked:
+        return
     spec = world.get("Deployment", name)["spec"]
     yield from same("picker selector", spec["selector"], {"matchLabels": picker(world)})
     yield from same("picker Service", world.get("Service", name)["spec"]["selector"], picker(world))
@@ -71,6 +74,8 @@ def the_routed_service_finds_decode_alone_and_the_pool_every_role(world: World) 
         labels = pods.template["metadata"]["labels"]
         found = (selector.items() <= labels.items(), pool(world).items() <= labels.items())
         yield from same(f"{pods.name} found by Service and pool", found, _found(pods))
+    if not world.wish.picked:
+        return
     template = world.get("Deployment", world.wish.picker)["spec"]["template"]
     if pool(world).items() <= template["metadata"]["labels"].items():
         yield "the pool selects the picker"
@@ -101,6 +106,8 @@ def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[
         if pods.serves and len(world.wish.ports) > 1:
             annotations["llm-d.ai/active-ports"] = ",".join(map(str, pods.role.pool_ports))
         yield from same(f"{pods.name} annotations", metadata.get("annotations", {}), annotations)
+    if not world.wish.picked:
+        return
     labels = world.get("Deployment", world.wish.picker)["spec"]["template"]["metadata"]["labels"]
     own = world.wish.say("endpointPicker", "pod", "labels", default={})
     expected = world.wish.labels | own | picker(world) | marks(name, "endpoint-picker")

@@ -34,7 +34,13 @@ def places(wish: Wish) -> Iterator[tuple[Place, str]]:
         yield from (((kind, reader, wish.namespace), "endpoint-picker") for kind in kinds)
         yield from (((kind, cluster, None), "endpoint-picker") for kind in ("ClusterRole", "ClusterRoleBinding"))
     if wish.provider == "gke":
-        yield from (((kind, wish.pool, wish.namespace), "endpoint-picker") for kind in POLICIES)
+        component = "endpoint-picker" if wish.picked else "model-server"
+        yield from (((kind, _balanced(wish), wish.namespace), component) for kind in POLICIES)
+
+
+def _balanced(wish: Wish) -> str:
+    """Return the name of the policies of what the load balancer reaches: that of the pool, or of the pods."""
+    return wish.pool if wish.picked else f"{wish.base}-decode"
 
 
 def labels(world: World, place: Place) -> dict[str, str]:
@@ -62,7 +68,7 @@ def _scraped(wish: Wish) -> list[Role]:
 
 
 def _is_picker_scraped(wish: Wish) -> bool:
-    return _scraper(wish) != "none" and wish.say("metrics", "picker", default=True)
+    return wish.picked and _scraper(wish) != "none" and wish.say("metrics", "picker", default=True)
 
 
 def _asks_for_a_token(wish: Wish) -> bool:
@@ -148,8 +154,10 @@ def the_load_balancer_knows_the_pool(world: World) -> Iterator[str]:
     if wish.provider != "gke":
         return
     target = {"group": POOL_GROUP, "kind": "InferencePool", "name": wish.pool}
+    if not wish.picked:
+        target = {"group": "", "kind": "Service", "name": wish.base}
     check = {"requestPath": wish.say("health", "livenessPath", default="/health"), "port": wish.port}
     health = {"checkIntervalSec": 2, "timeoutSec": 2, "config": {"type": "HTTP", "httpHealthCheck": check}}
     patience = {"timeoutSec": max(300, wish.roles[0].drain), "logging": {"enabled": True}}
     for kind, default in zip(POLICIES, (health, patience), strict=True):
-        yield from same(kind, world.get(kind, wish.pool)["spec"], {"default": default, "targetRef": target})
+        yield from same(kind, world.get(kind, _balanced(wish))["spec"], {"default": default, "targetRef": target})

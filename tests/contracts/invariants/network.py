@@ -1,10 +1,10 @@
 """What each kind of pods may do in the network, from its own point of view."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tests.contracts.invariants import identity
+from tests.contracts.invariants import identity, metering
 from tests.contracts.invariants.facts import FRONT_ENDS
 from tests.contracts.invariants.storage import Owner, of_variant, weights_of
 from tests.contracts.invariants.trees import look
@@ -26,7 +26,8 @@ def places(wish: Wish) -> Iterator[tuple[Place, str]]:
             yield ("NetworkPolicy", role.workload, wish.namespace), "model-server"
             if role.pods > 1:
                 yield ("NetworkPolicy", f"{role.workload}-worker", wish.namespace), "model-server"
-        yield ("NetworkPolicy", wish.picker, wish.namespace), "endpoint-picker"
+        if wish.picked:
+            yield ("NetworkPolicy", wish.picker, wish.namespace), "endpoint-picker"
 
 
 def _tcp(*ports: int) -> list[dict[str, Any]]:
@@ -76,6 +77,8 @@ def the_policies_let_through_what_is_needed(world: World) -> Iterator[str]:
         yield from _of_a_role(world, role, serves=True)
         if role.pods > 1:
             yield from _of_a_role(world, role, serves=False)
+    if not wish.picked:
+        return
     begun = {_asks_pods(world, role) for role in wish.roles} | {*_past_the_pool(world)} | {*_picker_leaving(wish)}
     policy = world.get("NetworkPolicy", wish.picker)
     yield from _compare(wish.picker, policy, identity.picker(world), {*_asking_the_picker(world)}, begun)
@@ -97,14 +100,18 @@ def _working(world: World, role: Role) -> dict[str, str]:
 
 def _gateway(wish: Wish, other: Wish) -> list[Peers]:
     """Return whence a service's requests come, as policies beside `wish` name it."""
+    return _gateway_from(wish.namespace, other)
+
+
+def _gateway_from(namespace: str, other: Wish) -> list[Peers]:
     if not other.is_routed:
         return []
-    spec = wish.stack["networkPolicies"]
+    spec = other.stack["networkPolicies"]
     proxies = spec.get("proxyCIDRs", [])
     if other.provider == "gke":
         return [_blocks(*FRONT_ENDS, *proxies)]
-    space = spec.get("gatewayNamespace", other.gateway.get("namespace", wish.stack["namespace"]))
-    pods = _in(space, wish.namespace, spec.get("gatewayPods"))
+    space = spec.get("gatewayNamespace", other.gateway.get("namespace", other.stack["namespace"]))
+    pods = _in(space, namespace, spec.get("gatewayPods"))
     return [pods, _blocks(*proxies)] if proxies else [pods]
 
 
@@ -112,15 +119,44 @@ def _requests(world: World, role: Role) -> Iterator[str]:
     wish = world.wish
     decodes = role.name == "decode"
     passed = wish.say("endpointPicker", "failureMode") == "FailOpen" or wish.provider == "gke"
-    for gateway in _gateway(wish, wish) if decodes or passed else []:
-        yield _rule(gateway, _tcp(*role.pool_ports))
+    if metering.billed(wish) is not None and decodes:
+        spec = wish.stack["interceptor"]
+        pods = _interceptor(spec) if "deploy" in spec else None
+        yield _rule(_in(spec["namespace"], wish.namespace, pods), _tcp(wish.port))
+    elif metering.billed(wish) is None:
+        for gateway in _gateway(wish, wish) if decodes or passed else []:
+            yield _rule(gateway, _tcp(*role.pool_ports))
     if wish.is_canary or not decodes:
         return
-    if "interceptor" in wish.stack and wish.say("interceptor", "enabled", default=True):
-        yield _rule(_in(wish.stack["interceptor"]["namespace"], wish.namespace), _tcp(wish.port))
     for other in (Wish(wish.stack, key) for key in wish.stack["services"]):
         if other.mirrored is not None and other.mirrored.key == wish.key:
             yield from (_rule(gateway, _tcp(wish.port)) for gateway in _gateway(wish, other))
+
+
+def _interceptor(spec: Mapping[str, Any]) -> dict[str, str]:
+    return {"inference-stacks.io/interceptor": spec.get("serviceName", "phoebe-interceptor")}
+
+
+def the_interceptors_policy_lets_through_what_is_needed(
+    stack: Mapping[str, Any], every: Sequence[Wish], index: Mapping[Place, Any]
+) -> Iterator[str]:
+    """Compare the policy of an interceptor's pods: gateways ask it, and it asks models, and what it needs for that."""
+    spec = stack.get("interceptor", {})
+    if "deploy" not in spec or "networkPolicies" not in stack:
+        return
+    space, (name,) = spec["namespace"], _interceptor(spec).values()
+    metered = [wish for wish in every if metering.billed(wish) is not None]
+    ports = _tcp(spec.get("port", 8080))
+    reaching = {_rule(peers, ports) for wish in metered for peers in _gateway_from(space, wish)}
+    begun = {*_dns(stack, space)}
+    for wish in metered:
+        pods = identity.role(World(wish, index), "decode")
+        begun.add(_rule(_in(wish.namespace, space, pods), _tcp(wish.port)))
+    if spec["mode"] == "label":
+        begun.add(_api_server(stack))
+    address = look(spec, ("deploy", "emit", "valkeyAddr"), None)
+    begun |= set() if address is None else {*_asked(stack, space, f"http://{address}")}
+    yield from _compare(name, index["NetworkPolicy", name, space], _interceptor(spec), reaching, begun)
 
 
 def _events(role: Role) -> list[int]:
@@ -135,6 +171,8 @@ def _tokenizes(world: World) -> bool:
 
 def _of_the_picker(world: World, role: Role) -> Iterator[str]:
     own, events = identity.picker(world), _events(role)
+    if not world.wish.picked:
+        return
     if role.name == "decode" and _tokenizes(world):
         yield _rule(_pods(own), _tcp(*role.pool_ports[1:], *events))
         every = {key: value for key, value in own.items() if "generation" not in key}
@@ -174,7 +212,8 @@ def _scraping(world: World, role: Role) -> Iterator[str]:
 def _asking_the_picker(world: World) -> Iterator[str]:
     wish = world.wish
     ports = [wish.say("endpointPicker", "port", default=9002), *([9003] if wish.provider == "gke" else [])]
-    yield from (_rule(gateway, _tcp(*ports)) for gateway in _gateway(wish, wish))
+    if metering.billed(wish) is None:
+        yield from (_rule(gateway, _tcp(*ports)) for gateway in _gateway(wish, wish))
     wakes = any(role.scaling and role.scaling.get("minReplicas", 1) == 0 for role in wish.roles)
     if wakes or (_type(wish) != "none" and wish.say("metrics", "picker", default=True)):
         yield from (_rule(one, _tcp(9090)) for one in _scrapers(wish))

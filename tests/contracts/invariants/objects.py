@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tests.contracts.invariants import monitoring, network, routing, storage
+from tests.contracts.invariants import metering, monitoring, network, routing, storage
 from tests.contracts.invariants.wishes import Wish
-from tests.contracts.invariants.world import STACK, Place, World, marks, same
+from tests.contracts.invariants.world import Place, World, marks, same
 
 SKIPPED = {"pulumi.com/skipAwait": "true"}
 
@@ -16,7 +16,7 @@ def the_service_has_its_objects_and_they_carry_its_marks(world: World) -> Iterat
     for place, component in _of_a_variant(wish):
         metadata, about = world.get(*place)["metadata"], f"{place[0]} {place[1]}"
         routed = place[:2] == ("Service", wish.base)
-        labels = wish.labels | marks(wish.base, component) | (contract(wish) if routed else {})
+        labels = wish.labels | marks(wish.base, component) | (metering.labelled(wish) if routed else {})
         labels |= monitoring.labels(world, place) | routing.labels(wish, place)
         yield from same(f"{about} labels", metadata["labels"], labels)
         annotations = dict(metadata.get("annotations", {}))
@@ -24,6 +24,8 @@ def the_service_has_its_objects_and_they_carry_its_marks(world: World) -> Iterat
         yield from same(f"{about} is waited for", waits, _waits(wish, place))
         expected = wish.annotations | (SKIPPED if place[0] == "Service" else {}) | monitoring.annotations(wish, place)
         expected |= wish.say("route", "annotations", default={}) if place[0] == "HTTPRoute" else {}
+        if routed and metering.labelled(wish):
+            expected |= {"inference-stacks.io/service-key": wish.key}
         if place[0] == "InferencePool" and wish.say("endpointPicker", "failureMode") == "FailOpen":
             expected |= {"inference-stacks.io/fail-open-reason": wish.say("endpointPicker", "failOpenReason")}
         yield from same(f"{about} annotations", annotations, expected)
@@ -42,17 +44,9 @@ def _waits(wish: Wish, place: Place) -> list[str]:
     return [f"jsonpath={{$[?({ours})].observedGeneration}}", *counted]
 
 
-def contract(wish: Wish) -> dict[str, str]:
-    """Return the labels by which the interceptor finds whom it bills: on the service's own Service and nowhere else."""
-    if "interceptor" not in wish.stack or wish.is_canary or not wish.say("interceptor", "enabled", default=True):
-        return {}
-    billed = wish.say("interceptor", "resourceId", default=wish.key)
-    return {"saturncloud.io/resource-id": billed, "saturncloud.io/service-type": "internal"}
-
-
 def _of_a_variant(wish: Wish) -> Iterator[tuple[Place, str]]:
     """Yield where every object of a variant is, and what it is a part of."""
-    picker, place = wish.picker, wish.namespace
+    place = wish.namespace
     for role in wish.roles:
         kinds = ["LeaderWorkerSet" if role.pods > 1 else "Deployment"]
         kinds += ["ResourceClaimTemplate"] if role.claim is not None else []
@@ -66,15 +60,21 @@ def _of_a_variant(wish: Wish) -> Iterator[tuple[Place, str]]:
         own = rights[1:] if wish.say("pod", "serviceAccountName") else rights
         yield from (((kind, f"{wish.pool}-decode", place), "model-server") for kind in own)
     yield ("Service", wish.base, place), "model-server"
+    yield from _of_a_picker(wish) if wish.picked else ()
+    yield from monitoring.places(wish)
+    yield from network.places(wish)
+    yield from ((place, "route") for place in routing.places(wish))
+
+
+def _of_a_picker(wish: Wish) -> Iterator[tuple[Place, str]]:
+    """Yield where a picker's objects are, which have its pool beside them."""
+    picker, place, rights = wish.picker, wish.namespace, ("ServiceAccount", "Role", "RoleBinding")
     yield from (((kind, picker, place), "endpoint-picker") for kind in (*rights, "ConfigMap", "Service", "Deployment"))
     yield ("InferencePool", wish.pool, place), "endpoint-picker"
     if wish.say("endpointPicker", "metricsAuth", default=True):
         yield ("ClusterRoleBinding", f"inference-stacks:{place}:{picker}", None), "endpoint-picker"
-    yield from monitoring.places(wish)
-    yield from network.places(wish)
     if wish.provider == "istio" and wish.picker_tls["type"] != "none":
         yield ("DestinationRule", picker, place), "endpoint-picker"
-    yield from ((one, "route") for one in routing.places(wish))
 
 
 def nothing_else_is_made(stack: Mapping[str, Any], every: Sequence[Wish], index: Mapping[Place, Any]) -> Iterator[str]:
@@ -85,22 +85,10 @@ def nothing_else_is_made(stack: Mapping[str, Any], every: Sequence[Wish], index:
     if stack.get("namespaceOptions", {}).get("create"):
         expected |= {("Namespace", wish.namespace, None) for wish in every}
         expected |= {("Namespace", owner.namespace, None) for owner in storage.caches(stack)}
-    expected |= set(_of_the_interceptor(stack, every))
+        spec = stack.get("interceptor", {})
+        expected |= {("Namespace", spec["namespace"], None)} if "deploy" in spec else set()
+    expected |= {*metering.readers(stack, every), *metering.deployed(stack, every)}
     yield from same("objects", sorted(map(str, index)), sorted(map(str, expected)))
-
-
-def _of_the_interceptor(stack: Mapping[str, Any], every: Sequence[Wish]) -> Iterator[Place]:
-    for namespace in {wish.namespace for wish in every if contract(wish)}:
-        name = f"{stack['interceptor'].get('serviceAccountName', 'phoebe-interceptor')}-services-{STACK}"
-        yield from ((kind, name, namespace) for kind in ("Role", "RoleBinding"))
-
-
-def what_is_the_interceptors_carries_its_marks(
-    stack: Mapping[str, Any], every: Sequence[Wish], index: Mapping[Place, Any]
-) -> Iterator[str]:
-    for place in _of_the_interceptor(stack, every):
-        labels = stack.get("labels", {}) | marks(str(place[1]).removesuffix(f"-services-{STACK}"), "interceptor")
-        yield from same(f"{place[0]} {place[1]} labels", index.get(place, {}).get("metadata", {}).get("labels"), labels)
 
 
 def namespaces_are_restricted(stack: Mapping[str, Any], index: Mapping[Place, Any]) -> Iterator[str]:

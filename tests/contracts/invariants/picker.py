@@ -289,7 +289,7 @@ def the_picker_holds_back_what_it_was_told(world: World) -> Iterator[str]:
 
 @cache
 def _read(text: str) -> Any:
-    return yaml.safe_load(text)
+    return yaml.load(text, yaml.CSafeLoader)
 
 
 def the_picker_may_read_its_pool_and_what_it_selects_from(world: World) -> Iterator[str]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import yaml
 
+from tests.contracts.invariants import metering
 from tests.contracts.invariants.facts import BASE_MODEL, CONFIG_GROUPS, POOL_GROUP
 from tests.contracts.invariants.wishes import Wish
-from tests.contracts.invariants.world import STACK, Place, World, reference, same, subject
+from tests.contracts.invariants.world import Place, World, same
 
 
 def the_pool_reaches_engine_and_picker(world: World) -> Iterator[str]:
@@ -61,21 +62,6 @@ def the_routed_service_has_the_port_that_the_interceptor_looks_for(world: World)
     yield from same("type", service["spec"]["type"], "ClusterIP")
 
 
-def the_interceptor_may_get_and_list_services_and_nothing_else(world: World) -> Iterator[str]:
-    """See phoebe 4.1, 4.3."""
-    wanted = world.wish.stack.get("interceptor")
-    wish = world.wish
-    if wanted is None or wish.is_canary or not wish.say("interceptor", "enabled", default=True):
-        return
-    account = wanted.get("serviceAccountName", "phoebe-interceptor")
-    name = f"{account}-services-{STACK}"
-    role, binding = world.get("Role", name), world.get("RoleBinding", name)
-    rule = {"apiGroups": [""], "resources": ["services"], "verbs": ["get", "list"]}
-    yield from same("interceptor's rules", role["rules"], [rule])
-    yield from same("interceptor's subjects", binding["subjects"], [subject(account, wanted["namespace"])])
-    yield from same("interceptor's role", binding["roleRef"], reference("Role", name))
-
-
 def places(wish: Wish) -> Iterator[Place]:
     """Yield where the objects are that lead requests to a variant."""
     space = wish.namespace
@@ -86,7 +72,7 @@ def places(wish: Wish) -> Iterator[Place]:
     if not wish.is_canary and _bodies(wish):
         yield "ConfigMap", f"{wish.base}-models", space
     yield from (("InferenceObjective", name, space) for name in wish.objectives)
-    if wish.whole.get("rewrites"):
+    if wish.picked and wish.whole.get("rewrites"):
         yield "InferenceModelRewrite", wish.pool, space
 
 
@@ -110,7 +96,7 @@ def a_payload_processor_knows_every_name_of_the_model(world: World) -> Iterator[
     yield from same("base model", [data["baseModel"]] * len(_bodies(wish)), _bodies(wish))
     aliases = [one["model"] for one in wish.whole.get("rewrites", [])]
     names = {*aliases, *wish.say("model", "lora", "adapters", default={})}
-    yield from same("other names", yaml.safe_load(data.get("adapters", "[]")), sorted(names))
+    yield from same("other names", yaml.load(data.get("adapters", "[]"), yaml.CSafeLoader), sorted(names))
 
 
 def _mirrors(wish: Wish) -> set[str]:
@@ -163,23 +149,33 @@ def _shared(wish: Wish, matches: list[Any], prefix: str | None) -> Iterator[dict
     """Yield whom all requests go to; before it, where a canary wants some by their headers, whom those go to."""
     primary, *others = wish.variants
     if not others:
-        yield _rule(wish, matches, {primary.pool: 1}, prefix)
+        yield _rule(wish, matches, [(primary, 1)], prefix)
         return
     (tried,) = others
     if wanted := tried.say("headers", default={}):
-        yield _rule(wish, [(path, headers | wanted) for path, headers in matches], {tried.pool: 1}, prefix)
+        yield _rule(wish, [(path, headers | wanted) for path, headers in matches], [(tried, 1)], prefix)
     percent = tried.say("weight")
-    yield _rule(wish, matches, {tried.pool: percent, primary.pool: 100 - percent}, prefix)
+    if metering.billed(wish) is None:
+        yield _rule(wish, matches, [(tried, percent), (primary, 100 - percent)], prefix)
+    else:
+        yield _rule(wish, matches, [(tried if percent else primary, 1)], prefix)
 
 
-def _rule(wish: Wish, matches: list[Any], weights: Mapping[str, int], prefix: str | None) -> dict[str, Any]:
-    pool = {"group": POOL_GROUP, "kind": "InferencePool"}
-    timeouts, filters = wish.say("route", "timeouts", default={}), [*_filters(wish, prefix)]
+def _rule(wish: Wish, matches: list[Any], weights: list[tuple[Wish, int]], prefix: str | None) -> dict[str, Any]:
+    timeouts, filters = wish.say("route", "timeouts", default={}), [*_filters(wish, prefix, weights[0][0])]
     rule = {
         "matches": [_match(path, headers) for path, headers in matches],
-        "backendRefs": [pool | {"name": name, "weight": weight} for name, weight in weights.items()],
+        "backendRefs": [_backend(variant) | {"weight": weight} for variant, weight in weights],
     }
     return rule | ({"filters": filters} if filters else {}) | ({"timeouts": timeouts} if timeouts else {})
+
+
+def _backend(variant: Wish) -> dict[str, Any]:
+    if metering.billed(variant) is not None:
+        return metering.backend(variant)
+    if variant.picked:
+        return {"group": POOL_GROUP, "kind": "InferencePool", "name": variant.pool}
+    return {"group": "", "kind": "Service", "name": variant.base, "port": 8000}
 
 
 def _match(path: str, headers: Mapping[str, str]) -> dict[str, Any]:
@@ -187,14 +183,14 @@ def _match(path: str, headers: Mapping[str, str]) -> dict[str, Any]:
     return {"path": {"type": "PathPrefix", "value": path}} | ({"headers": exact} if exact else {})
 
 
-def _filters(wish: Wish, prefix: str | None) -> Iterator[dict[str, Any]]:
+def _filters(wish: Wish, prefix: str | None, target: Wish) -> Iterator[dict[str, Any]]:
     if prefix is not None:
         rewrite = {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": prefix}}
         yield {"type": "URLRewrite", "urlRewrite": rewrite}
-    added = [
-        {"name": name, "value": value} for name, value in sorted(wish.say("route", "setHeaders", default={}).items())
-    ]
-    taken = wish.say("route", "removeHeaders", default=[])
+    set_headers, removed = metering.changes(target)
+    set_headers |= wish.say("route", "setHeaders", default={})
+    added = [{"name": name, "value": value} for name, value in sorted(set_headers.items())]
+    taken = [*wish.say("route", "removeHeaders", default=[]), *removed]
     if added or taken:
         change = ({"set": added} if added else {}) | ({"remove": taken} if taken else {})
         yield {"type": "RequestHeaderModifier", "requestHeaderModifier": change}

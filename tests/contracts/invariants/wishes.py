@@ -120,7 +120,13 @@ class Wish:
     @cached_property
     def objectives(self) -> Mapping[str, int]:
         """Return priorities by the name that clients send."""
-        return {f"{self.base}-{key}": one["priority"] for key, one in self.say("objectives", default={}).items()}
+        objectives = self.say("objectives", default={}) if self.picked else {}
+        return {f"{self.base}-{key}": objective["priority"] for key, objective in objectives.items()}
+
+    @cached_property
+    def picked(self) -> bool:
+        """Say whether a picker chooses among the pods of a pool; else the route leads to their Service."""
+        return self.say("endpointPicker", "enabled", default=True)
 
     @cached_property
     def pickers(self) -> int:
@@ -138,7 +144,7 @@ class Wish:
     @cached_property
     def precise(self) -> bool:
         """Say whether the picker reads what engines publish about their cache."""
-        return self.say("endpointPicker", "preset") == "precise-prefix-cache"
+        return self.picked and self.say("endpointPicker", "preset") == "precise-prefix-cache"
 
     @cached_property
     def namespace(self) -> str:

@@ -133,8 +133,18 @@ def test_a15_a_definition_that_is_too_old_is_told_with_what_to_install():
     assert bundles(plan(tree()), live(OLDER), "skip") == []
 
 
-@pytest.mark.parametrize("version", ["v1.3.0", "v1.6.1", "v1.10.0", "main-dev"])
-def test_a15_a_newer_definition_and_one_without_a_number_are_no_problem(version):
+def test_a15_a_definition_without_a_number_goes_unchecked_and_is_named():
+    found = bundles(plan(tree()), live({"httproutes.gateway.networking.k8s.io": "monthly-2026.01"}), "strict")
+    (line,) = lines(found, "warning")
+    assert line == (
+        "httproutes.gateway.networking.k8s.io: whether it is new enough for release llm-d-0.10 went unchecked: "
+        "it says no version (monthly-2026.01)"
+    )
+    assert lines(found, "error") == []
+
+
+@pytest.mark.parametrize("version", ["v1.3.0", "v1.6.1", "v1.10.0"])
+def test_a15_a_newer_definition_and_one_without_a_version_are_no_problem(version):
     assert bundles(plan(tree()), live({"httproutes.gateway.networking.k8s.io": version}), "strict") == []
     assert bundles(plan(tree()), live({}), "strict") == []
 

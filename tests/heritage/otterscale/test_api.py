@@ -11,7 +11,7 @@ from models.stack import Stack
 from planning.releases import channel, channels
 from tests.support.stacks import SERVICE, find, plain, rendered, tree
 from tests.support.stacks.otterscale import PROBES, deployment, kind, picker, pod
-from tests.support.stacks.shapes import engine, every_stack, flag, model_servers, sidecars, told, values, volumes
+from tests.support.stacks.shapes import engine, every_picked_stack, flag, model_servers, sidecars, told, values, volumes
 
 
 @pytest.mark.parametrize("given", [None, {}, {"port": 9002}, {"metricsAuth": False}, {"logLevel": 4}])
@@ -62,7 +62,7 @@ def test_a2_what_is_off_is_switched_on_by_its_empty_group_and_the_sidecar_comes_
     assert rendered(tree(qwen={"prefill": {}, "sidecar": {}})) == rendered(tree(qwen={"prefill": {}}))
 
 
-@every_stack
+@every_picked_stack
 @pytest.mark.parametrize("auth", [True, False])
 def test_a3_a_picker_that_asks_who_scrapes_it_may_ask(stack, auth):
     services = {

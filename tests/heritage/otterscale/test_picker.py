@@ -17,7 +17,17 @@ from planning.ground.order import Id
 from planning.releases import channel, channels
 from tests.support.stacks import exactly, find, lines, plan, rendered, tree
 from tests.support.stacks.otterscale import kind, picker
-from tests.support.stacks.shapes import engine, every_stack, flag, model_servers, serving, sidecars, told, values
+from tests.support.stacks.shapes import (
+    engine,
+    every_picked_stack,
+    every_stack,
+    flag,
+    model_servers,
+    serving,
+    sidecars,
+    told,
+    values,
+)
 
 every_channel = pytest.mark.parametrize("release", channels())
 REASON = "one pod serves, and any is the right one"
@@ -129,7 +139,7 @@ def test_e4_a_canarys_picker_asks_for_as_little_and_for_what_it_is_told():
         assert picker(everything, "qwen-canary")["resources"].items() >= expected.items()
 
 
-@every_stack
+@every_picked_stack
 def test_e5_the_file_that_a_picker_reads_is_in_the_configuration_that_it_mounts(stack):
     everything = rendered(stack)
     pickers = [one for one in kind(everything, "Deployment") if one["metadata"]["name"].endswith("-epp")]

@@ -17,6 +17,7 @@ from tests.support.stacks.shapes import (
     EVERY,
     containers,
     engine,
+    every_picked_stack,
     every_stack,
     fetching,
     flag,
@@ -62,7 +63,7 @@ def test_s1_plain_http_is_one_services_own_choice():
     assert plain == [False, True]
 
 
-@every_stack
+@every_picked_stack
 def test_s7_no_picker_serves_profiles(stack):
     pickers = [one for one in templates(rendered(stack)) if engine(one)["name"] == "epp"]
     assert pickers

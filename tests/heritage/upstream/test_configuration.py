@@ -123,7 +123,7 @@ def test_an_alpha_plugin_brings_its_flag():
     parameters = {"conditions": [{"metric": "waiting-queue", "maxValue": 7}]}
     stack = configured({"type": "utilization-filter", "parameters": parameters}, profile=["utilization-filter"])
     assert flag(picker(rendered(stack)), "--allow-experimental-plugins") == "true"
-    assert any("is experimental (utilization-filter)" in one for one in warnings(stack))
+    assert any("is experimental (utilization-filter)" in line for line in warnings(stack))
     (message,) = told(picking(flags={"allow-experimental-plugins": "true"}))
     assert message.endswith("remove it: it follows from the plugins")
 

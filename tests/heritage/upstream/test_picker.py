@@ -11,7 +11,7 @@ from planning.ground import parts
 from tests.support.stacks import find, plan, rendered, tree
 from tests.support.stacks.misuses import DISAGGREGATED, configured, every_channel, pickers, picking, stack
 from tests.support.stacks.otterscale import kind, picker
-from tests.support.stacks.shapes import EVERY, engine, every_stack, flag, serving, sidecars, told
+from tests.support.stacks.shapes import PICKED, engine, every_picked_stack, flag, serving, sidecars, told
 
 CUSTOM = {"type": "custom", "image": "registry.example/server:v1"}
 
@@ -118,7 +118,7 @@ def test_the_pool_comes_first_and_goes_last():
     """
     assert parts.POOL in parts.PICKER.after
     assert parts.POOL.after == (parts.PICKER_SERVICE,)
-    for wanted in EVERY.values():
+    for wanted in PICKED.values():
         order = [one.id.part for one in objects(render(plan(wanted))) if one.id.owner == next(iter(wanted["services"]))]
         assert order.index(parts.POOL) < order.index(parts.PICKER)
 
@@ -157,7 +157,7 @@ def test_a_picker_outlives_its_requests(drain):
     assert grace > seconds(drain)
 
 
-@every_stack
+@every_picked_stack
 def test_a_picker_asks_for_what_it_needs(stack):
     """See upstream picker-11."""
     for one in pickers(rendered(stack)):

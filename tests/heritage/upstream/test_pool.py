@@ -12,10 +12,10 @@ from planning.releases import channel
 from tests.support.stacks import as_rendered, exactly, find, lines, rendered, tree
 from tests.support.stacks.misuses import every_channel, members, picking, pools
 from tests.support.stacks.otterscale import kind
-from tests.support.stacks.shapes import containers, every_stack, label, told
+from tests.support.stacks.shapes import containers, every_picked_stack, label, told
 
 
-@every_stack
+@every_picked_stack
 def test_a_pool_is_of_the_stable_api_and_selects_by_labels(stack):
     """See upstream pool-1."""
     for pool in pools(rendered(stack)):
@@ -24,7 +24,7 @@ def test_a_pool_is_of_the_stable_api_and_selects_by_labels(stack):
         assert 0 < len(pool["spec"]["selector"]["matchLabels"]) <= 64
 
 
-@every_stack
+@every_picked_stack
 def test_no_pool_selects_one_role_alone(stack):
     """See upstream pool-2."""
     everything = rendered(stack)
@@ -36,11 +36,11 @@ def test_no_pool_selects_one_role_alone(stack):
 
 def _entries(everything, pool):
     name = pool["spec"]["endpointPickerRef"]["name"]
-    config = yaml.safe_load(exactly(everything, "ConfigMap", name)["data"]["config.yaml"])
+    config = yaml.load(exactly(everything, "ConfigMap", name)["data"]["config.yaml"], yaml.CSafeLoader)
     return [one for profile in config["schedulingProfiles"] for one in profile["plugins"]]
 
 
-@every_stack
+@every_picked_stack
 def test_a_pool_has_one_port_which_its_pods_listen_on(stack):
     """See upstream pool-3."""
     everything = rendered(stack)
@@ -56,7 +56,7 @@ def test_a_pool_has_one_port_which_its_pods_listen_on(stack):
     assert message.startswith("services.qwen.targetPorts: unknown key")
 
 
-@every_stack
+@every_picked_stack
 def test_every_pool_names_the_service_and_port_of_its_picker(stack):
     """See upstream pool-4."""
     everything = rendered(stack)
@@ -90,7 +90,7 @@ def test_requests_go_past_a_picker_only_for_a_reason():
     assert message.startswith("services.qwen.endpointPicker.failOpenReason: is missing")
 
 
-@every_stack
+@every_picked_stack
 def test_a_route_names_no_port_of_a_pool(stack):
     """See upstream pool-7."""
     for route in kind(rendered(stack), "HTTPRoute"):

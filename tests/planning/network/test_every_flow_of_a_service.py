@@ -14,7 +14,6 @@ EXPECTED = {
     "qwen-decode": {
         "<- gateways app=gateway": "8000",
         "<- edge app=gateway": "8000",
-        "<- metering": "8000",
         "<- qwen-epp": "5556 8000",
         "<- scrapers": "8200",
         "<- qwen-prefill": "any",
@@ -101,9 +100,8 @@ def stack(**picker):
         "kvCache": {"events": True},
         "endpointPicker": {"failureMode": "FailOpen", "failOpenReason": "any pod will do", **picker},
     }
-    copying = {"route": {"gateway": EDGE, "mirror": {"service": "qwen"}}, "interceptor": {"enabled": False}}
+    copying = {"route": {"gateway": EDGE, "mirror": {"service": "qwen"}}}
     return tree(qwen=qwen, copying=copying) | {
-        "interceptor": {"mode": "label", "namespace": "metering"},
         "observability": {
             "metrics": {"type": "prometheus-operator"},
             "tracing": {"endpoint": "http://collector.tracing.svc:4317"},

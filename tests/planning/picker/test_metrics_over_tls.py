@@ -30,7 +30,7 @@ def stack(release="llm-d-0.10", service=None, **endpoint_picker):
 
 
 def configuration(stack):
-    return yaml.safe_load(find(rendered(stack), "ConfigMap", "qwen-epp")["data"]["config.yaml"])
+    return yaml.load(find(rendered(stack), "ConfigMap", "qwen-epp")["data"]["config.yaml"], yaml.CSafeLoader)
 
 
 @pytest.mark.parametrize("release", ["llm-d-0.9", "llm-d-0.10"])

@@ -42,7 +42,7 @@ DEPLOYMENT = {
     "spec": {
         "replicas": 2,
         "selector": {"matchLabels": {"inference-stacks.io/service": "qwen"}},
-        "template": yaml.safe_load(POD_TEMPLATE),
+        "template": yaml.load(POD_TEMPLATE, yaml.CSafeLoader),
     },
 }
 GROUP = {
@@ -53,8 +53,8 @@ GROUP = {
         "replicas": 2,
         "leaderWorkerTemplate": {
             "size": 2,
-            "leaderTemplate": yaml.safe_load(POD_TEMPLATE),
-            "workerTemplate": yaml.safe_load(POD_TEMPLATE),
+            "leaderTemplate": yaml.load(POD_TEMPLATE, yaml.CSafeLoader),
+            "workerTemplate": yaml.load(POD_TEMPLATE, yaml.CSafeLoader),
         },
     },
 }

@@ -16,6 +16,7 @@ from tests.support.stacks.shapes import DIGEST, engine, model_servers, serving, 
 
 WEIGHTS = st.integers(0, 100)
 HPA = {"type": "hpa", "maxReplicas": 4, "metrics": [{"type": "queue-size", "target": 5}]}
+UNLOCKED = {"locked": None, "lockedAdapters": {}}
 ROLES = pytest.mark.parametrize("roles", [{}, {"prefill": {}}], ids=["one-role", "prefill"])
 
 
@@ -360,7 +361,14 @@ def test_the_outputs_say_who_gets_what_and_what_the_canary_is():
             }
         },
         "weight": 30,
-        "model": {"name": "org/model", "source": own["model"]["source"], "digest": DIGEST, "revision": None},
+        "profiles": {},
+        "model": {
+            "name": "org/model",
+            "source": own["model"]["source"],
+            "digest": DIGEST,
+            "revision": None,
+            **UNLOCKED,
+        },
     }
     assert found["primary"] == outputs.of_stack(plan(tree()), None)["services"]["qwen"]["primary"]
     assert found["model"]["source"] == SERVICE["model"]["source"]

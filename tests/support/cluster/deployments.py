@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 import yaml
 
+from local.backend import Backend
 from local.cluster import ControlPlane
 from local.engine import Engine
 from local.report import Report
+from tests.support.cluster.plane import GO
 from tests.support.cluster.server import read, read_one
 from tests.support.stacks import tree
 
@@ -37,6 +39,8 @@ ROOT = Path(__file__).parents[3]
 QUIET = {"same", "read", "refresh"}
 """Operations that change nothing in the cluster."""
 LISTING = ("-m", "pip", "list", "-v", "--format", "json")
+BEGUN = ("passphrase", "configured", "backend", "project/Pulumi.dev.yaml")
+"""Files of an engine's folder with a stack in which nothing is deployed."""
 WEIGHTS = ("weights", "fill")
 """What the logical names of a claim of weights and of its Job have before the hash of what they hold."""
 
@@ -104,6 +108,7 @@ class Deployed:
         packages: Path | None = None,
         called: str = "dev",
         program: Path = ROOT,
+        backend: Backend | None = None,
     ) -> None:
         """Make the project of a stack, with the program in a folder.
 
@@ -116,16 +121,25 @@ class Deployed:
                 (self.project / name).symlink_to(program / name)
         self.plane = plane
         # The engine's log of events, from which the order of operations is read, is among its commands for debugging.
-        more = {"PULUMI_DEBUG_COMMANDS": "true"}
+        more = {**GO, "PULUMI_DEBUG_COMMANDS": "true"}
         if packages is not None:
             more["PULUMI_PYTHON_CMD"] = str(packages)
-        self.engine = Engine(
-            directory / "engine", tools, plane.kubeconfig, self.project, called, report=Report(), environment=more
-        )
+        settings = {"report": Report(), "environment": more, "backend": backend}
+        self.engine = Engine(directory / "engine", tools, plane.kubeconfig, self.project, called, **settings)
 
     @property
     def _log(self) -> Path:
         return self.engine.directory / "events.json"
+
+    def begin(self, begun: Path) -> None:
+        """Take over the stack of another engine's folder, in which nothing is deployed.
+
+        To make a stack and to encrypt its kubeconfig takes the engine 1.2 seconds of a processor.
+        """
+        for name in BEGUN:
+            source, target = begun / name, self.engine.directory / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (shutil.copytree if source.is_dir() else shutil.copy2)(source, target)
 
     def write(self, stack: dict[str, Any]) -> None:
         """Write the stack file as a user would."""
@@ -290,13 +304,26 @@ exec "{sys.executable}" "$@"
     return program
 
 
+@pytest.fixture(scope="session")
+def begun(tools: Any, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an engine with a stack, called dev, in which nothing is deployed."""
+    deployed = Deployed(tmp_path_factory.mktemp("begun"), tools, plane)
+    deployed.write({})
+    deployed.engine.ensure_stack()
+    return deployed.engine.directory
+
+
 @contextlib.contextmanager
-def deploying(tools: Any, plane: ControlPlane, packages: Path, directory: Path) -> Iterator[Deploy]:
+def deploying(tools: Any, plane: ControlPlane, packages: Path, begun: Path, directory: Path) -> Iterator[Deploy]:
     """Hand out a function that makes deployments; what they leave is discarded at the end."""
     with contextlib.ExitStack() as ends:
 
-        def new(stack: dict[str, Any], on: ControlPlane = plane, called: str = "dev") -> Deployed:
-            deployed = Deployed(Path(tempfile.mkdtemp(dir=directory)), tools, on, packages, called)
+        def new(
+            stack: dict[str, Any], on: ControlPlane = plane, called: str = "dev", backend: Backend | None = None
+        ) -> Deployed:
+            deployed = Deployed(Path(tempfile.mkdtemp(dir=directory)), tools, on, packages, called, backend=backend)
+            if called == "dev" and backend is None:
+                deployed.begin(begun)
             deployed.write(stack)
             ends.callback(deployed.discard)
             return deployed
@@ -305,25 +332,24 @@ def deploying(tools: Any, plane: ControlPlane, packages: Path, directory: Path) 
 
 
 @pytest.fixture
-def deploy(tools: Any, plane: ControlPlane, packages: Path, tmp_path: Path) -> Iterator[Deploy]:
+def deploy(tools: Any, plane: ControlPlane, packages: Path, begun: Path, tmp_path: Path) -> Iterator[Deploy]:
     """Make deployments of a test."""
-    with deploying(tools, plane, packages, tmp_path) as new:
+    with deploying(tools, plane, packages, begun, tmp_path) as new:
         yield new
 
 
 @pytest.fixture(scope="module")
 def deploy_for_all(
-    tools: Any, plane: ControlPlane, packages: Path, tmp_path_factory: pytest.TempPathFactory
+    tools: Any, plane: ControlPlane, packages: Path, begun: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deploy]:
     """Make deployments that all tests of a module look at."""
-    with deploying(tools, plane, packages, tmp_path_factory.mktemp("deployments")) as new:
+    with deploying(tools, plane, packages, begun, tmp_path_factory.mktemp("deployments")) as new:
         yield new
 
 
 def in_namespace(name: str, **services: Any) -> dict[str, Any]:
-    """Return a stack that makes its own namespace, metered."""
-    stack = tree(**services) | {"namespace": name, "namespaceOptions": {"create": True}}
-    return stack | {"interceptor": {"mode": "label", "namespace": "metering"}}
+    """Return a stack that makes its own namespace."""
+    return tree(**services) | {"namespace": name, "namespaceOptions": {"create": True}}
 
 
 def model(number: int) -> dict[str, str]:

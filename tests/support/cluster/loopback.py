@@ -37,6 +37,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         header = self.headers.get("Authorization")
         self.server.seen.append(header)
         if self.server.hang is not None and (not self.server.silent or self.path in self.server.silent):
+            self.server.reached.set()
             self.server.hang.wait(30)
         known = self.server.authorization in {None, header} or self._has_certificate()
         allowed = known and self.path not in self.server.refused
@@ -75,12 +76,13 @@ def serve(answers, authorization="Bearer right", tls=None):
     """Serve answers by path; `tls` is the context of a TLS server.
 
     Of single paths, the server may refuse some, answer others with a status, cut answers short (once, if it is mended),
-    or be silent.
+    or be silent; `reached` says that it is.
     """
     server = Server(("127.0.0.1", 0), Handler)
     server.answers, server.authorization = answers, authorization
     server.seen, server.refused, server.hang, server.connections = [], set(), None, 0
     server.statuses, server.cut, server.mended, server.silent = {}, set(), False, set()
+    server.reached = threading.Event()
     if tls:
         server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"

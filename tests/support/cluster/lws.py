@@ -19,6 +19,7 @@ from local import files, processes
 from local.cluster import ControlPlane
 from local.errors import LocalError
 from local.tools import Tool
+from tests.support.cluster.plane import GO
 
 READY_SECONDS = 60.0
 # The kernel gives ports from 32768 on to whoever connects, so one below stays free until it is listened on.
@@ -54,7 +55,7 @@ def controller(plane: ControlPlane, tools: dict[str, Tool], directory: Path) -> 
     authority = certify(tools, directory)
     configuration = directory / "configuration.yaml"
     configuration.write_text(yaml.safe_dump(configured(port, directory)), encoding="utf-8")
-    environment = {"PATH": os.defpath, "HOME": str(home), "KUBECONFIG": str(plane.kubeconfig)}
+    environment = {"PATH": os.defpath, "HOME": str(home), "KUBECONFIG": str(plane.kubeconfig), **GO}
     with log.open("wb") as stream:
         command = processes.tied_command([str(tools["lws"].path), f"--config={configuration}"])
         process = subprocess.Popen(command, cwd=directory, env=environment, stdout=stream, stderr=stream)

@@ -31,6 +31,11 @@ GOOGLES = (
 )
 """Kinds of Google's clusters, with their plurals and groups."""
 MOVED = ("inferenceobjectives", "inferencemodelrewrites")
+GO = {"GOGC": "400"}
+"""Environment of programs in Go, which collect garbage four times less often than by default.
+
+Their processor time shrinks by a tenth, that of an API server's start by a sixth. The API server takes 1.1 GB for 0.7.
+"""
 USED = pytest.StashKey[dict[str, str]]()
 """What was used, a line for each tool by its name; a worker process hands it to the one that reports."""
 
@@ -62,11 +67,11 @@ def new_plane(request: pytest.FixtureRequest, tools: dict[str, Tool], tmp_path_f
         directory = tmp_path_factory.mktemp("plane")
         if crds == CRDS:
             shutil.copytree(prepared(shared, tools), directory, dirs_exist_ok=True)
-        plane = ControlPlane(directory, tools, crds=crds, tie_to_parent=True)
+        plane = ControlPlane(directory, tools, crds=crds, environment=GO, tie_to_parent=True)
         planes.append(plane)
         plane.start(Report(io.StringIO()))
         # A start that has nothing to prepare returns before every kind is announced.
-        while not (plane._api().serves_custom_resources() and plane._api().describes_kinds()):
+        while not (plane.api().serves_custom_resources() and plane.api().describes_kinds()):
             time.sleep(0.2)
         return plane
 
@@ -85,7 +90,7 @@ def prepared(shared: Path, tools: dict[str, Tool]) -> Path:
         if not directory.exists():
             unfinished = shared / "unfinished-plane"
             shutil.rmtree(unfinished, ignore_errors=True)
-            plane = ControlPlane(unfinished, tools, tie_to_parent=True)
+            plane = ControlPlane(unfinished, tools, environment=GO, tie_to_parent=True)
             plane.start(Report(io.StringIO()))
             plane.stop()
             forget_ports(plane)

@@ -9,7 +9,9 @@ import ssl
 import threading
 import urllib.parse
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import yaml
 
 from local.cluster import ControlPlane
 from tests.support.cluster.server import TIMEOUT, access
@@ -36,8 +38,24 @@ class Asked(NamedTuple):
     verb: str
 
 
+class Request(NamedTuple):
+    """A request for objects, without its credentials."""
+
+    method: str
+    path: str
+    """With the query."""
+    kind: str
+    """Media type of the body."""
+    body: bytes
+
+    @property
+    def content(self) -> Any:
+        """Return the object in the body, which is JSON or YAML."""
+        return yaml.safe_load(self.body) or {}
+
+
 class Recorder(http.server.ThreadingHTTPServer):
-    """Passes requests on with their credentials, and notes those for objects."""
+    """Passes requests on with their credentials, and notes those for objects: what is allowed and what is refused."""
 
     daemon_threads = True
 
@@ -49,34 +67,40 @@ class Recorder(http.server.ThreadingHTTPServer):
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(plane.directory / "pki" / "apiserver.crt", plane.directory / "pki" / "apiserver.key")
         self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
-        self.asked = set[Asked]()
+        self.asked = dict[Asked, Request]()
+        self.refused = set[Asked]()
 
     @property
     def url(self) -> str:
         """Return the address."""
         return f"https://127.0.0.1:{self.server_address[1]}"
 
-    def take(self) -> set[Asked]:
-        """Return what was asked since the last call."""
-        asked, self.asked = self.asked, set()
-        return asked
+    def take(self) -> tuple[dict[Asked, Request], set[Asked]]:
+        """Return what was allowed since the last call, each with the first request of it, and what was refused."""
+        found = self.asked, self.refused
+        self.asked, self.refused = {}, set()
+        return found
 
     def handle_error(self, *_: object) -> None:
         """Print nothing: whoever watches closes the connection in the end."""
 
-    def note(self, method: str, path: str, status: int) -> None:
+    def note(self, request: Request, status: int) -> None:
         """Note a request. An object that a patch creates takes both verbs."""
-        url = urllib.parse.urlsplit(path)
+        url = urllib.parse.urlsplit(request.path)
         found = _PATH.fullmatch(url.path)
         if found is None:
             return
         namespace, name, query = found["namespace"] or "", found["name"] or "", urllib.parse.parse_qs(url.query)
         watches = query.get("watch", ["false"])[-1] in {"true", "1"}
-        verb = _VERBS.get(method) or ("get" if name else "watch" if watches else "list")
+        verb = _VERBS.get(request.method) or ("get" if name else "watch" if watches else "list")
         resource = "/".join(filter(None, (found["resource"], found["subresource"])))
-        self.asked.add(Asked(namespace, found["group"] or "", resource, name, verb))
+        asked = Asked(namespace, found["group"] or "", resource, name, verb)
+        if status == http.HTTPStatus.FORBIDDEN:
+            self.refused.add(asked)
+            return
+        self.asked.setdefault(asked, request)
         if verb == "patch" and status == http.HTTPStatus.CREATED:
-            self.asked.add(Asked(namespace, found["group"] or "", resource, "", "create"))
+            self.asked.setdefault(asked._replace(name="", verb="create"), request)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -92,7 +116,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         with contextlib.closing(connection), contextlib.suppress(OSError):
             connection.request(self.command, self.path, body or None, headers)
             answer = connection.getresponse()
-            self.server.note(self.command, self.path, answer.status)
+            kind = self.headers.get("Content-Type") or ""
+            self.server.note(Request(self.command, self.path, kind, body), answer.status)
             self.send_response(answer.status)
             for key, value in answer.getheaders():
                 if key.lower() not in _OF_A_CONNECTION:

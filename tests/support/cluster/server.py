@@ -55,10 +55,19 @@ def accepts(plane: ControlPlane, manifest: Mapping[str, Any]) -> bool:
 
 
 def refusals(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Apply objects server-side and strictly, as the provider does; nothing is made. Yield what is refused, and why.
+    """Apply objects server-side and strictly, as the provider does; nothing is made. Yield what is refused, and why."""
+    return _applied(plane, manifests, "&dryRun=All")
 
-    One connection serves all requests, and kinds are looked up once.
-    """
+
+def apply(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]]) -> None:
+    """Apply objects server-side and strictly, as the provider does; raises LocalError where one is refused."""
+    refused = list(_applied(plane, manifests, ""))
+    if refused:
+        raise LocalError("\n".join(refused))
+
+
+def _applied(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]], query: str) -> Iterator[str]:
+    """Apply objects and yield what is refused. One connection serves all requests, and kinds are looked up once."""
     user, host, context = access(plane)
     sent = {"Authorization": f"Bearer {user}", "Content-Type": "application/apply-patch+yaml"}
     served = {(group, version, one["responseKind"]["kind"]): one for group, version, one in _served(plane)}
@@ -67,7 +76,7 @@ def refusals(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]]) -> Ite
             group, _, version = manifest["apiVersion"].rpartition("/")
             name, namespace = manifest["metadata"]["name"], manifest["metadata"].get("namespace")
             place = _place(group, version, served[group, version, manifest["kind"]], namespace)
-            path = f"{place}/{urllib.parse.quote(name)}?fieldManager=test&force=true&dryRun=All&fieldValidation=Strict"
+            path = f"{place}/{urllib.parse.quote(name)}?fieldManager=test&force=true&fieldValidation=Strict{query}"
             connection.request("PATCH", path, _as_yaml(manifest), sent)
             response = connection.getresponse()
             answer = json.loads(response.read())

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from planning.ground import labels
 from tests.support.cluster.deployments import Deployed
 from tests.support.stacks import rendered
 
@@ -102,6 +103,10 @@ def _apart(one: dict[str, Any]) -> dict[str, Any]:
         spec["selector"] = dict(SELECTS)
     if one["kind"] == "Deployment":
         spec["template"]["metadata"]["labels"] = dict(SELECTS)
+    metadata_labels = one["metadata"]["labels"]
+    if labels.RESOURCE_ID in metadata_labels:
+        # Two Services of one namespace must not have one id.
+        metadata_labels[labels.RESOURCE_ID] += "-theirs"
     if "scaleTargetRef" in spec:
         spec["scaleTargetRef"]["name"] += "-theirs"
     if one.get("type") == "kubernetes.io/service-account-token":

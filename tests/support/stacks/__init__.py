@@ -5,16 +5,19 @@ import pathlib
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import planning
 from cli import stackfile
+from composition import Given, selecting
+from composition.sources import Sources
 from manifests.assembly import objects, render
 from manifests.objects import Manifest, Rendered
 from models.load import load
 from models.paths import Path
 from models.problems import Problem
 from planning.ground import parts
+from planning.ground.cluster_facts import NOTHING_READ
 from planning.ground.marks import StackName
 from planning.ground.order import Id
 from planning.plans import StackPlan
@@ -51,16 +54,27 @@ def rendered(stack: Mapping[str, Any]) -> list[Manifest]:
 
 
 def shipped(path: pathlib.Path) -> dict[str, Any]:
-    """Return the tree of a shipped stack file."""
+    """Return the tree of a shipped stack file, with the keys of the profiles that its services select."""
     return copy.deepcopy(_read(path.resolve()))
 
 
 @cache
 def _read(path: pathlib.Path) -> dict[str, Any]:
     """Return the tree of a stack file that stays as it is while tests run."""
-    found = stackfile.read(path)
-    assert isinstance(found, dict)
+    read = stackfile.read(path)
+    assert isinstance(read, dict)
+    found = cast("dict[str, Any]", read)
+    layers = selecting.select(found, Sources(), None, NAME.stack, Given(NOTHING_READ)).selected.layers
+    for (_, key), layer in layers.items():
+        written = {name: value for name, value in found["services"][key].items() if name != "selection"}
+        found["services"][key] = _over(written, layer.tree)
     return found
+
+
+def _over(upper: Mapping[str, Any], lower: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of two mappings. Where both have a value that is no mapping, the upper one's counts."""
+    both = {key: _over(upper[key], lower[key]) for key in upper.keys() & lower.keys() if isinstance(upper[key], dict)}
+    return {**lower, **upper, **both}
 
 
 def find(everything: list[Manifest], kind: str, name: str) -> Any:

@@ -26,7 +26,7 @@ def planned(release="llm-d-0.10", **keys):
 
 
 def config(release="llm-d-0.10", **keys):
-    return yaml.safe_load(planned(release, **keys).config)
+    return yaml.load(planned(release, **keys).config, yaml.CSafeLoader)
 
 
 def said(release="llm-d-0.10", **keys):

@@ -48,7 +48,10 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
 }
 EVERY = {path.stem: shipped(path) for path in SHIPPED} | {name: tree(qwen=shape) for name, shape in SHAPES.items()}
+PICKED = {name: stack for name, stack in EVERY.items() if "endpointPicker" not in stack.get("defaults", {})}
+"""Those whose services have endpoint pickers."""
 every_stack = pytest.mark.parametrize("stack", EVERY.values(), ids=EVERY.keys())
+every_picked_stack = pytest.mark.parametrize("stack", PICKED.values(), ids=PICKED.keys())
 
 
 def templates(everything: list[Manifest]) -> list[Any]:

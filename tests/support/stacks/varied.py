@@ -3,8 +3,9 @@
 from typing import Any
 
 from tests.support.stacks import tree
-from tests.support.stacks.fragments import ENV, FILL, METRICS, POD, TOLERATIONS
+from tests.support.stacks.fragments import ENV, FILL, LAYERED, METRICS, MIXTURE, POD, TOLERATIONS
 from tests.support.stacks.varied_canaries import CANARIES
+from tests.support.stacks.varied_metering import METERED
 
 
 def _plain() -> dict[str, Any]:
@@ -54,17 +55,20 @@ def _spanning() -> dict[str, Any]:
         "acceleratorMemory": "360Gi",
     }
     resource = {"type": "extended-resource", "resourceName": "nvidia.com/own"}
-    own = {"vendor": "nvidia", "memory": "80Gi", "tolerations": TOLERATIONS, "allocation": resource}
-    return tree(qwen=service) | {"accelerators": {"own": own}}
+    devices = {"vendor": "nvidia", "memory": "80Gi", "tolerations": TOLERATIONS, "allocation": resource}
+    limit = {"devices": {"own": 64}, "perMonth": 1000000}
+    prices = {"perDeviceHour": {"own": 0.001, "nvidia": 0.001}}
+    money = {"prices": prices, "budgets": {"by": "team", "limits": {"search": limit}}}
+    return tree(qwen=service) | money | {"accelerators": {"own": devices}, "labels": {"team": "search"}}
 
 
 def _claimed() -> dict[str, Any]:
     """Return a small model from a bucket, on devices that are claimed."""
     model = {"name": "org/m", "source": "s3://bucket/m", "region": "eu", "secrets": ["one"]}
     allocation = {"type": "resource-claim", "deviceClassName": "gpu.nvidia.com"}
-    own = {"vendor": "nvidia", "memory": "80Gi", "allocation": allocation}
+    devices = {"vendor": "nvidia", "memory": "80Gi", "allocation": allocation}
     service = {"model": model, "accelerator": "own", "acceleratorMemory": "160Gi"}
-    return tree(qwen=service) | {"accelerators": {"own": own}}
+    return tree(qwen=service) | {"accelerators": {"own": devices}}
 
 
 def _signed() -> dict[str, Any]:
@@ -435,7 +439,7 @@ def _reached() -> dict[str, Any]:
 
 
 def _asked() -> dict[str, Any]:
-    """Return who may reach whom where autoscaling follows what nobody was told to scrape, and requests are metered."""
+    """Return who may reach whom where autoscaling follows what nobody was told to scrape."""
     scaling = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": METRICS}
     picker = {
         "failureMode": "FailOpen",
@@ -444,15 +448,29 @@ def _asked() -> dict[str, Any]:
     }
     model = {"name": "org/m", "source": "s3://bucket/m", "endpoint": "http://10.0.0.7:9000"}
     service = {"model": model, "autoscaling": scaling, "endpointPicker": picker, "prefill": {}}
-    stack = tree(qwen=service) | PROMETHEUS | {"interceptor": {"mode": "label", "namespace": "metering"}}
+    stack = tree(qwen=service) | PROMETHEUS
     del stack["gateway"]["namespace"]
     gateway = {"gatewayPods": {"app": "gateway"}, "gatewayNamespace": "edge", "proxyCIDRs": ["10.130.0.0/23"]}
     dns = {"dnsNamespace": "openshift-dns", "dnsPort": 5353, "dnsCIDRs": ["10.96.0.10/32"]}
     return stack | {"networkPolicies": {"prometheusNamespace": "prometheus", **gateway, **dns}}
 
 
+def _measured() -> dict[str, Any]:
+    """Return two copies of a mixture of experts whose numbers the user says, on devices that are too small."""
+    model = {"name": "org/m", "source": "s3://bucket/m", "architecture": MIXTURE}
+    return tree(qwen={"model": model, "accelerator": "nvidia-l40s", "parallelism": {"data": 2, "expert": True}})
+
+
+def _layered() -> dict[str, Any]:
+    """Return a model whose layers cache in each of the known ways."""
+    model = {"name": "org/m", "source": "s3://bucket/m", "size": "20Gi", "maxModelLen": 8192}
+    return tree(qwen={"model": {**model, "architecture": LAYERED}, "accelerator": "nvidia-l40s"})
+
+
 VARIED = {
     "plain": _plain(),
+    "measured": _measured(),
+    "layered": _layered(),
     "apart": _apart(),
     "spanning": _spanning(),
     "claimed": _claimed(),
@@ -484,5 +502,6 @@ VARIED = {
     "guarded": _guarded(),
     "reached": _reached(),
     "asked": _asked(),
+    **METERED,
 }
 """Valid stacks that between them reach every field."""

@@ -89,6 +89,22 @@ def _tried_shared() -> dict[str, Any]:
     return tree(qwen=service) | {"caches": caches}
 
 
+def _unpicked() -> dict[str, Any]:
+    """Return a model without picker behind GKE's gateway, and a canary of it; both are scraped and guarded."""
+    service = {
+        "model": {"source": "hf://org/m@v1", "size": "10Gi"},
+        "endpointPicker": {"enabled": False},
+        "engine": {"port": 8123},
+        "kvCache": {"events": True},
+        "replicas": 2,
+        "canary": {"weight": 10, "headers": {"x-canary": "always"}},
+    }
+    stack = tree(qwen=_named(service))
+    stack["gateway"]["provider"] = "gke"
+    del stack["gateway"]["version"]
+    return stack | {"networkPolicies": {}, "observability": {"metrics": {"type": "gmp"}}}
+
+
 CANARIES = {
     "tried": _tried(),
     "tried-apart": _tried_apart(),
@@ -96,5 +112,6 @@ CANARIES = {
     "tried-dedicated": _tried_dedicated(),
     "tried-existing": _tried_existing(),
     "tried-shared": _tried_shared(),
+    "unpicked": _unpicked(),
 }
 """Valid stacks with canaries."""

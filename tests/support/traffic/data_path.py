@@ -9,11 +9,11 @@ import itertools
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -21,14 +21,14 @@ from local.cluster import ControlPlane
 from local.tools import Tool
 from tests.support.cluster.deployments import Deploy, Deployed
 from tests.support.cluster.server import read, read_one
-from tests.support.stacks import GATEWAY
-from tests.support.traffic.envoy import Envoy
-from tests.support.traffic.gateway import KINDS, Translation, Tree, is_ready
+from tests.support.traffic.gateway import Tree, is_ready
 from tests.support.traffic.model_servers import ModelServer
 from tests.support.traffic.pickers import Picker, picker
+from tests.support.traffic.translated import Translated
 
 DEADLINE = 60.0
 SERVER = "model-server"
+POOLS = "inferencepools.inference.networking.k8s.io"
 COPIES = "--data-parallel-multi-port-external-lb"
 """What tells an engine to serve each of its copies on a port of its own."""
 
@@ -48,29 +48,46 @@ class Answer:
         return json.loads(self.body)["seen"]
 
 
+class Front(Protocol):
+    """A gateway of data paths."""
+
+    port: int
+    """Port of loopback at which requests come in."""
+
+    def sync(self, namespace: str, pickers: Collection[Picker]) -> None:
+        """Return when the gateway uses what the API server holds, and these pickers of a namespace."""
+        ...
+
+    def log(self) -> list[dict[str, Any]]:
+        """Return what the gateway did with each request."""
+        ...
+
+
 class DataPath:
     """The data path of one namespace."""
 
-    def __init__(self, plane: ControlPlane, tools: Mapping[str, Any], namespace: str, directory: Path) -> None:
+    def __init__(
+        self, plane: ControlPlane, tools: Mapping[str, Any], namespace: str, directory: Path, gateway: Front
+    ) -> None:
         self.namespace = namespace
+        self.gateway = gateway
         self.plane = plane
         self.servers = dict[str, list[ModelServer]]()
         """The servers of each pod: one, or one for each copy of the model in it."""
         self.pickers = dict[str, Picker]()
         self._tools, self._directory = tools, directory
         self._ends = dict[str, contextlib.ExitStack]()
-        self.envoy = Envoy(tools["envoy"].path, directory / "envoy")
 
     def start(self) -> None:
         """Start servers and pickers; returns when every picker serves and knows its pods."""
         for pod in self.pods(SERVER):
             self.serve(pod["metadata"]["name"])
-        self.start_pickers(*(pool["spec"]["endpointPickerRef"]["name"] for pool in self.listed(KINDS[2])))
+        self.start_pickers(*(pool["spec"]["endpointPickerRef"]["name"] for pool in self.listed(POOLS)))
 
     def serve(self, name: str) -> None:
         """Start the servers of a pod, on its address and on the ports that its engine is told."""
         (pod,) = self.listed(f"pod/{name}")
-        arguments = dict(one.partition("=")[::2] for one in pod["spec"]["containers"][0]["args"])
+        arguments = dict(argument.partition("=")[::2] for argument in pod["spec"]["containers"][0]["args"])
         copies = int(arguments["--data-parallel-size-local"]) if COPIES in arguments else 1
         ports = [int(arguments["--port"]) + rank for rank in range(copies)]
         self.servers[name] = [ModelServer(name, pod["status"]["podIP"], port) for port in ports]
@@ -101,7 +118,6 @@ class DataPath:
     def end(self) -> None:
         """End everything."""
         with contextlib.ExitStack() as ends:
-            ends.callback(self.envoy.end)
             for server in itertools.chain(*self.servers.values()):
                 ends.callback(server.end)
             for one in self._ends.values():
@@ -109,9 +125,17 @@ class DataPath:
 
     def sync(self) -> None:
         """Let the gateway see what the API server holds now."""
-        told = self.listed(",".join(KINDS))
-        translation = Translation(told, f"{GATEWAY['namespace']}/{GATEWAY['name']}", self.pickers.values())
-        self.envoy.configure(translation.clusters, translation.routes)
+        self.gateway.sync(self.namespace, self.pickers.values())
+
+    @contextlib.contextmanager
+    def through(self, gateway: Front) -> Iterator[None]:
+        """Send requests through another gateway for the time of a `with` block."""
+        usual, self.gateway = self.gateway, gateway
+        self.sync()
+        try:
+            yield
+        finally:
+            self.gateway = usual
 
     def listed(self, kinds: str) -> list[Tree]:
         """Return the objects of kinds, separated by commas, or the one of kind/name."""
@@ -127,7 +151,7 @@ class DataPath:
 
     def selected(self, name: str) -> list[ModelServer]:
         """Return the servers of the pool that has this picker."""
-        (pool,) = (one for one in self.listed(KINDS[2]) if one["spec"]["endpointPickerRef"]["name"] == name)
+        (pool,) = (one for one in self.listed(POOLS) if one["spec"]["endpointPickerRef"]["name"] == name)
         labels = pool["spec"]["selector"]["matchLabels"].items()
         pods = [pod["metadata"] for pod in self.pods(SERVER)]
         return [server for pod in pods if labels <= pod["labels"].items() for server in self.servers[pod["name"]]]
@@ -143,23 +167,32 @@ class DataPath:
         *,
         headers: Mapping[str, str] | None = None,
         host: str = "llm.example.com",
+        at: str | None = None,
         **body: object,
     ) -> Answer:
-        """Ask a service for a completion, or for what lies under another path."""
-        with self.asked(service, path, headers=headers, host=host, **body) as response:
+        """Ask a service for a completion, or for what lies under another path; `at` is another prefix than its own."""
+        with self.asked(service, path, headers=headers, host=host, at=at, **body) as response:
             return Answer(response.status, dict(response.getheaders()), response.read())
 
     @contextlib.contextmanager
     def asked(
-        self, service: str, path: str, *, headers: Mapping[str, str] | None, host: str, **body: object
+        self,
+        service: str,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None,
+        host: str,
+        at: str | None = None,
+        **body: object,
     ) -> Iterator[http.client.HTTPResponse]:
         """Ask, and hand out the response as it begins."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.envoy.port, timeout=DEADLINE)
+        connection = http.client.HTTPConnection("127.0.0.1", self.gateway.port, timeout=DEADLINE)
         method = "GET" if path == "/v1/models" else "POST"
         text = None if method == "GET" else json.dumps({"model": "org/model", "prompt": "why", **body})
         sent = {"Host": host, "Content-Type": "application/json", **(headers or {})}
         try:
-            connection.request(method, f"/{self.namespace}/{service}{path}", text, sent)
+            prefix = f"/{self.namespace}/{service}" if at is None else at
+            connection.request(method, f"{prefix}{path}", text, sent)
             yield connection.getresponse()
         finally:
             connection.close()
@@ -223,13 +256,15 @@ def loopback_plane(new_plane: Callable[..., ControlPlane]):
 @contextlib.contextmanager
 def data_path(one: Deployed, tools: Mapping[str, Any], directory: Path, namespace: str) -> Iterator[DataPath]:
     """Deploy and run the data path of a namespace."""
-    path = DataPath(one.plane, tools, namespace, directory)
+    gateway = Translated(tools["envoy"].path, directory / "envoy", one.plane)
+    path = DataPath(one.plane, tools, namespace, directory, gateway)
     try:
         one.up()
         path.start()
         yield path
     finally:
         path.end()
+        gateway.end()
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Envoy as a process: it takes new configuration while it runs, and says what it did with every request."""
+"""Envoy as the translator of `gateway` configures it: it takes new configuration while it runs."""
 
 import http.client
 import json

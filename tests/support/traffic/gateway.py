@@ -1,7 +1,8 @@
-"""A gateway controller for tests: what the API server holds, as configuration of Envoy.
+"""Translator that plays gateways which ask the picker of each backend, as GKE's, agentgateway and later Istios do.
 
-It plays what Gateway API, its inference extension and Istio's DestinationRule say, and raises where an object says what
-it does not play. Pods are found by selectors, because the API server refuses EndpointSlices of loopback addresses.
+It turns what the API server holds into configuration of Envoy: Gateway API, its inference extension and Istio's
+DestinationRule. It raises where an object says what it does not play. Pods are found by selectors, because the API
+server refuses EndpointSlices of loopback addresses.
 """
 
 import re
@@ -37,6 +38,9 @@ ANY_HOST = "*"
 UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 PATHS = ("Exact", "RegularExpression", "PathPrefix")
 """In the order of their precedence; where regular expressions stand in it is left to the gateway."""
+BACKENDS = {("", "Service"), ("inference.networking.k8s.io", "InferencePool")}
+"""Groups and kinds of backends; any other backend answers 500."""
+DURATION = re.compile(r"(?:\d+(?:ms|h|m|s))+")
 Tree = dict[str, Any]
 Address = tuple[str, int]
 
@@ -139,7 +143,8 @@ class Translation:
                 raise ValueError(f"a filter of a backend that this gateway does not play: {one['type']}")
             more |= _headers("request", one["requestHeaderModifier"])
         weighted = {"name": f"missing/{target}/{ref['name']}", "weight": ref.get("weight", 1)} | more
-        found = self._find(kind, target, ref["name"])
+        known = (ref.get("group", ""), kind) in BACKENDS
+        found = self._find(kind, target, ref["name"]) if known else None
         if found is None or not (target == namespace or self._granted(namespace, kind, found)):
             return weighted
         if kind == "InferencePool":
@@ -176,6 +181,8 @@ class Translation:
     def _picked_by(self, pool: Tree) -> Tree:
         """Return how the picker of a pool is asked."""
         ref, namespace = pool["spec"]["endpointPickerRef"], pool["metadata"]["namespace"]
+        if (ref.get("group", ""), ref.get("kind", "Service")) != ("", "Service"):
+            raise ValueError(f"a picker that this gateway does not play: {ref}")
         number = ref["port"]["number"]
         host = f"{ref['name']}.{namespace}.svc"
         tls = self._tls(host, number)
@@ -183,7 +190,7 @@ class Translation:
         name = self._cluster(f"picker/{namespace}/{ref['name']}:{number}", addresses, tls, http2=True)
         service = {"envoy_grpc": {"cluster_name": name, "authority": f"{host}:{number}"}}
         overrides = {"grpc_service": service, "processing_mode": PROCESSING}
-        overrides["failure_mode_allow"] = ref.get("failureMode", "FailClose") == "FailOpen"
+        overrides["failure_mode_allow"] = {"FailClose": False, "FailOpen": True}[ref.get("failureMode", "FailClose")]
         return {"@type": f"{EXTENSION}.filters.http.ext_proc.v3.ExtProcPerRoute", "overrides": overrides}
 
     def _addresses(self, namespace: str, name: str, number: int) -> Iterator[Address]:
@@ -201,7 +208,7 @@ class Translation:
 
     def _tls(self, host: str, number: int) -> Tree:
         """Return how a Service's port is encrypted: as its DestinationRule says, else not at all."""
-        rules = [rule for rule in self._of("DestinationRule") if f"{rule['spec']['host']}.".startswith(f"{host}.")]
+        rules = [rule for rule in self._of("DestinationRule") if rule["spec"]["host"] == f"{host}.cluster.local"]
         policies = [rule["spec"].get("trafficPolicy", {}) for rule in rules]
         own = [
             one for policy in policies for one in policy.get("portLevelSettings", ()) if one["port"]["number"] == number
@@ -261,7 +268,12 @@ def is_ready(pod: Tree) -> bool:
 def _parents(route: Tree) -> set[str]:
     """Return the gateways to which a route is attached, each as namespace/name."""
     own = route["metadata"]["namespace"]
-    return {f"{parent.get('namespace', own)}/{parent['name']}" for parent in route["spec"].get("parentRefs", ())}
+    group = "gateway.networking.k8s.io"
+    return {
+        f"{parent.get('namespace', own)}/{parent['name']}"
+        for parent in route["spec"].get("parentRefs", ())
+        if (parent.get("group", group), parent.get("kind", "Gateway")) == (group, "Gateway")
+    }
 
 
 def _entries(route: Tree) -> Iterator[Entry]:
@@ -307,6 +319,8 @@ def _rewrite(rewrite: Tree, match: Tree) -> Tree:
         return host
     if path["type"] == "ReplaceFullPath":
         return host | {"regex_rewrite": {"pattern": {"regex": ".*"}, "substitution": path["replaceFullPath"]}}
+    if path["type"] != "ReplacePrefixMatch":
+        raise ValueError(f"a rewrite that this gateway does not play: {path['type']}")
     prefix, other = match["path"]["value"].rstrip("/"), path["replacePrefixMatch"].rstrip("/")
     if match["path"]["type"] != "PathPrefix":
         raise ValueError("only of a prefix the prefix can be replaced")
@@ -344,6 +358,9 @@ def _headers(direction: str, change: Tree) -> Tree:
 def _timeout(timeouts: Tree) -> str:
     """Return how long a request may take, which is tried once: the shorter time holds. 0s is no limit."""
     text = timeouts.get("backendRequest", timeouts.get("request", "0s"))
+    for limit in timeouts.values():
+        if not DURATION.fullmatch(limit):
+            raise ValueError(f"no duration: {limit}")
     seconds = sum(float(number) * UNITS[unit] for number, unit in re.findall(r"(\d+)(ms|h|m|s)", text))
     return f"{seconds:.3f}s"
 

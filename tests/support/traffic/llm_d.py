@@ -1,36 +1,11 @@
 """A picker of llm-d, which is used if it is on PATH. No other picker takes its place."""
 
-import hashlib
-import mmap
-import re
-import shutil
 from functools import cache
-from pathlib import Path
 
-from local.tools import Tool
+from local.gateway.llm_d import NAME, RELEASES, find
 
-NAME = "llm-d-epp"
-"""Name of the command: `cmd/epp` of llm-d-router, built by the user."""
-_BUILT_FROM = re.compile(rb"mod\tgithub\.com/llm-d/llm-d-router\tv(\d+)\.(\d+)\.(\d+)")
-"""What Go writes into a program that is built at a tag."""
-RELEASES = ("llm-d-0.9", "llm-d-0.10")
 FEATURES = ("objectives", "rewrites", "flow control", "precise prefix cache")
-
-
-@cache
-def found() -> tuple[str, Tool] | None:
-    """Return the release and the picker; None if there is none, or none of a known release."""
-    path = shutil.which(NAME)
-    if path is None:
-        return None
-    with Path(path).open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        match, digest = _BUILT_FROM.search(content), hashlib.sha256(content).hexdigest()
-    if match is None:
-        return None
-    numbers = [part.decode() for part in match.groups()]
-    release = f"llm-d-{numbers[0]}.{numbers[1]}"
-    tool = Tool(name=NAME, version=".".join(numbers), sha256=digest, path=Path(path), origin="PATH")
-    return (release, tool) if release in RELEASES else None
+found = cache(find)
 
 
 def report() -> str:

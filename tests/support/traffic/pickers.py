@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import socket
 import subprocess
 import time
@@ -12,14 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-import yaml
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from local import processes
 from local.cluster import ControlPlane
-from tests.support.cluster.server import read_one
-
-PORTS = ("--grpc-port", "--grpc-health-port", "--metrics-port")
+from local.gateway.picker import command
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,35 +69,15 @@ class Picker:
 @contextlib.contextmanager
 def picker(plane: ControlPlane, tools: Mapping[str, Any], namespace: str, name: str, directory: Path):
     """Run the picker of a deployed stack; only ports and the folder of its configuration are this machine's."""
-    directory.mkdir(parents=True, exist_ok=True)
-    template = read_one(plane, "deployment", name, namespace)["spec"]["template"]
-    pod = template["spec"]
-    arguments = _arguments(plane, pod, namespace, directory)
-    ports = dict(zip((int(arguments[flag]) for flag in PORTS), free_ports(len(PORTS)), strict=True))
-    health = ports[int(arguments["--grpc-health-port"])]
-    arguments |= {flag: str(ports[int(arguments[flag])]) for flag in PORTS}
-    kubeconfig = _kubeconfig(plane, namespace, pod["serviceAccountName"], directory)
-    env = {"PATH": os.defpath, "HOME": str(directory), "KUBECONFIG": str(kubeconfig)}
-    env |= {"NAMESPACE": namespace, "POD_NAME": "picker"}
+    found = command(plane, namespace, name, directory)
     with (directory / "log").open("wb") as log:
-        command = [str(tools["epp"].path), *(f"{flag}={value}" for flag, value in arguments.items())]
-        process = subprocess.Popen(processes.tied_command(command), env=env, stdout=log, stderr=subprocess.STDOUT)
-        one = Picker(namespace, template["metadata"]["labels"], ports, health, process, directory / "log")
+        line = processes.tied_command([str(tools["epp"].path), *found.arguments])
+        process = subprocess.Popen(line, env=found.environment, stdout=log, stderr=subprocess.STDOUT)
+        one = Picker(namespace, found.labels, found.ports, found.health, process, directory / "log")
         try:
             yield one
         finally:
             one.end()
-
-
-def _arguments(plane: ControlPlane, pod: Any, namespace: str, directory: Path) -> dict[str, str]:
-    """Return the picker's arguments with its configuration in the folder, as it is now."""
-    (container,) = pod["containers"]
-    arguments = dict(argument.split("=", 1) for argument in container["args"])
-    data = read_one(plane, "configmap", pod["volumes"][0]["configMap"]["name"], namespace)["data"]
-    for key, text in data.items():
-        (directory / key).write_text(text, encoding="utf-8")
-    folder = container["volumeMounts"][0]["mountPath"]
-    return arguments | {"--config-file": arguments["--config-file"].replace(f"{folder}/", f"{directory}/", 1)}
 
 
 def free_ports(count: int) -> Iterator[int]:
@@ -111,14 +87,3 @@ def free_ports(count: int) -> Iterator[int]:
         for listener in listeners:
             listener.bind(("127.0.0.1", 0))
         return iter([listener.getsockname()[1] for listener in listeners])
-
-
-def _kubeconfig(plane: ControlPlane, namespace: str, account: str, directory: Path) -> Path:
-    """Write the kubeconfig of a ServiceAccount."""
-    config = yaml.safe_load(plane.kubeconfig.read_text(encoding="utf-8"))
-    token = plane.kubectl("create", "token", account, "-n", namespace).strip()
-    config["users"] = [{"name": config["users"][0]["name"], "user": {"token": token}}]
-    path = directory / "kubeconfig"
-    path.touch(mode=0o600)
-    path.write_text(yaml.safe_dump(config), encoding="utf-8")
-    return path

@@ -24,10 +24,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.server.hang is not None:
             self.server.hang.wait(30)
         status, headers, body = self.server.answer(self.path.partition("?")[0], self.headers.get("Authorization"))
-        self.close_connection = True
         with contextlib.suppress(ConnectionError):  # who asked may have gone
             self.send_response(status)
-            for name, value in ({"Content-Length": str(len(body))} | headers).items():
+            # Without this header a client may send its next request into a connection that ends.
+            for name, value in ({"Connection": "close", "Content-Length": str(len(body))} | headers).items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)

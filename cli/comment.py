@@ -1,0 +1,69 @@
+"""Command `comment`: keeps one comment with the report of an environment on a pull request or a merge request.
+
+What it needs is in variables that GitHub Actions and GitLab CI set, and in a token.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from cli import forges
+from cli.forges import Forge
+from models.paths import Path as ConfigPath
+from models.problems import ConfigError, Problem
+
+_ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_PULL = re.compile(r"refs/pull/(\d+)/")
+"""Reference of a pull request, in the variable GITHUB_REF of a workflow on it."""
+
+
+def run(environment: str, file: str, variables: Mapping[str, str]) -> None:
+    """Publish the report in a file.
+
+    Raises `ConfigError` for a mistake of the user, and `ForgeError` if the forge refuses.
+    """
+    if not _ENVIRONMENT.fullmatch(environment):
+        raise _mistake("--environment", "is no name of an environment", "write letters, digits, '.', '_' and '-'")
+    try:
+        report = Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = f"could not be read ({type(error).__name__})"
+        raise _mistake(file, what, "name the file that python -m cli summarize wrote") from None
+    forges.publish(forge(variables), environment, report)
+
+
+def forge(variables: Mapping[str, str]) -> Forge:
+    """Return the comments of a pipeline's change: on GitLab if it is GitLab's pipeline, else on GitHub."""
+    if "CI_API_V4_URL" in variables:
+        names = ("CI_API_V4_URL", "GITLAB_TOKEN", "CI_PROJECT_ID", "CI_MERGE_REQUEST_IID")
+        root, token, project, number = (_value(name, variables) for name in names)
+        return forges.gitlab(_address("CI_API_V4_URL", root), token, project, _number("CI_MERGE_REQUEST_IID", number))
+    root = variables.get("GITHUB_API_URL") or "https://api.github.com"
+    pull = _PULL.match(variables.get("GITHUB_REF", ""))
+    if pull is None:
+        raise _mistake("GITHUB_REF", "names no pull request", "run this in a workflow on pull_request")
+    token, repository = (_value(name, variables) for name in ("GITHUB_TOKEN", "GITHUB_REPOSITORY"))
+    return forges.github(_address("GITHUB_API_URL", root), token, repository, int(pull[1]))
+
+
+def _value(name: str, variables: Mapping[str, str]) -> str:
+    found = variables.get(name, "")
+    if not found:
+        raise _mistake(name, "is not set", "set this variable in the pipeline")
+    return found
+
+
+def _address(name: str, root: str) -> str:
+    if not root.startswith(("https://", "http://")):
+        raise _mistake(name, "is no address", "write one that begins with https://")
+    return root
+
+
+def _number(name: str, text: str) -> int:
+    if not text.isdecimal():
+        raise _mistake(name, "is no number", "run this in a pipeline of a merge request")
+    return int(text)
+
+
+def _mistake(at: str, what: str, remedy: str) -> ConfigError:
+    return ConfigError([Problem(ConfigPath(at), what, remedy)])

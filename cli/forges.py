@@ -1,0 +1,140 @@
+"""Comments on a change in a forge: GitHub's pull requests and GitLab's merge requests, by their HTTP APIs."""
+
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import quote, urlsplit
+
+_SECONDS = 30
+"""Time within which a forge answers a request."""
+_NEXT = re.compile(r'<([^>]+)>\s*;\s*rel="next"')
+"""Link to the next page (RFC 8288), which both forges send."""
+
+
+class ForgeError(Exception):
+    """A request that a forge refuses, or does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment on a change."""
+
+    id: int
+    body: str
+
+
+class Forge(Protocol):
+    """Comments on one change."""
+
+    def comments(self) -> Iterator[Comment]:
+        """Yield all comments, the oldest first."""
+        ...
+
+    def create(self, body: str) -> None:
+        """Add a comment."""
+        ...
+
+    def update(self, comment: Comment, body: str) -> None:
+        """Replace the text of a comment."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Api:
+    """An HTTP API that answers with JSON."""
+
+    root: str
+    """Address of the API, without a slash at its end."""
+    headers: Mapping[str, str]
+    """Headers of every request, with the token."""
+
+    def send(self, method: str, url: str, body: str | None = None) -> tuple[Any, str | None]:
+        """Return the JSON of the answer, and the address of the next page; None if there is none."""
+        data = None if body is None else json.dumps({"body": body}).encode()
+        request = urllib.request.Request(url, data, {**self.headers, "Content-Type": "application/json"}, method=method)  # noqa: S310, `of` has checked the scheme
+        try:
+            with _OPENER.open(request, timeout=_SECONDS) as answer:
+                link = _NEXT.search(answer.headers.get("Link", ""))
+                return json.load(answer), None if link is None else link[1]
+        except urllib.error.HTTPError as error:
+            raise ForgeError(f"{method} {urlsplit(url).path}: the forge answered {error.code}") from None
+        except (OSError, ValueError) as error:
+            raise ForgeError(f"{method} {urlsplit(url).path}: no answer ({type(error).__name__})") from None
+
+    def pages(self, path: str) -> Iterator[Any]:
+        """Yield the items of all pages of a list."""
+        url: str | None = f"{self.root}{path}"
+        while url is not None:
+            items, following = self.send("GET", url)
+            yield from items
+            if following is not None and urlsplit(following)[:2] != urlsplit(self.root)[:2]:
+                raise ForgeError(f"the next page of {path.partition('?')[0]} is on another host")
+            url = following
+
+
+class _Unredirected(urllib.request.HTTPRedirectHandler):
+    """Refuses redirects: they would take the token to another address."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:  # noqa: ANN401, as in the base class
+        """Return None, which makes an error of the answer."""
+
+
+_OPENER = urllib.request.build_opener(_Unredirected)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comments:
+    """Comments at a path of an API. GitHub and GitLab differ in paths and in the method of an update."""
+
+    api: _Api
+    path: str
+    """Path of the list, which a new comment is posted to."""
+    item: str
+    """Path of one comment, without its number."""
+    method: str
+    """Method of an update."""
+
+    def comments(self) -> Iterator[Comment]:
+        """Yield all comments, the oldest first."""
+        for each in self.api.pages(f"{self.path}?per_page=100{'&sort=asc' if self.method == 'PUT' else ''}"):
+            yield Comment(int(each["id"]), str(each.get("body") or ""))
+
+    def create(self, body: str) -> None:
+        """Add a comment."""
+        self.api.send("POST", f"{self.api.root}{self.path}", body)
+
+    def update(self, comment: Comment, body: str) -> None:
+        """Replace the text of a comment."""
+        self.api.send(self.method, f"{self.api.root}{self.item}/{comment.id}", body)
+
+
+def github(root: str, token: str, repository: str, number: int) -> Forge:
+    """Return the comments on a pull request (GitHub REST API, Issue comments)."""
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
+    base = f"/repos/{quote(repository)}/issues"
+    return _Comments(_Api(root.rstrip("/"), headers), f"{base}/{number}/comments", f"{base}/comments", "PATCH")
+
+
+def gitlab(root: str, token: str, project: str, number: int) -> Forge:
+    """Return the comments on a merge request (GitLab REST API, Notes)."""
+    path = f"/projects/{quote(project, safe='')}/merge_requests/{number}/notes"
+    return _Comments(_Api(root.rstrip("/"), {"PRIVATE-TOKEN": token}), path, path, "PUT")
+
+
+def publish(forge: Forge, environment: str, report: str) -> bool:
+    """Keep one comment with the report of an environment; tell whether it is new.
+
+    A hidden mark at the beginning of the comment names the environment.
+    """
+    mark = f"<!-- inference-stacks report: {environment} -->"
+    body = f"{mark}\n{report}"
+    found = next((each for each in forge.comments() if each.body.startswith(mark)), None)
+    if found is None:
+        forge.create(body)
+    elif found.body.replace("\r\n", "\n").strip() != body.strip():
+        forge.update(found, body)
+    return found is None

@@ -1,0 +1,67 @@
+"""Command `lock`: writes the lock of a stack, or tells what has moved since it was written.
+
+It asks registries, hubs and buckets once, with the credentials of whoever runs it, and the cluster of the kubeconfig.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli import stackfile, stackname
+from composition import Given, Live, LockFile, locking
+from composition.locking import Locking, Request
+from facts import facts_file, platform_file
+from models import lock
+from models.problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of the command."""
+
+    stack: str
+    """Path of a stack file, or name of a stack."""
+    name: str | None = None
+    """`project/stack`, if it is another than that of the file."""
+    updated: tuple[str, ...] = ()
+    facts: str | None = None
+    """Path of a file with the facts of the cluster; None to read the cluster."""
+    platform: str | None = None
+    """Path of a file with the outputs of the platform."""
+    is_check: bool = False
+    file: str | None = None
+    """Path of the lock, relative to the working directory; None for that of the stack."""
+
+
+def run(options: Options) -> int:
+    """Write or check a lock, and return the exit code: 1 if something has moved, or could not be asked.
+
+    Raises `ConfigError` with all mistakes of the user.
+    """
+    path = stackfile.locate(options.stack)
+    content, name = stackfile.parse(path), stackname.of(path, options.name)
+    target = (
+        Live(None, Path.cwd()) if options.facts is None else Given(facts_file.from_option(options.facts, "--facts"))
+    )
+    outputs = None if options.platform is None else platform_file.read(Path(options.platform))
+    file = LockFile(Path.cwd(), options.file, must_exist=options.is_check)
+
+    def work(tree: object) -> Locking:
+        request = Request(tree, name, target, file, outputs, options.updated)
+        return locking.check(request) if options.is_check else locking.make(request)
+
+    result = content.apply(work)
+    _print("warning: ", result.warnings)
+    _print("", result.problems)
+    if not options.is_check:
+        place = file.folder / (options.file or lock.file_name(name.stack))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(lock.text(result.lock), encoding="utf-8")
+        profiles = f", {len(result.lock.profiles)} profiles" if result.lock.profiles else ""
+        print(f"{place.name}: {len(result.lock.pins)} sources{profiles}")
+    return 1 if result.problems else 0
+
+
+def _print(prefix: str, problems: tuple[Problem, ...]) -> None:
+    for problem in problems:
+        sys.stderr.write(f"{prefix}{problem}\n")

@@ -1,0 +1,120 @@
+"""Command `reference profiles`: the page of the shipped profiles, generated from their files."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from facts import catalogue_files
+
+_HEAD = """# Catalogue
+
+A serving profile is one way to serve a model that is known to work: which devices, how many, which weights, which
+arguments of the engine. A service that has a `model.name` and no `model.source` gets one: of those for its model, the
+best that the nodes of the cluster can run. `python -m cli explain` shows which one, and why none of the others.
+This page is generated from [the shipped files](../catalogue): `python -m cli reference profiles > docs/catalogue.md`.
+
+## Shipped profiles
+
+The cells have the precisions of the weights; a dash is a source that states none.
+"""
+_LIST = """
+## Each profile
+
+*Devices* are those of one replica, *for* what the source made it for, and the link of a profile leads to where its
+numbers were read. Numbers from elsewhere are in comments of the file.
+"""
+_TAIL = """
+## What a type means
+
+| Type | The source |
+|---|---|
+| `optimized` | recommends these settings for this class: a vendor has tuned them, or they were measured |
+| `general` | shows the model on this class, with settings that nobody claims to be the best |
+| `preview` | has tuned the settings, and they do not yet reach what the vendor asks of `optimized` |
+| `unoptimized` | has them as a starting point; none is shipped |
+
+A service gets `optimized` profiles only, until its `selection.minimumType` says otherwise.
+
+## What profiles leave out
+
+- Arguments for measurements: sources turn prefix caching off so that runs compare; the endpoint picker relies on it.
+- Arguments that say what this program or the engine does anyway: logs, ports, executors, types, swap space.
+- Variables that the engine of the release does not know.
+- `--trust-remote-code`, where another source serves the model without it. The embeddings of jinaai need it: their
+  pods run code of that repository.
+- Revisions: [the lock](operations.md#the-lock) pins the content of each source.
+- Groups that open AMD's device files: `pod.supplementalGroups` is a number of your nodes.
+
+A profile that does not fit the memory of its devices is not shipped: weights, and the cache of one request of the
+longest context, are compared with what the driver shows (`tests/contracts/test_catalogue.py`). No simulated or
+estimated figure is a source.
+
+## Profiles of your own
+
+In the stack file under `catalogue.profiles`, or for several stacks in files that `catalogue.files` names:
+
+```yaml
+profiles:
+  qwen3-32b-l40s-awq:
+    model: Qwen/Qwen3-32B            # the model.name of services
+    type: optimized
+    metric: latency
+    precision: int4
+    deviceCount: 2
+    source: measured by the search team on 2026-11-20
+    service:
+      accelerator: nvidia-l40s
+      model: {source: "s3://acme-models/qwen3-32b-awq", size: 19Gi, maxModelLen: 16384, secrets: [s3-reader]}
+```
+
+The keys below `service` are those of a service and mean the same there; what a service says itself wins over them.
+Where a profile is declared decides first: one of the stack file goes before one of a file, and that before a shipped
+one. A profile with the id of a shipped one replaces it, and `catalogue: {shipped: false}` leaves all of them out.
+
+To ship a profile, add it to the model's file in `catalogue/`: its numbers with the commit of a public file, or the day
+of a page, and its weights in `tests/contracts/catalogue-weights.yaml`. Profiles of a model for one class differ in
+type, metric or precision, so that none ties.
+"""
+
+
+def text() -> str:
+    """Return the page as it is committed."""
+    profiles = list(_profiles())
+    return "\n".join([_HEAD, *_matrix(profiles), _LIST, *_list(profiles), _TAIL])
+
+
+def _profiles() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield each profile with its id and what the first line of its file says about the model."""
+    for document in catalogue_files.read_shipped():
+        file = catalogue_files.SHIPPED.parent / document.file
+        about = Path(file).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+        yield from ((key, about, profile) for key, profile in document.tree["profiles"].items())
+
+
+def _matrix(profiles: list[tuple[str, str, Mapping[str, Any]]]) -> Iterator[str]:
+    """Yield the lines of a table of models and classes, with precisions in its cells."""
+    classes = sorted({_class(profile) for _, _, profile in profiles}, key=lambda name: name.split("-"))
+    yield f"| Model | {' | '.join(f'`{name}`' for name in classes)} |"
+    yield f"|---|{'---|' * len(classes)}"
+    for model, about in dict.fromkeys((profile["model"], about) for _, about, profile in profiles):
+        of_model = [profile for _, _, profile in profiles if profile["model"] == model]
+        cells = [", ".join(_precisions(profile for profile in of_model if _class(profile) == name)) for name in classes]
+        yield f"| {model}<br>{about} | {' | '.join(cells)} |"
+
+
+def _precisions(profiles: Iterator[Mapping[str, Any]]) -> list[str]:
+    return sorted({profile.get("precision", "–") for profile in profiles})
+
+
+def _list(profiles: list[tuple[str, str, Mapping[str, Any]]]) -> Iterator[str]:
+    """Yield the lines of a table of all profiles."""
+    yield "| Profile | Class | Devices | Precision | For | Type |"
+    yield "|---|---|---|---|---|---|"
+    for key, _, profile in profiles:
+        link = f"[{key}]({profile['source'].partition(',')[0]})"
+        facts = (profile["deviceCount"], profile.get("precision", ""), profile.get("metric", ""), profile["type"])
+        yield f"| {link} | `{_class(profile)}` | {' | '.join(str(fact) for fact in facts)} |"
+
+
+def _class(profile: Mapping[str, Any]) -> str:
+    return profile["service"]["accelerator"]

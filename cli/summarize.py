@@ -1,0 +1,104 @@
+"""Command `summarize`: a report on a run of the engine, from its event log, for a pull request or a terminal.
+
+The log is what `pulumi preview --event-log FILE` writes, or `pulumi refresh --preview-only --event-log FILE`.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from cli import documents, stackfile, stackname, summary_blocks
+from cli.documents import Block, Heading, Items
+from composition import Composition, Given, LockFile, Refusal, compose
+from facts import facts_file, platform_file
+from models.paths import Path as ConfigPath
+from models.platform import Outputs
+from models.problems import ConfigError, Problem
+from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
+from planning.ground.marks import StackName
+from planning.report import drift, events, summary
+from planning.report.drift import Drift
+from planning.report.events import EventError, Events
+from planning.report.summary import Composed
+
+_WRITERS = {"markdown": documents.markdown, "text": documents.text}
+FORMATS = tuple(_WRITERS)
+"""Formats of a report."""
+DRIFTED = 7
+"""Exit code if objects are not as they were deployed, as that of `pulumi preview --expect-no-changes`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of the command."""
+
+    stack: str
+    """Stack file, or the name of a stack."""
+    log: str
+    """Path of the event log; `-` for standard input."""
+    facts: str | None
+    platform: str | None
+    format: str
+    longest: int = summary_blocks.LONGEST
+
+
+def report(options: Options) -> str:
+    """Return the report on a run. Raises `ConfigError` if the log or a file that an option names cannot be read."""
+    found, known = _events(options.log), NOTHING_READ
+    if options.facts is not None:
+        known = facts_file.from_option(options.facts, "--facts")
+    try:
+        composed = _plan(options, known)
+    except ConfigError:
+        # The run has said these mistakes.
+        if not found.errors:
+            raise
+        composed = None
+    is_refused = bool(found.errors) and not found.changes
+    made = summary.of_events(found) if composed is None or is_refused else summary.summarize(found, composed)
+    return summary_blocks.fitting(made, _WRITERS[options.format], options.longest)
+
+
+def drift_report(options: Options) -> tuple[str, int]:
+    """Return the report on what a refresh found, and the exit code: `DRIFTED` if anything differs, else 0."""
+    found = drift.of_events(_events(options.log))
+    return _WRITERS[options.format](tuple(_drift_blocks(found))), DRIFTED if found else 0
+
+
+def _drift_blocks(found: tuple[Drift, ...]) -> Iterator[Block]:
+    if not found:
+        yield Heading("as deployed")
+        return
+    yield Heading(f"{len(found)} object{'' if len(found) == 1 else 's'} changed by hand")
+    yield Items(tuple(("-" if each.is_gone else "~", str(each)) for each in found))
+
+
+def _events(log: str) -> Events:
+    try:
+        text = sys.stdin.read() if log == "-" else Path(log).read_text(encoding="utf-8")
+        return events.read(text.splitlines())
+    except OSError as error:
+        what = f"could not be read ({type(error).__name__})"
+    except UnicodeDecodeError:
+        what = "is no text"
+    except EventError as error:
+        what = str(error)
+    remedy = "name the file that pulumi preview --event-log wrote"
+    raise ConfigError([Problem(ConfigPath("--events"), what, remedy)])
+
+
+def _plan(options: Options, known: ClusterFacts) -> Composed:
+    """Return the stack as planned. Raises `ConfigError` with its mistakes."""
+    file = stackfile.locate(options.stack)
+    platform = None if options.platform is None else platform_file.read(Path(options.platform))
+    composition = stackfile.parse(file).apply(partial(_compose, known, stackname.of(file, None), platform))
+    return Composed(composition.stack, composition.plan, known)
+
+
+def _compose(known: ClusterFacts, name: StackName, platform: Outputs | None, tree: object) -> Composition:
+    composition = compose(tree, Given(known), name, platform=platform, lock=LockFile(Path.cwd()))
+    if isinstance(composition, Refusal):
+        raise composition.error
+    return composition

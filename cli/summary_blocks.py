@@ -1,0 +1,181 @@
+"""Blocks of the report on a run: what a reviewer reads first, and counts in the place of what is too long."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+
+from cli.documents import Block, Heading, Items, Line, Table
+from planning import money
+from planning.report import words
+from planning.report.capacity import Capacity, ClassCapacity, DeviceCapacity
+from planning.report.events import Diagnostic
+from planning.report.packing import Verdict
+from planning.report.paths import PathChange
+from planning.report.summary import Summary, WorkloadLine
+
+LONGEST = 60_000
+"""Maximum length of a report in characters. A comment of GitHub has at most 65,536, one of GitLab a million.
+
+Sources: GitHub REST API, Issue comments, body; GitLab documentation, Instance limits, Size of comments."""
+_LENGTHS = (10_000, 100, 40, 15, 5, 1)
+"""Maximum numbers of items of each list that are tried until a report is short enough."""
+_MOST_NODES = 3
+"""Maximum number of nodes whose pods are listed."""
+_SIGNS = {"create": "+", "delete": "-", "update": "~"}
+Writer = Callable[[Sequence[Block]], str]
+
+
+def fitting(summary: Summary, write: Writer, longest: int = LONGEST) -> str:
+    """Return the report as text of at most `longest` characters.
+
+    Lists are shortened, with counts of what is left out.
+    """
+    texts = (write(tuple(blocks(summary, length))) for length in _LENGTHS)
+    shortest = ""
+    for found in texts:
+        shortest = found
+        if len(found) <= longest:
+            break
+    return shortest
+
+
+def blocks(summary: Summary, length: int) -> Iterator[Block]:
+    """Yield the blocks of a report, with at most `length` items in each list."""
+    yield Heading(_headline(summary))
+    if not summary.is_complete:
+        yield Line("**The run did not come to its end; the report is of what it said before.**")
+    if summary.errors:
+        lines = [("x", line) for each in summary.errors for line in _diagnostic(each).splitlines()]
+        yield Items(_cut(lines, length, _rest))
+    if summary.capacity.classes:
+        rows = [_row(each, summary.capacity) for each in summary.capacity.classes]
+        yield Table(("devices", "now", "after", "peak while rolling", "free in cluster"), rows[:length])
+    if summary.workloads:
+        yield Items(_cut([(line.mark, _workload(line)) for line in summary.workloads], length, _rest))
+    if summary.paths:
+        yield Items(_cut([_path(change) for change in summary.paths], length, _rest))
+    if summary.drift:
+        found = [("-" if each.is_gone else "~", f"changed by hand: {each}") for each in summary.drift]
+        yield Items(_cut(found, length, _rest))
+    yield from _lines(summary)
+    if summary.warnings:
+        yield Items(_cut([("?", _diagnostic(each)) for each in summary.warnings], length, _rest))
+    if summary.unchecked:
+        more = len(summary.unchecked) - length
+        yield Line("unchecked: " + "; ".join(summary.unchecked[:length]) + (f"; {more} more" if more > 0 else ""))
+
+
+def _headline(summary: Summary) -> str:
+    parts = [summary.stack or "no stack"]
+    if summary.errors:
+        parts.append(f"{_count(len(summary.errors), 'error')}")
+    number = len(summary.services)
+    parts.append(
+        f"{_count(number, 'service')} {'changes' if number == 1 else 'change'}" if number else "no service changes"
+    )
+    outages = sum(line.outage is not None for line in summary.workloads)
+    parts += [f"{_count(outages, 'outage')}"] if outages else []
+    parts += [f"{_count(len(summary.drift), 'object')} changed by hand"] if summary.drift else []
+    for each in summary.capacity.classes:
+        if each.before != each.after:
+            parts.append(f"{_difference(each)} {each.accelerator}")
+    if summary.is_priced and (cost := _cost(summary)):
+        parts.append(cost)
+    return " · ".join(parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _difference(devices: ClassCapacity) -> str:
+    low, high = devices.after.low - devices.before.low, devices.after.high - devices.before.high
+    return f"{low:+d}" if low == high else f"{low:+d} to {high:+d}"
+
+
+def _cost(summary: Summary) -> str:
+    """Return the difference in money; empty if there is none."""
+    difference = summary.after.less(summary.before)
+    low, high = (_with_sign(each, summary.currency) for each in (difference.low, difference.high))
+    if not difference.low and not difference.high:
+        return ""
+    return f"{low} a month" if low == high else f"{low} to {high} a month"
+
+
+def _with_sign(amount: Decimal, currency: str) -> str:
+    found = money.text(amount, currency)
+    return found if found.startswith("-") else f"+{found}"
+
+
+def _row(devices: ClassCapacity, capacity: Capacity) -> tuple[str, ...]:
+    numbers = (str(each) for each in (devices.before, devices.after, devices.peak))
+    return devices.accelerator, *numbers, _room(devices, capacity)
+
+
+def _room(devices: ClassCapacity, capacity: Capacity) -> str:
+    """Return the free devices of a class and whether the change fits them."""
+    if devices.is_provisioned:
+        return "nodes come on demand"
+    free = "unknown" if devices.free is None else str(devices.free)
+    needed = [each for each in capacity.devices if devices.accelerator in each.classes]
+    return f"{free}: {'; '.join(map(_verdict, needed))}" if needed else free
+
+
+def _verdict(needed: DeviceCapacity) -> str:
+    """Return whether pods fit, and where the first of them have places."""
+    if needed.low is Verdict.SHORT:
+        return f"**does not fit**, {needed.additional.low} more are needed at once"
+    found = needed.low.value
+    if needed.high is Verdict.SHORT:
+        found += ", at the largest number of replicas it does not"
+    places = [f"{' + '.join(str(size) for _, size in pods)} on {node}" for node, pods in sorted(needed.places.items())]
+    more = f" and {len(places) - _MOST_NODES} more nodes" if len(places) > _MOST_NODES else ""
+    certain = "" if needed.is_certain else ", as far as facts say"
+    return f"{found}{certain} ({', '.join(places[:_MOST_NODES])}{more})" if places else f"{found}{certain}"
+
+
+def _workload(line: WorkloadLine) -> str:
+    parts = [line.name, ", ".join(line.edits), line.fate]
+    remedy = f": {line.remedy}" if line.remedy else ""
+    return " · ".join(part for part in parts if part) + remedy
+
+
+def _path(change: PathChange) -> tuple[str, str]:
+    return _SIGNS[change.operation], words.path(change.operation, change.address, change.text)
+
+
+def _lines(summary: Summary) -> Iterator[Block]:
+    """Yield profiles, money, budgets and the numbers of other objects."""
+    for service in summary.services:
+        if service in summary.profiles:
+            yield Line(f"profile of {service}: {summary.profiles[service]}")
+    if summary.is_priced:
+        unpriced = f"; no price of {', '.join(summary.after.unpriced)}" if summary.after.unpriced else ""
+        low, high = (money.text(each, summary.currency) for each in (summary.after.low, summary.after.high))
+        yield Line(f"devices after the change: {low if low == high else f'{low} to {high}'} a month{unpriced}")
+    for usage in summary.usages:
+        used, allowed = (usage.text(each, summary.currency) for each in (usage.total, usage.allowed))
+        unit = f" {usage.of}" if usage.of else " a month"
+        yield Line(f"budget {usage.label}: {used} of {allowed}{unit}")
+    for operation, kinds in sorted(summary.others.items()):
+        listed = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+        yield Line(f"other objects, {operation}: {listed}")
+
+
+def _diagnostic(found: Diagnostic) -> str:
+    policy = f"policy {found.policy}: " if found.policy else ""
+    resource = f" ({found.resource})" if found.resource and found.policy else ""
+    return f"{policy}{found.message}{resource}"
+
+
+def _cut(
+    items: list[tuple[str, str]], length: int, rest: Callable[[Sequence[tuple[str, str]]], str]
+) -> list[tuple[str, str]]:
+    """Return the first items, with a count of those that are left out."""
+    return items if len(items) <= length else [*items[:length], ("…", rest(items[length:]))]
+
+
+def _rest(items: Sequence[tuple[str, str]]) -> str:
+    """Return the number of items that are left out, by their signs."""
+    counts = Counter(sign for sign, _ in items)
+    return f"and {len(items)} more: " + ", ".join(f"{number} {sign}" for sign, number in sorted(counts.items()))

@@ -1,0 +1,164 @@
+"""Drafts of inference stacks: what is composed of each, before any of the program is registered."""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import pulumi
+
+from components import program
+from components.program import Program
+from composition import Composition, Live, LockFile, Refusal, compose, defects, sources
+from composition.instances import Sibling
+from facts.cluster import Access
+from models.paths import Path as ConfigPath
+from models.platform import Outputs
+from models.problems import ConfigError, Problem, errors, warnings
+from planning.ground.instances import Instance
+from planning.ground.marks import StackName
+
+_AN_OBJECT = "kubernetes:core/v1:ConfigMap"
+"""Type of a resource that a provider of Kubernetes serves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of an inference stack that are no part of its configuration."""
+
+    kubeconfig: str | None = None
+    platform: Outputs | None = None
+    previewed: str | None = None
+    problems: tuple[Problem, ...] = ()
+    """Problems that the caller found."""
+    lock: str | None = None
+    """Path of the lock. None for the one that the name of the Pulumi stack leads to, which this program alone has."""
+
+    def lock_file(self, instance: Instance) -> LockFile | None:
+        """Return the place of the lock; None if the inference stack has none."""
+        return None if self.lock is None and instance.prefix else LockFile(Path.cwd(), self.lock)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An inference stack without mistakes, and the cluster that it is for."""
+
+    composition: Composition
+    access: Access
+    cluster: str
+    """Identifier of the cluster."""
+
+
+def draft(
+    instance: Instance, tree: object, settings: Settings, opts: pulumi.ResourceOptions | None, run: Program
+) -> Draft | None:
+    """Compose an inference stack and print its warnings.
+
+    If there is a mistake, note it in the program and return None.
+    """
+    try:
+        unusable = [*_late_values(tree, ConfigPath()), *_late_platform(settings.platform), *_providers(opts)]
+        if not unusable:
+            return _draft(instance, tree, settings, run)
+        run.refuse(program.CONFIGURATION, _lines((*settings.problems, *unusable), instance))
+    except ConfigError as error:
+        run.refuse(program.CONFIGURATION, _lines(error.problems, instance))
+    except Exception as error:  # noqa: BLE001, the engine would print the traceback of any other exception
+        run.refuse(defects.HEADLINE, defects.lines(error))
+    return None
+
+
+def _draft(instance: Instance, tree: object, settings: Settings, run: Program) -> Draft | None:
+    """Return a draft; None if the cluster is not as the stack needs it. Raises the error of another mistake."""
+    deploys = not pulumi.runtime.is_dry_run()
+    target = Live(_kubeconfig(tree, settings), Path.cwd(), settings.previewed, deploys)
+    name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
+    composition = _without_collection(
+        lambda: compose(
+            tree, target, name, settings.problems, settings.platform, instance, settings.lock_file(instance)
+        )
+    )
+    _warn(composition.source_warnings, instance)
+    if isinstance(composition, Refusal):
+        raise composition.error
+    _warn(composition.preflight, instance)
+    spec = composition.stack.cluster
+    cluster = spec.name or target.name(spec) or "default"
+    if mistakes := errors(composition.preflight):
+        run.refuse(program.CLUSTER, _lines(mistakes, instance))
+    if taken := run.add(Sibling(instance, composition, cluster)):
+        raise ConfigError(taken)
+    if mistakes:
+        return None
+    _warn((*composition.waits.warnings, *composition.announcements, *composition.plan_warnings), instance)
+    return Draft(composition, target.access(spec), cluster)
+
+
+def _kubeconfig(tree: object, settings: Settings) -> str | None:
+    """Return the kubeconfig: the given one, or else that of the platform.
+
+    Raises `ConfigError` if the tree names a platform whose outputs are not given.
+    """
+    named = sources.reference(tree)
+    if named is None:
+        return settings.kubeconfig
+    if settings.platform is None:
+        what, remedy = f"has outputs that were not passed ({named.stack})", "pass platform=await read_platform(tree)"
+        raise ConfigError([*settings.problems, Problem(ConfigPath("platform"), what, remedy)])
+    return settings.kubeconfig or settings.platform.kubeconfig(named)
+
+
+def _late_values(value: object, at: ConfigPath) -> Iterator[Problem]:
+    """Yield a problem for each value that is known only during a run."""
+    if isinstance(value, pulumi.Output):
+        remedy = "pass a plain value: nothing of a stack is decided in a run"
+        yield Problem(at or ConfigPath("tree"), "is an Output, whose value is not known yet", remedy)
+    elif isinstance(value, dict):
+        for key, inner in cast("dict[str, object]", value).items():
+            yield from _late_values(inner, at / key)
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(cast("list[object]", value)):
+            yield from _late_values(inner, at / index)
+
+
+def _late_platform(platform: Outputs | None) -> Iterator[Problem]:
+    if platform is not None:
+        yield from _late_values(platform.values, ConfigPath("platform"))
+
+
+def _providers(opts: pulumi.ResourceOptions | None) -> Iterator[Problem]:
+    """Yield a problem if the options have a provider of Kubernetes, whose cluster cannot be read."""
+    if opts is None:
+        return
+    given = cast("Iterable[pulumi.ProviderResource]", opts.providers or ())
+    values = cast("dict[str, pulumi.ProviderResource]", given).values() if isinstance(given, dict) else given
+    providers = [opts.provider, *values]
+    inherited = None if opts.parent is None else opts.parent.get_provider(_AN_OBJECT)
+    if inherited is not None or any(provider and provider.package == "kubernetes" for provider in providers):
+        what, remedy = "have a provider of Kubernetes, whose cluster is unknown", "leave it out, and pass kubeconfig"
+        yield Problem(ConfigPath("opts"), what, f"{remedy}; this component makes its own provider")
+
+
+def _without_collection(work: Callable[[], Composition | Refusal]) -> Composition | Refusal:
+    """Compose without garbage collection.
+
+    Plans and manifests stay in use until the end. Every collection would examine all of them, which takes up to half of
+    the time for a large stack. Then they are frozen, so that collections during registration skip them.
+    """
+    gc.disable()
+    try:
+        return work()
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _warn(problems: Iterable[Problem], instance: Instance) -> None:
+    for line in _lines(warnings(problems), instance):
+        pulumi.log.warn(line)
+
+
+def _lines(problems: Iterable[Problem], instance: Instance) -> list[str]:
+    """Return problems as text, with paths below the name of the inference stack."""
+    return [str(problem) for problem in instance.locate(problems)]

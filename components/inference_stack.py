@@ -1,0 +1,135 @@
+"""InferenceStack: all that one configuration describes."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import program
+from components.drafts import Draft, Settings, draft
+from components.epp import EPPArgs, EPPStack
+from components.model_service import ModelServiceArgs, ModelServiceStack
+from components.registration import Registered, register
+from components.routing import RoutingArgs, RoutingStack
+from composition import Composition
+from manifests.assembly import Component, ComponentType
+from models.platform import Outputs
+from models.problems import Problem
+from planning.ground.instances import TYPE, Instance
+from planning.plans import ServicePlan, VariantPlan
+
+_RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
+"""Requests a second to the API server; the client's default limit of about 50 slows large previews down."""
+
+
+class InferenceStack(pulumi.ComponentResource):
+    """All that one configuration describes: services, endpoint pickers, routes, and what they need.
+
+    A program may make several. Mistakes of all of them are reported together, and then none is registered.
+    """
+
+    outputs: Mapping[str, Any]
+    """Outputs by name; empty after a mistake. `awaited` of a service is an Output, which resolves when all of it is up.
+    """
+
+    def __init__(  # noqa: PLR0913 - each is a setting that is no part of the configuration
+        self,
+        name: str,
+        tree: object,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        kubeconfig: str | None = None,
+        platform: Outputs | Mapping[str, object] | None = None,
+        prefix: str | None = None,
+        previewed: str | None = None,
+        problems: Sequence[Problem] = (),
+        lock: str | None = None,
+    ) -> None:
+        """Compose the configuration `tree`, and register its objects.
+
+        `kubeconfig` is the text of one; by default the environment names the cluster. `platform` are the outputs of the
+        platform that the tree names, as `read_platform` returns them, or their values by name. `prefix` begins all
+        logical names; by default it is the name and a hyphen. With an empty one, children have the names and, as
+        aliases, the URNs that they had before they were in a component. `previewed` is the path of the facts of an
+        approved preview. `problems` are those that the caller found; they are reported together with others. `lock` is
+        the path of the lock, relative to the program's folder. Absent: with an empty prefix the file
+        inference.<Pulumi stack>.lock.yaml, if there is one; otherwise none.
+        """
+        self._instance = Instance(name, f"{name}-" if prefix is None else prefix)
+        run = program.of_run()
+        outputs = platform if isinstance(platform, Outputs | None) else Outputs(platform)
+        settings = Settings(kubeconfig, outputs, previewed, tuple(problems), lock)
+        drafted = draft(self._instance, tree, settings, opts, run)
+        sound = pulumi.ResourceOptions(depends_on=run.sound())
+        inputs = {} if drafted is None else {"release": drafted.composition.plan.release}
+        super().__init__(TYPE, name, inputs, pulumi.ResourceOptions.merge(opts, sound))
+        with program.without_traceback():
+            self.outputs = {} if drafted is None else self._register(drafted)
+            self.register_outputs(dict(self.outputs))
+
+    def _register(self, drafted: Draft) -> Mapping[str, Any]:
+        """Register provider, components and objects, and return the outputs."""
+        composition, registered = drafted.composition, Registered()
+        provider = self._cluster(drafted)
+        for component in composition.components:
+            self._register_component(component, composition, registered, provider)
+        return _outputs(composition, registered)
+
+    def _cluster(self, drafted: Draft) -> k8s.Provider:
+        """Make the explicit provider.
+
+        The state identifies the cluster by its name, so that new credentials do not replace the resources.
+        """
+        text = drafted.access.kubeconfig
+        return k8s.Provider(
+            self._instance.provider_name,
+            kubeconfig=None if text is None else pulumi.Output.secret(text),
+            context=drafted.access.context,
+            cluster_identifier=drafted.cluster,
+            enable_config_map_mutable=True,
+            enable_secret_mutable=True,
+            suppress_deprecation_warnings=False,
+            kube_client_settings=_RATE,
+            opts=self._child(),
+        )
+
+    def _child(self, **more: Any) -> pulumi.ResourceOptions:  # noqa: ANN401, any option
+        """Return the options of a child."""
+        aliases = [] if self._instance.prefix else [pulumi.Alias(parent=pulumi.ROOT_STACK_RESOURCE)]
+        return pulumi.ResourceOptions(parent=self, aliases=aliases, **more)
+
+    def _register_component(
+        self, component: Component, composition: Composition, registered: Registered, provider: k8s.Provider
+    ) -> None:
+        name, objects, opts = component.name, component.objects, self._child(providers=[provider])
+        match component.of:
+            case ServicePlan() as service:
+                ModelServiceStack(name, ModelServiceArgs(service, objects, registered), opts)
+            case VariantPlan() as variant:
+                EPPStack(name, EPPArgs(variant, objects, registered), opts)
+            case None if component.type is ComponentType.ROUTING:
+                RoutingStack(name, RoutingArgs(composition.plan, objects, registered), opts)
+            case None:
+                register(name, objects, registered, self._child(provider=provider))
+
+
+def _outputs(composition: Composition, registered: Registered) -> dict[str, Any]:
+    """Return the outputs. What a service says is awaited resolves when all those objects are up.
+
+    A run that fails before keeps the outputs of the run before it.
+    """
+    contract = composition.contract
+    services = {
+        service.key: dict[str, object](contract["services"][service.key]) for service in composition.plan.services
+    }
+    for service in composition.plan.services:
+        urns = [registered[object_id].urn for object_id in composition.awaited_objects(service)]
+        awaited = contract["services"][service.key]["awaited"]
+        services[service.key]["awaited"] = pulumi.Output.all(*urns).apply(partial(_names, awaited))
+    return {**contract, "services": services}
+
+
+def _names(names: Sequence[str], _: object) -> list[str]:
+    return list(names)

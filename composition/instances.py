@@ -1,0 +1,90 @@
+"""Checks of the inference stacks of one Pulumi stack against each other.
+
+They share a mark, so the cluster does not tell whose an object of theirs is.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from composition.pipeline import Composition
+from manifests.objects import Rendered, resource_type
+from models.paths import Path
+from models.problems import Problem
+from planning import interceptor
+from planning.ground import instances, parts
+from planning.ground.instances import Instance
+from planning.plans import StackPlan
+from planning.routes import collisions
+
+_Identity = tuple[str, str, str]
+"""Types of a resource's component and of the resource, and its logical name. They identify it in the state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """An inference stack beside others: what was composed, and for which cluster."""
+
+    instance: Instance
+    composition: Composition
+    cluster: str
+    """Identifier of the cluster, as its provider has it."""
+
+
+def problems(new: Sibling, earlier: Iterable[Sibling]) -> list[Problem]:
+    """Return what an inference stack would take from earlier ones: names in the state, objects, and requests."""
+    siblings = list(earlier)
+    neighbours = [sibling for sibling in siblings if sibling.cluster == new.cluster]
+    routes = {sibling.instance.path: sibling.composition.plan.routes for sibling in neighbours}
+    return [
+        *(problem for sibling in siblings for problem in _shared_names(new, sibling)),
+        *(problem for sibling in neighbours for problem in _shared_objects(new, sibling)),
+        *collisions.between(new.composition.plan.routes, routes),
+    ]
+
+
+def _shared_names(new: Sibling, other: Sibling) -> Iterator[Problem]:
+    """Yield the problem of names that two inference stacks share in the state."""
+    taken = set(_identities(other))
+    shared = next((name for *types, name in _identities(new) if (*types, name) in taken), None)
+    if shared is not None:
+        what = f"would share names of resources with inference stack {other.instance.name} ({shared})"
+        yield Problem(Path(), what, "choose another name for one of them")
+
+
+def _identities(sibling: Sibling) -> Iterator[_Identity]:
+    """Yield what identifies the resources of an inference stack in the state."""
+    yield "", instances.TYPE, sibling.instance.name
+    yield instances.TYPE, instances.PROVIDER_TYPE, sibling.instance.provider_name
+    for component in sibling.composition.components:
+        identity = component.type.identity(component.name)
+        component_type = "" if identity is None else identity[0]
+        if identity is not None:
+            yield (instances.TYPE, *identity)
+        for rendered in component.objects:
+            yield component_type, resource_type(rendered.manifest), f"{component.name}-{rendered.suffix}"
+
+
+def _shared_objects(new: Sibling, other: Sibling) -> Iterator[Problem]:
+    """Yield a problem for each two owners in two inference stacks that would make the same object."""
+    taken = {rendered.place: rendered for rendered in other.composition.objects}
+    found = set[tuple[Path, Path]]()
+    for rendered in new.composition.objects:
+        if rendered.place in taken:
+            at = _path(rendered, new.composition.plan)
+            holder = Path(*other.instance.path, *_path(taken[rendered.place], other.composition.plan))
+            if (at, holder) not in found:
+                found.add((at, holder))
+                _, kind, *name = rendered.place
+                what = f"would make an object of {holder} ({kind} {'/'.join(filter(None, name))})"
+                field = "namespace" if rendered.id.part is parts.NAMESPACE else "name or namespace"
+                yield Problem(at, what, f"choose another {field} for one of them")
+
+
+def _path(rendered: Rendered, plan: StackPlan) -> Path:
+    """Return the path of an object's owner in the configuration."""
+    if rendered.id.part is parts.NAMESPACE:
+        return Path("namespaceOptions", "create")
+    variants = {variant.owner: variant.path for service in plan.services for variant in service.variants}
+    caches = {cache.owner: cache.fill.path for cache in plan.caches}
+    grants = {grant.owner: Path("interceptor") for grant in plan.grants}
+    return {**variants, **caches, **grants, interceptor.OWNER: Path("interceptor")}.get(rendered.id.owner, Path())

@@ -1,0 +1,315 @@
+"""Locks of stacks: read from a file, applied to a configuration, and made from answers of sources and the cluster."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+import planning
+from composition import selecting, sources
+from composition.target import Target
+from facts import source_sizes
+from facts.live_objects import named_place
+from facts.lock_file import LockFile
+from manifests import needs
+from manifests.assembly import objects, render
+from models.load import Loaded, load
+from models.lock import Lock, LockedCluster, block_of
+from models.paths import Path
+from models.problems import ConfigError, Problem, warning
+from models.selection import LockedProfile
+from planning.ground.cluster_facts import LiveObjects, Unknown
+from planning.ground.marks import Identity, StackName
+from planning.plans import StackPlan
+from planning.routes import acceptance
+from planning.weights import contents, locks, sizes
+from planning.weights.claims import StoragePlan, cache_of
+from planning.weights.contents import Answered
+from planning.weights.locks import Lockable, Locked
+from planning.weights.sources import fetched_text
+
+if TYPE_CHECKING:
+    from models.platform import Outputs
+
+CLUSTER = "cluster"
+"""Name of the block of the cluster, as `--update` takes it."""
+_STAND_IN = sizes.Size(2**30, digest=None)
+_JOB = "batch/v1/Job"
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenLock:
+    """The lock of a stack, or the problems of its file."""
+
+    lock: Lock | None
+    problems: tuple[Problem, ...] = ()
+    is_used: bool = True
+    """Whether the stack is composed with locks at all."""
+
+    @property
+    def gateways(self) -> tuple[str, ...] | None:
+        """Return the accepted Gateways of the lock; None if it does not know them."""
+        return None if self.lock is None or self.lock.cluster is None else self.lock.cluster.gateways
+
+
+def read(lock: LockFile | None, tree: object, name: StackName) -> GivenLock:
+    """Read the lock of the stack called `name`. Its earlier names are those in the stack file itself."""
+    if lock is None:
+        return GivenLock(None, is_used=False)
+    try:
+        return GivenLock(lock.read(Identity(name, _earlier_names(tree))))
+    except ConfigError as error:
+        return GivenLock(None, error.problems)
+
+
+def _earlier_names(tree: object) -> tuple[str, ...]:
+    names = cast("dict[str, Any]", tree).get("formerly") if isinstance(tree, dict) else None
+    listed = cast("list[object]", names) if isinstance(names, list) else []
+    return tuple(each for each in listed if isinstance(each, str))
+
+
+def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> Locked:
+    """Return the stack with the pins of its lock, and with the identity of its cluster.
+
+    If the lock has mistakes, the stack is refused. Until then its sizes are those of a stand-in, so that no source is
+    asked, and no size is missed that the lock may have.
+    """
+    if not given.is_used:
+        return Locked(loaded, {}, ())
+    if given.problems:
+        stand_ins = dict.fromkeys(sizes.questions(loaded).values(), _STAND_IN)
+        return Locked(sizes.with_answers(loaded, stand_ins)[0], {}, ())
+    locked = locks.apply(loaded, given.lock, name.stack)
+    cluster, spec = None if given.lock is None else given.lock.cluster, locked.loaded.stack.cluster
+    if cluster is None or cluster.name is None or spec.name is not None:
+        return locked
+    known = target.name(spec)
+    if known not in {None, cluster.name}:
+        return _with_other_cluster(locked, cluster.name, str(known))
+    stack = locked.loaded.stack.model_copy(update={"cluster": spec.model_copy(update={"name": cluster.name})})
+    return replace(locked, loaded=replace(locked.loaded, stack=stack))
+
+
+def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
+    """Return the stack with a problem: the kubeconfig is of another cluster than the lock.
+
+    The kubeconfig's name stays the identity of the cluster, because another one would replace all objects.
+    """
+    what = f"is {name} in the lock, and {known} in the kubeconfig"
+    problem = Problem(Path("cluster", "name"), what, "write the name of the cluster here")
+    mode = locked.loaded.stack.checks.lock
+    if mode == "strict":
+        return replace(locked, loaded=replace(locked.loaded, problems=(*locked.loaded.problems, problem)))
+    warnings = () if mode == "skip" else (replace(problem, severity="warning"),)
+    return replace(locked, warnings=(*locked.warnings, *warnings))
+
+
+def platform(tree: object, outputs: "Outputs | None", lock: Lock | None) -> "Outputs | None":
+    """Return the outputs of a platform with the values of the lock, which decide in the place of newer ones."""
+    named = None if lock is None or lock.cluster is None or not lock.cluster.platform else sources.reference(tree)
+    if named is None or lock is None or lock.cluster is None:
+        return outputs
+    from models.platform import Outputs  # noqa: PLC0415, most stacks name no platform
+
+    values = dict[str, object]() if outputs is None else outputs.values
+    secrets = frozenset[str]() if outputs is None else outputs.secrets
+    return Outputs({**values, named.output: lock.cluster.platform}, secrets - {named.output})
+
+
+@dataclass(frozen=True, slots=True)
+class Locking:
+    """The lock that a command makes or checks."""
+
+    lock: Lock
+    problems: tuple[Problem, ...]
+    """Sources that have moved, or whose content is unknown. They are in the lock as they were."""
+    warnings: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A stack whose lock is made or checked."""
+
+    tree: object
+    name: StackName
+    target: Target
+    file: LockFile
+    platform: "Outputs | None" = None
+    updated: tuple[str, ...] = ()
+    """Names of the blocks whose sources are asked again."""
+
+    @property
+    def command(self) -> str:
+        """Return the command that writes the lock."""
+        return f"python -m cli lock {self.name.stack}"
+
+
+def check(request: Request) -> Locking:
+    """Ask all sources, and return what is no longer as the lock has it. Raises `ConfigError` without a lock."""
+    loaded, lock, _ = _load(request)
+    if lock is None:
+        raise ConfigError([Problem(Path("--check"), "has no lock to compare with", f"run `{request.command}`")])
+    lockables = tuple(locks.lockables(loaded.stack))
+    answers = _ask(lockables)
+    return Locking(lock, tuple(contents.differences(lockables, lock, answers, request.command)))
+
+
+def make(request: Request) -> Locking:
+    """Return the lock of a stack. Sources with a pin are asked only if their block is to be updated.
+
+    Raises `ConfigError` with all mistakes of the stack and of its earlier lock.
+    """
+    loaded, earlier, profiles = _load(request)
+    lockables = tuple(locks.lockables(loaded.stack))
+    _refuse_unknown_blocks(request, [*(each.at for each in lockables), *profiles], loaded)
+    answers = _ask(tuple(contents.stale(lockables, earlier, request.updated)))
+    now = datetime.now(UTC).strftime(_TIME)
+    stack = str(request.name)
+    pins = contents.pins(lockables, earlier, answers, (), now)
+    failures = tuple(contents.failures(answers))
+    if failures:
+        return Locking(Lock(stack, pins, None if earlier is None else earlier.cluster, profiles=profiles), failures)
+    locked = locks.apply(loaded, Lock(stack, pins), request.name.stack).loaded
+    plan = planning.plan(locked, request.name)
+    fresh = [each for each in lockables if contents.current_pin(each, earlier) is None]
+    running, warnings = _running(request, locked, plan, fresh)
+    pins = contents.pins(lockables, earlier, answers, running, now)
+    cluster = _cluster(request, locked, plan, earlier, now)
+    return Locking(Lock(stack, pins, cluster, profiles=profiles), (), warnings)
+
+
+def _load(request: Request) -> tuple[Loaded, Lock | None, Mapping[Path, LockedProfile]]:
+    """Return the stack, its earlier lock, and the profiles that it selects."""
+    given = read(request.file, request.tree, request.name)
+    outputs = request.platform if CLUSTER in request.updated else platform(request.tree, request.platform, given.lock)
+    files = sources.read(request.tree, given.problems, outputs)
+    chosen = selecting.select(
+        request.tree, files, given.lock, request.name.stack, request.target, given.problems, request.updated
+    )
+    files = chosen.with_documents(files)
+    loaded = load(request.tree, given.problems, files.sources, chosen.selected)
+    loaded.finish()
+    files.refuse_ambiguities()
+    return loaded, given.lock, chosen.profiles_of_lock
+
+
+def _ask(lockables: Sequence[Lockable]) -> dict[Path, Answered]:
+    answers = source_sizes.contents(each.question for each in lockables)
+    return {each.at: answers[each.question] for each in lockables}
+
+
+def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loaded) -> None:
+    """Reject names of blocks that the stack does not have. `places` are the paths of what it has."""
+    known = [*dict.fromkeys(map(block_of, places)), CLUSTER]
+    for name in request.updated:
+        if name in known:
+            continue
+        service = loaded.stack.services.get(name)
+        cache = None if service is None else cache_of(service)
+        remedy = f"write --update caches.{cache}, whose weights it has" if cache else f"known: {', '.join(known)}"
+        raise ConfigError([Problem(Path("--update"), f"names no block of the lock ({name})", remedy)])
+
+
+def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | None, now: str) -> LockedCluster | None:
+    """Return what cluster and platform say, unless the earlier lock has it and it is not to be updated."""
+    if earlier is not None and earlier.cluster is not None and CLUSTER not in request.updated:
+        return earlier.cluster
+    spec = loaded.stack.cluster
+    needed = needs.of(objects(render(plan)), acceptance.gateways(plan.routes))
+    live = request.target.facts(spec, needed).gateways if needed.gateways else Unknown("nobody asks")
+    accepted = None
+    if not isinstance(live, Unknown):
+        accepted = sorted(str(each.ref) for each in live.gateways if each.accepted and acceptance.is_gateway(each.ref))
+    named = None if request.platform is None else sources.reference(request.tree)
+    values = None if named is None or request.platform is None else request.platform.values.get(named.output)
+    return LockedCluster.default(
+        name=spec.name or request.target.name(spec),
+        gateways=None if accepted is None else tuple(accepted),
+        platform=values or {},
+        asked=now,
+    )
+
+
+def _running(
+    request: Request, loaded: Loaded, plan: StackPlan, lockables: Sequence[Lockable]
+) -> tuple[frozenset[Path], tuple[Problem, ...]]:
+    """Return the paths of sources that pods or Jobs have fetched as they are written.
+
+    Returns warnings about those of which nobody knows.
+    """
+    requested = set(map(_fetched_by, lockables))
+    fetchers = [each for each in _fetchers(plan) if (each.block, each.by_pods) in requested]
+    kinds = {(each.kind, each.namespace) for each in fetchers}
+    live = request.target.objects(loaded.stack.cluster, kinds, {}) if kinds else LiveObjects({})
+    if isinstance(live, Unknown):
+        return frozenset(), (_unknown_pods(live.reason),) if any(each.by_pods for each in fetchers) else ()
+    texts = dict[tuple[str, bool], set[str]]()
+    for each in fetchers:
+        found = live.objects.get(named_place(each.kind, each.namespace, each.name))
+        if found is not None:
+            texts.setdefault((each.block, each.by_pods), set()).update(_texts(found.content.get("spec")))
+    places = (each.at for each in lockables if fetched_text(each.source) in texts.get(_fetched_by(each), ()))
+    return frozenset(places), tuple(map(_refused_kind, live.refused))
+
+
+def _fetched_by(each: Lockable) -> tuple[str, bool]:
+    """Return the name of the block, and whether serving pods fetch the source."""
+    return block_of(each.at), each.by_pods
+
+
+def _unknown_pods(reason: str) -> Problem:
+    what = f"which pods run went unchecked, and those that fetch weights will roll once: {reason}"
+    return warning(Path(), what)
+
+
+def _refused_kind(kind: str) -> Problem:
+    """Return the warning about a kind of fetchers that the API server does not let the user list."""
+    reason = f"access was denied to {kind}"
+    if kind != _JOB:
+        return _unknown_pods(reason)
+    what = f"which claims Jobs have filled by name went unchecked, and the outputs name a digest for them: {reason}"
+    return warning(Path(), what)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetcher:
+    """An object whose containers fetch sources."""
+
+    block: str
+    """Name of the block of the lock that has the sources."""
+    by_pods: bool
+    """Whether serving pods fetch them, and not a Job."""
+    kind: str
+    """`apiVersion/Kind`"""
+    namespace: str
+    name: str
+
+
+def _fetchers(plan: StackPlan) -> Iterator[_Fetcher]:
+    """Yield the workloads and the Jobs of a stack."""
+    for service in plan.services:
+        namespace = service.primary.names.namespace
+        for workload in service.workloads:
+            kind = f"{workload.api_version}/{workload.kind}"
+            yield _Fetcher(service.key, by_pods=True, kind=kind, namespace=namespace, name=workload.name)
+        for variant in service.variants:
+            if variant.storage is not None:
+                yield _job(service.key, variant.storage)
+    yield from (_job(cache.owner, cache) for cache in plan.caches)
+
+
+def _job(block: str, storage: StoragePlan) -> _Fetcher:
+    return _Fetcher(block, by_pods=False, kind=_JOB, namespace=storage.namespace, name=storage.fill.name)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text in plain values."""
+    if isinstance(value, Mapping):
+        for inner in cast("Mapping[str, object]", value).values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from _texts(inner)
+    elif isinstance(value, str):
+        yield value

@@ -1,0 +1,95 @@
+"""Reader of the commit, the bytes and the configuration of a repository of a Hugging Face hub.
+
+It sends the token in the variable HF_TOKEN, if that is set. Source of the requests: huggingface_hub
+1.25, `HfApi.model_info` (/api/models/<name>/revision/<revision>?blobs=true) and `hf_hub_url` (/<name>/resolve/…).
+"""
+
+import fnmatch
+import http
+import json
+import os
+import re
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from models.source import hub
+from planning.fit.configs import architecture
+from planning.ground.cluster_facts import Unknown
+from planning.weights.contents import Content
+from planning.weights.sizes import Unusable, Wanted
+
+_VENDOR = "https://huggingface.co"
+_DEFAULT_REVISION = "main"
+_CONFIG = "config.json"
+_LARGEST = 64 * 2**20
+"""Maximum size of an answer in bytes. Repositories have some ten thousand files at most."""
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_DENIED = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN})
+
+
+def ask(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
+    """Return the content of a repository. Raises OSError or ValueError if the hub gives no such answer.
+
+    `seconds` is the timeout of each request.
+    """
+    name, revision = hub(question.source)
+    base = (question.endpoint or _VENDOR).rstrip("/")
+    place = f"{base}/api/models/{name}/revision/{urllib.parse.quote(revision or _DEFAULT_REVISION, safe='')}"
+    try:
+        answer = cast("dict[str, Any]", json.loads(_get(f"{place}?blobs=true", seconds)))
+    except urllib.error.HTTPError as error:
+        return _refusal(question, error.code)
+    commit, files = str(answer.get("sha")), _files(answer)
+    if _COMMIT.fullmatch(commit) is None:
+        return question.unknown("the hub names no commit")
+    sizes = [size for path, size in files.items() if not _is_ignored(path, question.ignored)]
+    config = _config(f"{base}/{name}/resolve/{commit}/{_CONFIG}", seconds) if _CONFIG in files else None
+    known = [size for size in sizes if size is not None]
+    total = sum(known) if len(known) == len(sizes) else 0
+    return Content(f"hf://{name}@{commit}", bytes=total or None, architecture=architecture(config), origin=base)
+
+
+def _files(answer: Mapping[str, Any]) -> dict[str, int | None]:
+    """Return the bytes of each file of a repository by its path; None if the hub does not tell them."""
+    return {str(entry["rfilename"]): entry.get("size") for entry in answer.get("siblings") or ()}
+
+
+def _is_ignored(path: str, patterns: Sequence[str]) -> bool:
+    """Tell whether a file is not fetched.
+
+    A pattern that ends with a slash means the folder, as huggingface_hub reads it (`filter_repo_objects`).
+    """
+    return any(fnmatch.fnmatch(path, f"{pattern}*" if pattern.endswith("/") else pattern) for pattern in patterns)
+
+
+def _config(url: str, seconds: float) -> object:
+    """Return the configuration of a model; None if whoever runs this may not read it."""
+    try:
+        return json.loads(_get(url, seconds))
+    except (OSError, ValueError):
+        return None
+
+
+def _get(url: str, seconds: float) -> bytes:
+    """Return the body of an answer. A redirected request carries no token."""
+    request = urllib.request.Request(url)  # noqa: S310, the endpoint is a URL of http or https
+    token = os.environ.get("HF_TOKEN")
+    if token:
+        request.add_unredirected_header("Authorization", f"Bearer {token}")
+    with urllib.request.urlopen(request, timeout=seconds) as response:  # noqa: S310, as above
+        body = cast("bytes", response.read(_LARGEST + 1))
+    if len(body) > _LARGEST:
+        raise ValueError("the answer is too long")
+    return body
+
+
+def _refusal(question: Wanted, status: int) -> Unusable | Unknown:
+    """Return the answer to an error. The hub answers 401 for a repository that does not exist, too."""
+    if status == http.HTTPStatus.NOT_FOUND:
+        return Unusable("source", f"is not on its hub ({question.source})", "correct the name or the revision")
+    if status in _DENIED:
+        return question.unknown("access was denied to whoever runs this; set HF_TOKEN, or correct the name")
+    return question.unknown(f"the hub answered {status}")

@@ -1,0 +1,86 @@
+"""Finds the `config.json` of a model in the layers of a ModelKit or ModelPack, of which it reads the beginnings only.
+
+Layers are archives, of a file or of a folder, or files as they are. Archives of folders are in the order of names
+(kitops 1.7, pkg/lib/kitfile/layer.go), in which `config.json` comes before the weights.
+"""
+
+import io
+import json
+import posixpath
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+PREFIX = 4 * 2**20
+"""Number of bytes that are read of a layer."""
+_NAME = "config.json"
+_FILE_PATH = "org.cncf.model.filepath"
+"""Annotation of a layer with the path of its file or folder (modelpack/model-spec, docs/annotations.md)."""
+_SMALL = 2**20
+_MOST_SMALL = 16
+"""Maximum number of small layers that are read, if no layer has the name of the file."""
+_LARGEST_CONFIG = 2**20
+_EXPANDED = 16 * PREFIX
+_GZIP = 31
+"""Window bits by which zlib reads gzip."""
+
+
+def candidates(layers: Iterable[Mapping[str, Any]], kitfile: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return the layers of a manifest that may have the file, the likeliest first.
+
+    `layers` are those that pods unpack. Layers whose name is that of another file are left out.
+    """
+    named = {str(entry["digest"]): str(entry.get("path", "")) for entry in _entries(kitfile) if "digest" in entry}
+    paths = [
+        (str(each.get("annotations", {}).get(_FILE_PATH) or named.get(each["digest"], "")), each) for each in layers
+    ]
+    if found := tuple(each for path, each in paths if posixpath.basename(path) == _NAME):
+        return found
+    sizes = sorted((int(each["size"]), index) for index, (_, each) in enumerate(paths))
+    small = [index for size, index in sizes if size <= _SMALL][:_MOST_SMALL]
+    large = [index for size, index in sizes if size > _SMALL]
+    # The model is the first of the layers, and its parts come after it.
+    return tuple(paths[index][1] for index in (*small, *sorted(large)[:1]))
+
+
+def _entries(kitfile: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the entries of a Kitfile for which there are layers."""
+    model = cast("dict[str, Any]", kitfile.get("model") or {})
+    lists = (model.get("parts"), kitfile.get("code"), kitfile.get("docs"), kitfile.get("datasets"))
+    yield model
+    for entries in lists:
+        yield from cast("list[dict[str, Any]]", entries or [])
+
+
+def find(media_type: str, beginning: bytes) -> object:
+    """Return the content of the file in the beginning of a layer; None if it is not there."""
+    data = _decompress(beginning) if media_type.endswith("+gzip") else beginning
+    if ".raw" in media_type:
+        return _json_value(data)
+    found = dict[str, object]()
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r|") as archive:
+            for member in archive:
+                if posixpath.basename(member.name) == _NAME and member.isfile() and member.size <= _LARGEST_CONFIG:
+                    file = archive.extractfile(member)
+                    found[posixpath.normpath(member.name)] = None if file is None else _json_value(file.read())
+    except (tarfile.TarError, OSError, EOFError):
+        pass  # the beginning of an archive ends anywhere
+    outermost = min(found, key=lambda path: path.count("/"), default="")
+    return found.get(outermost)
+
+
+def _decompress(data: bytes) -> bytes:
+    """Return the beginning of compressed data; empty if it is not compressed."""
+    try:
+        return zlib.decompressobj(_GZIP).decompress(data, _EXPANDED)
+    except zlib.error:
+        return b""
+
+
+def _json_value(text: bytes) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None

@@ -1,0 +1,44 @@
+"""Reader of the lock of a stack, which is in the folder of the program."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from models import lock
+from models.engine_yaml import mistake
+from models.lock import Lock
+from planning.ground.marks import Identity
+
+
+@dataclass(frozen=True, slots=True)
+class LockFile:
+    """The place of a lock."""
+
+    folder: Path
+    """Folder of the program."""
+    explicit: str | None = None
+    """Path of the lock, relative to the folder. None for the file that the name of the stack, or an earlier one,
+    leads to."""
+    must_exist: bool = True
+    """Whether a lock whose path somebody gives must exist. One that is about to be written need not."""
+
+    def path(self, identity: Identity) -> Path:
+        """Return the path of the lock of a stack: that of an earlier name, if only such a file exists."""
+        if self.explicit is not None:
+            return self.folder / self.explicit
+        names = (identity.name.stack, *(name.rpartition("/")[2] for name in identity.formerly))
+        paths = [self.folder / lock.file_name(name) for name in names]
+        return next((path for path in paths if path.is_file()), paths[0])
+
+    def read(self, identity: Identity) -> Lock | None:
+        """Return the lock of a stack; None if there is none. Raises `ConfigError` with all mistakes of the file."""
+        path = self.path(identity)
+        try:
+            content = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            if self.explicit is None or not self.must_exist:
+                return None
+            remedy = f"write it with `python -m cli lock FILE --file {self.explicit}`, or correct the path"
+            raise mistake(self.explicit, "does not exist", remedy) from None
+        except (OSError, ValueError) as error:
+            raise mistake(path.name, f"cannot be read ({type(error).__name__})", "restore it from git") from None
+        return lock.read(content, path.name, str(identity.name), identity.formerly)

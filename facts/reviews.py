@@ -1,0 +1,28 @@
+"""Reading of the rules that a user has.
+
+Every authenticated user may read the rules of that user: the ClusterRole `system:basic-user` allows it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from facts.connection import Connection
+from planning.ground.cluster_facts import Permissions
+
+_VERSION, _KIND = "authorization.k8s.io/v1", "SelfSubjectRulesReview"
+_PATH = f"/apis/{_VERSION}/selfsubjectrulesreviews"
+_WHOLE_CLUSTER = ""
+_NOWHERE = "no-such-namespace.inference-stacks.io"
+"""Namespace that cannot exist, because its name has dots. There a user has the rules of the whole cluster alone."""
+
+
+def permissions(api: Connection, namespaces: Iterable[str]) -> Permissions:
+    """Return the rules of the user in some namespaces, and in the whole cluster."""
+    reviews = {name: _review(api, name or _NOWHERE) for name in (_WHOLE_CLUSTER, *namespaces)}
+    rules = {name: tuple(status["resourceRules"] or ()) for name, status in reviews.items()}
+    return Permissions(rules, not any(status["incomplete"] for status in reviews.values()))
+
+
+def _review(api: Connection, namespace: str) -> Mapping[str, Any]:
+    review = {"apiVersion": _VERSION, "kind": _KIND, "spec": {"namespace": namespace}}
+    return api.ask(_PATH, review)["status"]

@@ -1,0 +1,134 @@
+"""The folder in which Pulumi's engine keeps the state of a stack, and what a killed run leaves in it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import shutil
+import socket
+from typing import TYPE_CHECKING, Any, Protocol
+
+from local import processes
+from local.errors import LocalError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from local.report import Report
+
+CLOCK_TOLERANCE = 2.0
+"""Seconds by which the start time of a process may seem later than the time of its lock, because both are rounded."""
+
+
+class Backend(Protocol):
+    """The place in which the engine keeps the states of stacks."""
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the environment variables by which the engine finds the place."""
+        ...
+
+    def latest(self, project: str, stack: str) -> dict[str, Any] | None:
+        """Return the newest deployment of a stack; empty if there is none yet, None if there is no such stack."""
+        ...
+
+    def recover(self, project: str, stack: str, report: Report) -> None:
+        """Remove locks of processes that have ended, and restore a damaged state.
+
+        Raises LocalError if another run has locked the stack, or if nothing is left of its state.
+        """
+        ...
+
+
+class Folder:
+    """A folder of the local disk."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the environment variables by which the engine finds the folder."""
+        return {"PULUMI_BACKEND_URL": f"file://{self._directory}"}
+
+    def latest(self, project: str, stack: str) -> dict[str, Any] | None:
+        """Return the newest deployment in the checkpoint; empty if it has none, None if there is no checkpoint."""
+        try:
+            return newest(self._checkpoint(project, stack).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+
+    def recover(self, project: str, stack: str, report: Report) -> None:
+        """Remove locks of processes that have ended, and replace a damaged checkpoint by its backup."""
+        for lock in self._directory.glob(".pulumi/locks/**/*.json"):
+            _remove_stale_lock(lock, report)
+        self._restore(self._checkpoint(project, stack), report)
+
+    def _checkpoint(self, project: str, stack: str) -> Path:
+        return self._directory / ".pulumi" / "stacks" / project / f"{stack}.json"
+
+    def _restore(self, checkpoint: Path, report: Report) -> None:
+        """Replace a damaged checkpoint by its backup. Raises LocalError if both are damaged."""
+        # The file backend writes attributes of each file to another file, not atomically; it can work without them.
+        for attributes in self._directory.glob(".pulumi/**/*.attrs"):
+            if not _is_json(attributes):
+                attributes.unlink()
+        backup = checkpoint.with_name(f"{checkpoint.name}.bak")
+        if not checkpoint.exists() or _is_checkpoint(checkpoint):
+            return
+        if not _is_checkpoint(backup):
+            raise LocalError(f"{checkpoint} and its backup are damaged; `make down` removes cluster and state together")
+        shutil.copyfile(backup, checkpoint)
+        report.say(f"{checkpoint.name} was damaged; its backup took its place")
+
+
+def newest(checkpoint: str) -> dict[str, Any]:
+    """Return the newest deployment in the text of a checkpoint; empty if there is none, or if the text is damaged."""
+    try:
+        return json.loads(checkpoint)["checkpoint"].get("latest") or {}
+    except (ValueError, KeyError):
+        return {}
+
+
+def _remove_stale_lock(path: Path, report: Report) -> None:
+    """Remove the lock of a process that has ended. Raises LocalError if that process may still run."""
+    try:
+        lock = json.loads(path.read_text(encoding="utf-8"))
+        holder, host = int(lock["pid"]), str(lock["hostname"])
+        locked_at = _timestamp(lock["timestamp"])
+    except FileNotFoundError:
+        return
+    except (ValueError, KeyError) as error:
+        raise LocalError(
+            f"the lock {path} cannot be read ({error}); remove it if no other run uses this stack"
+        ) from None
+    if host != socket.gethostname():
+        raise LocalError(f"the stack is locked by process {holder} on {host} ({path}); end that run first")
+    process = processes.Process.of(holder)
+    if process is not None and process.started_at() <= locked_at + CLOCK_TOLERANCE:
+        raise LocalError(f"the stack is locked by process {holder}, which is still running; wait for it or end it")
+    path.unlink(missing_ok=True)
+    path.with_name(f"{path.name}.attrs").unlink(missing_ok=True)
+    report.say(f"removed the lock of process {holder}, which was killed")
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_checkpoint(path: Path) -> bool:
+    """Return whether a file has a complete checkpoint."""
+    try:
+        return "checkpoint" in json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, FileNotFoundError):
+        return False
+
+
+def _timestamp(text: str) -> float:
+    """Return an RFC 3339 time in whole seconds since the epoch. Python cannot read the fractions that Go writes."""
+    without_fraction = re.sub(r"\.\d+", "", text)
+    return dt.datetime.fromisoformat(without_fraction).timestamp()

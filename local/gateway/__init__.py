@@ -1,0 +1,229 @@
+"""A real Istio on loopback: istiod beside a control plane, and Envoy as the proxy of a Gateway."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+from local import files, processes
+from local.cluster import ATTEMPTS, PORT_IN_USE, parts
+from local.errors import LocalError
+from local.gateway import istiod, objects, proxy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from local.cluster import ControlPlane
+    from local.gateway.objects import Listener, Manifest
+    from local.tools import Tool
+
+MARK = "INFERENCE_STACKS_GATEWAY"
+"""Environment variable that marks all processes of a gateway. Its value is the gateway's directory."""
+READY_SECONDS = 60.0
+FIELD_MANAGER = "inference-stacks-local"
+
+
+class Gateway:
+    """istiod, and proxies of Gateways, with their files in one directory.
+
+    If `tie_to_parent` is true, the processes are killed when the thread that started them ends.
+    """
+
+    def __init__(
+        self, directory: Path, tools: Mapping[str, Tool], plane: ControlPlane, *, tie_to_parent: bool = False
+    ) -> None:
+        self.directory = directory.resolve()
+        self._tools = tools
+        self._plane = plane
+        self._tie = tie_to_parent
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._ports: dict[str, int] = {}
+
+    @property
+    def access_log(self) -> Path:
+        """Path of the file in which proxies log every request."""
+        return self.directory / "access.log"
+
+    def start(self) -> None:
+        """Start istiod, and return when it is ready. Raises LocalError with the end of its log if it does not start."""
+        files.private_directory(self.directory)
+        istiod.write_files(self.directory, self.access_log)
+        self.apply([objects.namespace_object(istiod.NAMESPACE), objects.gateway_class(), objects.proxies_node()])
+        for attempt in range(1, ATTEMPTS + 1):
+            self._ports = parts.free_ports(istiod.PORTS)
+            command = [str(self._tools["istiod"].path)]
+            command += istiod.arguments(self.directory, self._plane.kubeconfig, self._ports)
+            self.run("istiod", command, istiod.ENVIRONMENT)
+            try:
+                self.wait("istiod", lambda: get(f"127.0.0.1:{self._ports['http']}", "/ready") is not None)
+            except LocalError as error:
+                if PORT_IN_USE not in str(error) or attempt == ATTEMPTS:
+                    raise
+            else:
+                return
+
+    def serve(
+        self,
+        listeners: Sequence[Listener],
+        of_services: Collection[int],
+        addresses: int,
+        *,
+        port: int | None = None,
+        refresh: float = 1.0,
+    ) -> Proxy:
+        """Start the proxy of a Gateway that exists, and return it when it serves.
+
+        `of_services` are the ports of Services that routes refer to, `addresses` is the port of the server of
+        addresses, which is asked again after `refresh` seconds. The first listener gets the given port of loopback, or
+        else a free one.
+        """
+        first = listeners[0]
+        names = [str(listener.port) for listener in listeners]
+        for attempt in range(1, ATTEMPTS + 1):
+            ports = {int(name): number for name, number in parts.free_ports(names).items()}
+            if port is not None:
+                ports[first.port] = port
+            for manifest in objects.proxies(first.gateway, first.namespace, ports, of_services, refresh):
+                self.apply([manifest])
+            found = self._start_proxy(first, ports, addresses)
+            # A proxy rejects a listener whose port another program has taken meanwhile.
+            self.wait(f"envoy-{first.gateway}", lambda found=found: found.serves() or found.rejections())
+            if found.serves():
+                return found
+            if port is not None or attempt == ATTEMPTS:
+                tail = files.tail(self.log(f"envoy-{first.gateway}"))
+                raise LocalError(f"Envoy takes no listener on {ports}; the end of its log:\n{tail}")
+            self.stop(f"envoy-{first.gateway}")
+        raise AssertionError("the last attempt returns or raises")
+
+    def _start_proxy(self, listener: Listener, ports: Mapping[int, int], addresses: int) -> Proxy:
+        pod = f"/api/v1/namespaces/{listener.namespace}/pods/{listener.gateway}-istio"
+        self.wait("istiod", lambda: self._address(pod))
+        folder = files.private_directory(self.directory / listener.gateway)
+        config, admin = folder / "envoy.json", folder / "admin"
+        admin.unlink(missing_ok=True)
+        grpc, address = self._ports["grpc"], self._address(pod)
+        bootstrap = proxy.bootstrap(listener.gateway, listener.namespace, address, grpc, addresses)
+        files.write(config, json.dumps(bootstrap))
+        command = [str(self._tools["envoy"].path), *proxy.arguments(str(config), str(admin))]
+        self.run(f"envoy-{listener.gateway}", command, {})
+        return Proxy(admin, ports)
+
+    def apply(self, manifests: Iterable[Manifest]) -> None:
+        """Apply objects server-side. Raises LocalError if one is refused."""
+        items = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
+        flags = ("--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}")
+        deadline = time.monotonic() + READY_SECONDS
+        while True:
+            try:
+                self._plane.kubectl("apply", *flags, "-f", "-", input=json.dumps(items))
+            except LocalError as error:
+                # The account of pods comes a moment after their namespace.
+                if "serviceaccount" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+            else:
+                return
+
+    def run(self, part: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start a process whose output goes to the log of a part."""
+        private = {"PATH": os.defpath, "HOME": str(self.directory), MARK: str(self.directory)}
+        with self.log(part).open("wb") as log:
+            self._children[part] = subprocess.Popen(
+                processes.tied_command(command) if self._tie else command,
+                cwd=self.directory,
+                env=private | dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def wait(self, part: str, condition: Callable[[], object]) -> None:
+        """Wait for a condition of a part. Raises LocalError after a timeout, or if the part ends meanwhile."""
+        deadline = time.monotonic() + READY_SECONDS
+        while not condition():
+            ended = self._children[part].poll() is not None
+            if ended or time.monotonic() > deadline:
+                problem = "ended" if ended else f"is not ready after {READY_SECONDS:.0f} s"
+                raise LocalError(f"{part} {problem}; the end of {self.log(part)}:\n{files.tail(self.log(part))}")
+            time.sleep(0.05)
+
+    def log(self, part: str) -> Path:
+        """Return the path of a part's log."""
+        return self.directory / f"{part}.log"
+
+    def stop(self, part: str) -> None:
+        """Kill a part at once."""
+        child = self._children.pop(part)
+        child.kill()
+        child.wait()
+
+    def end(self) -> None:
+        """End all processes of this directory, those of earlier runs included."""
+        processes.end(processes.find_marked(MARK, str(self.directory)), grace=0)
+        for child in self._children.values():
+            child.wait()
+        self._children.clear()
+
+    def ask(self, path: str) -> Any:  # noqa: ANN401 - JSON of any shape
+        """Return what istiod answers to a question about itself."""
+        body = get(f"127.0.0.1:{self._ports['http']}", path)
+        return None if body is None else json.loads(body)
+
+    def _address(self, pod: str) -> str:
+        status, body = self._plane.api().get(pod)
+        return json.loads(body).get("status", {}).get("podIP", "") if status == http.client.OK else ""
+
+
+class Proxy:
+    """A running Envoy."""
+
+    def __init__(self, admin: Path, ports: Mapping[int, int]) -> None:
+        self._admin = admin
+        self.ports = ports
+        """Ports of loopback, by those of the Gateway."""
+
+    def serves(self) -> bool:
+        """Return whether it has taken a listener for every port."""
+        listening = self.ask("/listeners?format=json")
+        statuses = json.loads(listening or b"{}").get("listener_statuses", ())
+        taken = {status["local_address"]["socket_address"].get("port_value") for status in statuses}
+        return set(self.ports.values()) <= taken
+
+    def configuration(self) -> dict[str, Any]:
+        """Return all that it has been configured with."""
+        return json.loads(self.ask("/config_dump") or b"{}")
+
+    def rejections(self) -> dict[str, int]:
+        """Return how many updates it has rejected, by kind; kinds without any are left out."""
+        lines = (self.ask("/stats?filter=update_rejected$") or b"").decode().splitlines()
+        counts = dict(line.split(": ", 1) for line in lines if ": " in line)
+        return {name: int(count) for name, count in counts.items() if count != "0"}
+
+    def ask(self, path: str) -> bytes | None:
+        """Return what its administration answers; None if it does not."""
+        try:
+            address = self._admin.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            return None
+        return get(address, path)
+
+
+def get(address: str, path: str) -> bytes | None:
+    """Return the body of a successful answer over HTTP; None if there is none."""
+    connection = http.client.HTTPConnection(address, timeout=10)
+    with contextlib.closing(connection):
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            body = response.read()
+        except (OSError, http.client.HTTPException):
+            return None
+    return body if response.status == http.client.OK else None

@@ -1,0 +1,65 @@
+"""Reasons for which an endpoint picker chose a pod, read from its log and its configuration."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+WEIGHT = re.compile(r"pluginRef: *(\S+)\n\s*weight: *([\d.]+)")
+SCORED = "Calculated score"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Scores of all candidates for one request."""
+
+    scores: Mapping[str, Mapping[str, float]]
+    """Scores by scorer, by pod."""
+    weights: Mapping[str, float]
+
+    @staticmethod
+    def of(log: Path, config: str, identity: str) -> Decision:
+        """Read how a request was decided. `config` is the picker's configuration, `identity` the id of the request."""
+        scores = dict[str, dict[str, float]]()
+        for line in _records(log):
+            if line.get("x-request-id") == identity and line.get("msg") == SCORED:
+                scorer = _name(line["plugin"])
+                scores.setdefault(_pod(line["endpoint"]), {})[scorer] = float(line["score"])
+        return Decision(scores, {name: float(weight) for name, weight in WEIGHT.findall(config)})
+
+    def total(self, pod: str) -> float:
+        """Return the weighted sum of a pod's scores."""
+        return sum(score * self.weights.get(scorer, 1.0) for scorer, score in self.scores[pod].items())
+
+    def lines(self) -> list[str]:
+        """Return a line for each candidate, the best first."""
+        return [
+            f"{pod}  {self.total(pod):.2f} = "
+            + " + ".join(
+                f"{self.weights.get(scorer, 1.0):g} × {score:.2f} {scorer}"
+                for scorer, score in sorted(self.scores[pod].items())
+            )
+            for pod in sorted(self.scores, key=self.total, reverse=True)
+        ]
+
+
+def _records(log: Path) -> Iterable[dict[str, Any]]:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return (json.loads(line) for line in lines if line.startswith("{") and line.endswith("}"))
+
+
+def _name(plugin: str | Mapping[str, str]) -> str:
+    """Return the name of a plugin, which is logged as `name/type` or as an object."""
+    return plugin.partition("/")[0] if isinstance(plugin, str) else plugin.get("Name", plugin.get("name", ""))
+
+
+def _pod(endpoint: str | Mapping[str, str]) -> str:
+    """Return the name of a pod; a picker adds the number of the port to it."""
+    name = endpoint.rpartition("/")[2] if isinstance(endpoint, str) else endpoint["name"]
+    return re.sub(r"-rank-\d+$", "", name)

@@ -1,0 +1,78 @@
+"""Command line, environment and mesh configuration of istiod on loopback."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from local import files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+NAMESPACE = "istio-system"
+PORTS = ("http", "grpc", "monitoring")
+LOGGED = {
+    "id": "%REQ(X-REQUEST-ID)%",
+    "path": "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%",
+    "status": "%RESPONSE_CODE%",
+    "route": "%ROUTE_NAME%",
+    "cluster": "%UPSTREAM_CLUSTER_RAW%",
+    "endpoint": "%UPSTREAM_HOST%",
+    "picked": "%DYNAMIC_METADATA(envoy.lb:x-gateway-destination-endpoint)%",
+    "flags": "%RESPONSE_FLAGS%",
+}
+"""Fields that proxies log of every request."""
+ENVIRONMENT = {
+    "POD_NAME": "istiod",
+    "POD_NAMESPACE": NAMESPACE,
+    "CLUSTER_ID": "Kubernetes",
+    "ENABLE_LEADER_ELECTION": "false",
+    "ENABLE_CA_SERVER": "false",
+    "PILOT_CERT_PROVIDER": "none",
+    "XDS_AUTH": "false",
+    "PILOT_ENABLE_XDS_IDENTITY_CHECK": "false",
+    "VALIDATION_WEBHOOK_CONFIG_NAME": "",
+    "INJECTION_WEBHOOK_CONFIG_NAME": "",
+    # Deployments and Services of proxies are made here: no pod of a proxy runs.
+    "PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER": "false",
+    "ENABLE_GATEWAY_API_INFERENCE_EXTENSION": "true",
+    # Envoy has no such filters; they are in Istio's own build of it.
+    "PILOT_ENABLE_METADATA_EXCHANGE": "false",
+    "PILOT_ENABLE_ALPN_FILTER": "false",
+    "PILOT_DEBOUNCE_AFTER": "30ms",
+}
+MESH = {
+    # Proxies without a certificate authority would wait for certificates forever.
+    "enableAutoMtls": False,
+    "enablePrometheusMerge": False,
+    "enableTracing": False,
+}
+
+
+def write_files(directory: Path, access_log: Path) -> None:
+    """Write the configuration files that `arguments` names."""
+    encoding = {"accessLogEncoding": "JSON", "accessLogFormat": json.dumps(LOGGED)}
+    mesh = MESH | {"rootNamespace": NAMESPACE, "accessLogFile": str(access_log), **encoding}
+    files.write(directory / "mesh.json", json.dumps(mesh))
+    files.write(directory / "networks.json", "")
+
+
+def arguments(directory: Path, kubeconfig: Path, ports: Mapping[str, int]) -> list[str]:
+    """Return the arguments of istiod's command line, which listens on the ports `PORTS` of loopback only."""
+    return [
+        "discovery",
+        f"--kubeconfig={kubeconfig}",
+        f"--meshConfig={directory / 'mesh.json'}",
+        f"--networksConfig={directory / 'networks.json'}",
+        f"--namespace={NAMESPACE}",
+        "--registries=Kubernetes",
+        f"--httpAddr=127.0.0.1:{ports['http']}",
+        "--httpsAddr=",
+        f"--grpcAddr=127.0.0.1:{ports['grpc']}",
+        "--secureGRPCAddr=",
+        f"--monitoringAddr=127.0.0.1:{ports['monitoring']}",
+        "--ctrlz_address=127.0.0.1",
+        "--ctrlz_port=0",
+    ]

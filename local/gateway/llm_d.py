@@ -1,0 +1,32 @@
+"""An endpoint picker of llm-d that the user built: it is used if it is on PATH."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import re
+import shutil
+from pathlib import Path
+
+from local.tools import Tool
+
+NAME = "llm-d-epp"
+"""Name of the command: `cmd/epp` of llm-d-router, built by the user."""
+_BUILT_FROM = re.compile(rb"mod\tgithub\.com/llm-d/llm-d-router\tv(\d+)\.(\d+)\.(\d+)")
+"""Text that Go writes into a program that is built at a tag."""
+RELEASES = ("llm-d-0.9", "llm-d-0.10")
+
+
+def find() -> tuple[str, Tool] | None:
+    """Return the release and the picker; None if there is none, or none of a known release."""
+    path = shutil.which(NAME)
+    if path is None:
+        return None
+    with Path(path).open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        match, digest = _BUILT_FROM.search(content), hashlib.sha256(content).hexdigest()
+    if match is None:
+        return None
+    numbers = [part.decode() for part in match.groups()]
+    release = f"llm-d-{numbers[0]}.{numbers[1]}"
+    tool = Tool(name=NAME, version=".".join(numbers), sha256=digest, path=Path(path), origin="PATH")
+    return (release, tool) if release in RELEASES else None

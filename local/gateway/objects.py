@@ -1,0 +1,184 @@
+"""Objects that put Istio and a proxy in front of routes, and what routes tell about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+CLASS = "istio"
+CONTROLLER = "istio.io/gateway-controller"
+LABEL = "gateway.networking.k8s.io/gateway-name"
+"""Label by which Istio finds the pods of a Gateway."""
+NODE = "gateway-proxies"
+"""Node of the pods that stand for proxies. Its pods have no loopback addresses, so that EndpointSlices take them."""
+NODE_ADDRESSES = "10.254.0.0/24"
+POOL_PORT = 54321
+"""First port of the Services that Istio adds for pools; all endpoints of a pool are under this port."""
+ADDRESSES = "addresses"
+"""Name of the cluster at which a proxy asks for addresses."""
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True, order=True)
+class Listener:
+    """A place on a Gateway to which routes attach."""
+
+    namespace: str
+    gateway: str
+    port: int
+    name: str
+
+
+def listeners(manifests: Iterable[Mapping[str, Any]]) -> list[Listener]:
+    """Return the listeners that Gateways need, so that each route among objects finds the one that it names."""
+    parents = {
+        (parent.get("namespace", manifest["metadata"]["namespace"]), parent["name"], _Section.of(parent))
+        for manifest in manifests
+        if manifest["kind"] == "HTTPRoute"
+        for parent in manifest["spec"].get("parentRefs", ())
+    }
+    gateways = sorted({(namespace, name) for namespace, name, _ in parents})
+    return [
+        Listener(*gateway, port, name)
+        for gateway in gateways
+        for port, name in _resolve({section for *place, section in parents if tuple(place) == gateway})
+    ]
+
+
+@dataclass(frozen=True, order=True)
+class _Section:
+    """Name and port of the listener to which a route attaches; empty and 0 if it leaves them open."""
+
+    name: str
+    port: int
+
+    @staticmethod
+    def of(parent: Mapping[str, Any]) -> _Section:
+        return _Section(parent.get("sectionName", ""), parent.get("port", 0))
+
+
+def _resolve(sections: Collection[_Section]) -> list[tuple[int, str]]:
+    """Return ports and names of the fewest listeners that all routes find."""
+    named = {section.name: section.port for section in sorted(sections) if section.name}
+    taken = {section.port for section in sections if section.port}
+    for name, port in named.items():
+        free = next(number for number in (80, *range(8080, 9000)) if number not in taken)
+        named[name] = port or free
+        taken.add(named[name])
+    unnamed = {section.port for section in sections if section.port and not section.name} - {*named.values()}
+    if not named and not unnamed:
+        unnamed = {80}
+    return sorted([(port, name) for name, port in named.items()] + [(port, f"http-{port}") for port in unnamed])
+
+
+def service_ports(manifests: Iterable[Mapping[str, Any]]) -> set[int]:
+    """Return the ports of all Services among objects, and the port of the Services that Istio adds."""
+    specs = (manifest["spec"] for manifest in manifests if manifest["kind"] == "Service")
+    return {POOL_PORT, *(port["port"] for spec in specs for port in spec.get("ports", ()))}
+
+
+def gateway_class() -> Manifest:
+    """Return the GatewayClass of Istio."""
+    return _object("gateway.networking.k8s.io/v1", "GatewayClass", CLASS, spec={"controllerName": CONTROLLER})
+
+
+def gateways(listeners: Sequence[Listener]) -> list[Manifest]:
+    """Return Gateways that take routes of every namespace and host, by namespace and name."""
+    found = dict[tuple[str, str], list[Manifest]]()
+    for listener in listeners:
+        allowed = {"namespaces": {"from": "All"}}
+        spec = {"name": listener.name, "port": listener.port, "protocol": "HTTP", "allowedRoutes": allowed}
+        found.setdefault((listener.namespace, listener.gateway), []).append(spec)
+    return [
+        _object(
+            "gateway.networking.k8s.io/v1",
+            "Gateway",
+            name,
+            namespace,
+            spec={"gatewayClassName": CLASS, "listeners": parts},
+        )
+        for (namespace, name), parts in found.items()
+    ]
+
+
+def proxies(
+    gateway: str, namespace: str, ports: Mapping[int, int], of_services: Collection[int], refresh: float
+) -> list[Manifest]:
+    """Return the Service and pod that stand for a Gateway's proxy, and the filters that keep it on loopback.
+
+    `ports` are the ports of the process by those of the Gateway. Clusters of the ports `of_services` ask the cluster
+    `ADDRESSES` for addresses, again after `refresh` seconds.
+    """
+    labels = {LABEL: gateway}
+    targets = [{"name": f"http-{port}", "port": port, "targetPort": target} for port, target in ports.items()]
+    container = {"name": "proxy", "image": "played/proxy"}
+    pod = {"nodeName": NODE, "containers": [container], "tolerations": [{"operator": "Exists"}]}
+    return [
+        _object("v1", "Service", f"{gateway}-istio", namespace, spec={"selector": labels, "ports": targets}),
+        _object("v1", "Pod", f"{gateway}-istio", namespace, labels=labels, spec=pod),
+        _filter("loopback", namespace, [_on_loopback()]),
+        _filter("addresses", namespace, [_address_patch(port, refresh) for port in sorted(of_services)]),
+    ]
+
+
+def proxies_node() -> Manifest:
+    """Return the node of the proxies' pods, on which nothing else is scheduled."""
+    taint = {"key": NODE, "effect": "NoSchedule"}
+    return _object("v1", "Node", NODE, spec={"podCIDR": NODE_ADDRESSES, "taints": [taint]})
+
+
+def node(name: str, addresses: str) -> Manifest:
+    """Return what a node says of the addresses of its pods."""
+    return _object("v1", "Node", name, spec={"podCIDR": addresses})
+
+
+def namespace_object(name: str) -> Manifest:
+    """Return a Namespace."""
+    return _object("v1", "Namespace", name)
+
+
+def _filter(name: str, namespace: str, patches: list[Manifest]) -> Manifest:
+    return _object("networking.istio.io/v1alpha3", "EnvoyFilter", name, namespace, spec={"configPatches": patches})
+
+
+def _on_loopback() -> Manifest:
+    value = {"address": {"socket_address": {"address": "127.0.0.1"}}}
+    return {"applyTo": "LISTENER", "match": {"context": "GATEWAY"}, "patch": {"operation": "MERGE", "value": value}}
+
+
+def _address_patch(port: int, refresh: float) -> Manifest:
+    """Return the patch after which clusters of a port ask for addresses elsewhere.
+
+    The API server refuses loopback addresses in EndpointSlices, so Istio knows none.
+    """
+    source = {
+        "api_type": "REST",
+        "transport_api_version": "V3",
+        "cluster_names": [ADDRESSES],
+        "refresh_delay": f"{refresh}s",
+        "request_timeout": "5s",
+    }
+    return {
+        "applyTo": "CLUSTER",
+        "match": {"context": "GATEWAY", "cluster": {"portNumber": port}},
+        "patch": {
+            "operation": "MERGE",
+            "value": {
+                "eds_cluster_config": {"eds_config": {"api_config_source": source, "resource_api_version": "V3"}}
+            },
+        },
+    }
+
+
+def _object(
+    version: str, kind: str, name: str, namespace: str = "", *, labels: Mapping[str, str] | None = None, **more: object
+) -> Manifest:
+    metadata: Manifest = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    if labels:
+        metadata["labels"] = dict(labels)
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **more}

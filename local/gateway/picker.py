@@ -1,0 +1,78 @@
+"""Endpoint pickers as processes: identity, arguments and configuration are those of the Deployment."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from local import files
+from local.cluster import parts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from local.cluster import ControlPlane
+
+PORTS = ("--grpc-port", "--grpc-health-port", "--metrics-port")
+VALID = "720h"
+
+
+@dataclass(frozen=True)
+class Command:
+    """Command line of a picker, and what the pods of its Deployment are called by."""
+
+    arguments: list[str]
+    environment: dict[str, str]
+    labels: Mapping[str, str]
+    ports: Mapping[int, int]
+    """Ports of loopback, by those of the Deployment."""
+    health: int
+    """Port of loopback at which it says how it is."""
+    config: Path
+    """File of its configuration."""
+
+
+def command(
+    plane: ControlPlane, namespace: str, name: str, directory: Path, changes: Mapping[str, str] | None = None
+) -> Command:
+    """Return the command of a Deployment's picker, and write the files that it reads to a folder.
+
+    Only ports and the folder are this machine's own, and the flags in `changes`.
+    """
+    files.private_directory(directory)
+    deployment = json.loads(plane.kubectl("get", "deployment", name, f"--namespace={namespace}", "--output=json"))
+    template = deployment["spec"]["template"]
+    pod = template["spec"]
+    flags = _flags(plane, pod, namespace, directory) | dict(changes or {})
+    ports = dict(zip((int(flags[flag]) for flag in PORTS), parts.free_ports(PORTS).values(), strict=True))
+    health = ports[int(flags["--grpc-health-port"])]
+    flags |= {flag: str(ports[int(flags[flag])]) for flag in PORTS}
+    kubeconfig = _kubeconfig(plane, namespace, pod["serviceAccountName"], directory)
+    environment = {"PATH": os.defpath, "HOME": str(directory), "KUBECONFIG": str(kubeconfig)}
+    environment |= {"NAMESPACE": namespace, "POD_NAME": "picker"}
+    arguments = [f"{flag}={value}" for flag, value in flags.items()]
+    return Command(arguments, environment, template["metadata"]["labels"], ports, health, Path(flags["--config-file"]))
+
+
+def _flags(plane: ControlPlane, pod: Mapping[str, Any], namespace: str, directory: Path) -> dict[str, str]:
+    """Return the picker's flags, with its present configuration in the folder."""
+    (container,) = pod["containers"]
+    flags = dict(argument.split("=", 1) for argument in container["args"])
+    name = pod["volumes"][0]["configMap"]["name"]
+    data = json.loads(plane.kubectl("get", "configmap", name, f"--namespace={namespace}", "--output=json"))["data"]
+    for key, text in data.items():
+        files.write(directory / key, text)
+    folder = container["volumeMounts"][0]["mountPath"]
+    return flags | {"--config-file": flags["--config-file"].replace(f"{folder}/", f"{directory}/", 1)}
+
+
+def _kubeconfig(plane: ControlPlane, namespace: str, account: str, directory: Path) -> Path:
+    """Write the kubeconfig of a ServiceAccount."""
+    config = json.loads(plane.kubeconfig.read_text(encoding="utf-8"))
+    token = plane.kubectl("create", "token", account, f"--namespace={namespace}", f"--duration={VALID}").strip()
+    config["users"] = [{"name": config["users"][0]["name"], "user": {"token": token}}]
+    files.write(directory / "kubeconfig", json.dumps(config))
+    return directory / "kubeconfig"

@@ -1,0 +1,79 @@
+"""Process that stands for the pods of model servers, and tells proxies where they are: `simulator CLUSTER DIRECTORY`.
+
+It follows the pods of the control plane in the folder CLUSTER, until it is killed. In DIRECTORY it writes its port,
+and reads which processes take the place of pickers.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from local import files
+from local.cluster import ControlPlane
+from local.gateway import addresses
+from local.gateway.model_server import ModelServer, models
+
+PORT = "addresses.port"
+SUBSTITUTES = "substitutes.json"
+INTERVAL = 1.0
+SELECTED = ("app.kubernetes.io/component", "model-server")
+
+
+class Simulator:
+    """The model servers of a control plane's pods."""
+
+    def __init__(self, cluster: Path, directory: Path) -> None:
+        plane = ControlPlane(cluster, {})
+        self._directory = directory
+        self._servers: dict[addresses.Address, ModelServer] = {}
+        self._addresses = addresses.Server(lambda: addresses.read(plane.api()), age=INTERVAL)
+        files.write(directory / PORT, str(self._addresses.server_port))
+
+    def follow(self) -> None:
+        """Start and end servers and learn about pickers, as the cluster is at this moment."""
+        self._addresses.substitutes = _substitutes(self._directory / SUBSTITUTES)
+        pods = _pods(self._addresses.listing())
+        for address in [*self._servers.keys() - pods.keys()]:
+            self._servers.pop(address).end()
+        for address, pod in pods.items():
+            if address not in self._servers:
+                self._servers[address] = ModelServer(pod["metadata"]["name"], models(pod), *address)
+
+
+def _pods(listing: addresses.Listing) -> dict[addresses.Address, addresses.Tree]:
+    """Return the pods of model servers by the addresses at which Services lead to them."""
+    found = dict[addresses.Address, addresses.Tree]()
+    for service in listing.services:
+        selector = service["spec"].get("selector")
+        for pod in listing.ready_pods(service["metadata"]["namespace"], selector) if selector else ():
+            for port in service["spec"].get("ports", ()):
+                number = addresses.container_port(pod, port.get("targetPort", port["port"]))
+                is_ours = SELECTED in pod["metadata"]["labels"].items() and pod["status"]["podIP"].startswith("127.")
+                if is_ours and number is not None:
+                    found[pod["status"]["podIP"], number] = pod
+    return found
+
+
+def _substitutes(path: Path) -> list[addresses.Substitute]:
+    """Return the processes that take the place of pods."""
+    if not path.exists():
+        return []
+    return [
+        addresses.Substitute(row["namespace"], row["labels"], {int(port): at for port, at in row["ports"].items()})
+        for row in json.loads(path.read_text(encoding="utf-8"))
+    ]
+
+
+def main() -> None:
+    """Follow the cluster for ever."""
+    simulator = Simulator(Path(sys.argv[1]), Path(sys.argv[2]))
+    while True:
+        simulator.follow()
+        time.sleep(INTERVAL)
+
+
+if __name__ == "__main__":
+    main()

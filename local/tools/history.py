@@ -1,0 +1,47 @@
+"""Durations of builds, as this machine has taken for them before."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING
+
+from local.tools import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from local.tools.table import Entry
+
+MEASURABLE = 5.0
+"""Expected seconds from which a build tells how fast a machine is."""
+
+
+class History:
+    """Builds in a cache, and the table of tools."""
+
+    def __init__(self, cache: Path, entries: Iterable[Entry]) -> None:
+        self._cache = cache
+        self._entries = list(entries)
+
+    def estimate(self, entry: Entry) -> float:
+        """Return the seconds that a build may take.
+
+        That is the duration of the tool's latest build on this machine. If there is none, it is what the table says,
+        multiplied by how much longer or shorter this machine took for other tools.
+        """
+        latest = self._latest(entry)
+        return latest if latest is not None else entry.seconds * self._pace(entry.origin)
+
+    def _pace(self, origin: str) -> float:
+        """Return the median of actual to expected durations, of builds of one kind; 1 if there are none."""
+        peers = [entry for entry in self._entries if entry.origin == origin and entry.seconds >= MEASURABLE]
+        taken = ((self._latest(entry), entry.seconds) for entry in peers)
+        return statistics.median([seconds / expected for seconds, expected in taken if seconds is not None] or [1.0])
+
+    def _latest(self, entry: Entry) -> float | None:
+        """Return the duration of the latest build of a tool, of any version."""
+        folder = self._cache / "tools" / entry.name
+        records = sorted(folder.glob(f"*/{build.METADATA}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        found = (build.metadata(path.parent) for path in records if not path.parent.name.startswith(build.TEMPORARY))
+        return next((float(record["seconds"]) for record in found if record and "seconds" in record), None)

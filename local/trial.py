@@ -1,0 +1,211 @@
+"""`make try`: the stack behind a real Istio, with one request that goes through it and what it shows."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from local import files, host, up, venv
+from local.cluster import ControlPlane, parts
+from local.errors import LocalError
+from local.gateway import Gateway, addresses, decision, llm_d, objects, picker, requests, simulator
+from local.tools import ensure
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from local.gateway import Proxy
+    from local.report import Report
+    from local.tools import Tool
+
+RELEASE = "gie-1.3"
+"""Release whose picker can be built from a module registry."""
+FIRST = (
+    "Trying a copy of Pulumi.{stack}.yaml with release: {release} and {picker}.\n"
+    "The release of the picker and the model servers are played; gateway, proxy, API server and routing are real."
+)
+GATEWAY_SECONDS = 6.0
+REQUEST_SECONDS = 60.0
+VERBOSITY = {"--v": "4"}
+"""Flag of a picker with which it logs how it decides."""
+FIRST_PORT = 8080
+
+
+def run(report: Report, project: Path = up.PROJECT) -> None:
+    """Deploy behind a gateway, send a request and explain the answer. Raises LocalError."""
+    host.check(project)
+    state = files.private_directory(up.state_directory(project))
+    with files.lock(state, refusal=up.BUSY.format(state=state)):
+        venv.setup(project, report, development=False)
+        found = llm_d.find()
+        tools = ensure((*up.TOOLS, "istiod", "envoy", *(() if found else ("epp",))), report)
+        release, epp = found or (RELEASE, tools["epp"])
+        title = _title(epp, is_llm_d=found is not None)
+        report.say(FIRST.format(stack=up.STACK, picker=title, release=release))
+        manifests = up.render(project)
+        listeners = objects.listeners(manifests)
+        if not listeners:
+            raise LocalError(f"Pulumi.{up.STACK}.yaml has no route to try; give it a gateway")
+        plane = ControlPlane(state / "cluster", tools)
+        plane.start(report)
+        trial = Trial(state, tools | {"epp": epp}, plane, project)
+        with report.step("Istio and Envoy", GATEWAY_SECONDS):
+            trial.start_gateway(listeners, objects.service_ports(manifests))
+        engine = up.stack_engine(state, tools, plane, project, report, settings={"release": release})
+        up.deploy(engine, report, brief=True)
+        with report.step("endpoint pickers", GATEWAY_SECONDS):
+            trial.start_pickers(manifests)
+        report.say(trial.ask(manifests))
+
+
+class Trial:
+    """The gateway and pickers of a checkout's control plane."""
+
+    def __init__(self, state: Path, tools: Mapping[str, Tool], plane: ControlPlane, project: Path) -> None:
+        self._plane = plane
+        self._project = project
+        self._tools = tools
+        self._directory = state / "gateway"
+        self._gateway = Gateway(self._directory, tools, plane)
+        self._proxies: dict[tuple[str, str], Proxy] = {}
+        self._pickers: dict[str, picker.Command] = {}
+
+    def start_gateway(self, listeners: Sequence[objects.Listener], ports: Collection[int]) -> None:
+        """Start Istio, the played model servers and the proxies, in the place of those of an earlier run."""
+        files.private_directory(self._directory)
+        self._gateway.end()
+        for name in (simulator.PORT, simulator.SUBSTITUTES):
+            (self._directory / name).unlink(missing_ok=True)
+        self._use_loopback()
+        self._gateway.apply(
+            [
+                *map(objects.namespace_object, sorted({listener.namespace for listener in listeners})),
+                *objects.gateways(listeners),
+            ]
+        )
+        self._gateway.start()
+        command = [sys.executable, "-m", "local.gateway.simulator", str(self._plane.directory), str(self._directory)]
+        self._gateway.run("simulator", command, {"PYTHONPATH": str(self._project)})
+        path = self._directory / simulator.PORT
+        self._gateway.wait("simulator", path.exists)
+        addresses = int(path.read_text(encoding="ascii"))
+        for place in dict.fromkeys((listener.namespace, listener.gateway) for listener in listeners):
+            of_gateway = [listener for listener in listeners if (listener.namespace, listener.gateway) == place]
+            self._proxies[place] = self._gateway.serve(of_gateway, ports, addresses, port=self._port(place))
+
+    def start_pickers(self, manifests: Sequence[Mapping[str, Any]]) -> None:
+        """Start the pickers of all pools, with their identities and configurations."""
+        substitutes = list[dict[str, Any]]()
+        for pool in (manifest for manifest in manifests if manifest["kind"] == "InferencePool"):
+            namespace, name = pool["metadata"]["namespace"], pool["spec"]["endpointPickerRef"]["name"]
+            part = f"{namespace}.{name}"
+            found = picker.command(self._plane, namespace, name, self._directory / part, VERBOSITY)
+            self._gateway.run(part, [str(self._tools["epp"].path), *found.arguments], found.environment)
+            self._pickers[part] = found
+            substitutes.append({"namespace": namespace, "labels": found.labels, "ports": found.ports})
+        files.write(self._directory / simulator.SUBSTITUTES, json.dumps(substitutes))
+        self._move_pods()
+
+    def ask(self, manifests: Sequence[Mapping[str, Any]]) -> str:
+        """Send a request through the first route, and return the command, the answer and what decided it.
+
+        Raises LocalError if it is not answered in time.
+        """
+        route = next(manifest for manifest in manifests if manifest["kind"] == "HTTPRoute")
+        parent = route["spec"]["parentRefs"][0]
+        proxy = self._proxies[parent.get("namespace", route["metadata"]["namespace"]), parent["name"]]
+        request = requests.through(route, manifests, next(iter(proxy.ports.values())))
+        deadline = time.monotonic() + REQUEST_SECONDS
+        while (answer := request.send())[0] != http.client.OK:
+            if time.monotonic() > deadline:
+                raise LocalError(f"{request.command} is answered {answer[0]}: {answer[1]}")
+            time.sleep(0.2)
+        logged = self._log_record(request.path)
+        return "\n".join(("", f"$ {request.command}", answer[1].strip(), "", *self._explanation(logged)))
+
+    def _explanation(self, logged: Mapping[str, str]) -> list[str]:
+        """Return lines on the way of a request: the pod that answered, and the scores that a picker gave to pods."""
+        address = logged["endpoint"].partition(":")[0]
+        pod = next(pod for pod in self._model_servers() if pod["status"].get("podIP") == address)
+        lines = [
+            f"Answered by  {pod['metadata']['name']} on {pod['spec']['nodeName']}, at {logged['endpoint']}",
+            f"Routed to    {logged['cluster']}",
+        ]
+        for part, found in self._pickers.items():
+            config = found.config.read_text(encoding="utf-8")
+            decided = decision.Decision.of(self._gateway.log(part), config, logged["id"])
+            lines += (
+                [f"Picked by    {part.replace('.', '/', 1)}, which scored its candidates:"] if decided.scores else []
+            )
+            lines += [f"  {line}" for line in decided.lines()]
+        return lines
+
+    def _log_record(self, path: str) -> dict[str, str]:
+        """Return what the proxy logged about the latest request for a path."""
+
+        def records() -> list[dict[str, str]]:
+            if not self._gateway.access_log.exists():
+                return []
+            text = self._gateway.access_log.read_text(encoding="utf-8")
+            lines = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+            return [line for line in lines if line["path"] == path and line["status"] == http.client.OK]
+
+        self._gateway.wait("istiod", records)
+        return records()[-1]
+
+    def _use_loopback(self) -> None:
+        """Give nodes addresses of loopback for their pods, on which servers of this machine can listen.
+
+        They are made from the port of the API server, so that no other control plane of this machine has them.
+        """
+        _, body = self._plane.api().get("/api/v1/nodes")
+        names = [node["metadata"]["name"] for node in json.loads(body)["items"] if not node["spec"].get("podCIDR")]
+        if names:
+            self._gateway.apply([objects.node(name, self._plane.loopback) for name in names])
+
+    def _move_pods(self) -> None:
+        """Replace pods of an earlier deployment, whose addresses are not on loopback."""
+        label = "=".join(simulator.SELECTED)
+        for pod in self._model_servers():
+            if not pod["status"].get("podIP", "127.").startswith("127."):
+                metadata = pod["metadata"]
+                place = (metadata["name"], f"--namespace={metadata['namespace']}")
+                self._plane.kubectl("delete", "pod", *place, "--wait=false")
+        self._plane.kubectl(
+            "wait", "--for=condition=Ready", "pod", f"--selector={label}", "--all-namespaces", "--timeout=60s"
+        )
+
+    def _model_servers(self) -> list[addresses.Tree]:
+        listing = addresses.read(self._plane.api())
+        pods = listing.pods if listing else ()
+        return [pod for pod in pods if simulator.SELECTED in pod["metadata"].get("labels", {}).items()]
+
+    def _port(self, place: tuple[str, str]) -> int:
+        """Return the port of a Gateway's proxy: the one that it had before, or else a free one."""
+        path = self._directory / "ports.json"
+        known: dict[str, int] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        key = "/".join(place)
+        if key not in known or not _is_free(known[key]):
+            known[key] = FIRST_PORT if _is_free(FIRST_PORT) else parts.free_ports((key,))[key]
+            files.write(path, json.dumps(known))
+        return known[key]
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _title(epp: Tool, *, is_llm_d: bool) -> str:
+    """Return name and version of the picker; with the checksum if the user built it."""
+    return f"the picker of llm-d {epp.version}, sha256 {epp.sha256}" if is_llm_d else f"the picker of GIE {epp.version}"

@@ -1,0 +1,88 @@
+"""References of container images: registry, repository, tag and digest.
+
+A reference without a registry is one of Docker Hub, and without tag or digest it means `latest`, so two texts may mean
+one image.
+"""
+
+import re
+from dataclasses import dataclass
+
+_DEFAULT_REGISTRY, _DEFAULT_NAMESPACE, _DEFAULT_TAG = "docker.io", "library", "latest"
+_LOCAL = "localhost"
+_SHORT_DIGEST = 6
+"""Number of hex digits of a digest that stand for a tag."""
+
+
+class ImageReferenceError(ValueError):
+    """A text that is no image reference; `str()` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageReference:
+    """An image, however its reference is written."""
+
+    registry: str
+    repository: str
+    tag: str | None
+    """Tag; None for a reference with a digest alone."""
+    digest: str | None
+    """Digest with its algorithm; None for a reference without one."""
+
+    @property
+    def name(self) -> str:
+        """Return the last part of the repository as text that a name may hold.
+
+        A tag beside a digest is a part of it, because the digest takes the tag's place.
+        """
+        last = self.repository.rpartition("/")[2]
+        return _legal(last if self.tag is None or self.digest is None else f"{last}-{self.tag}")
+
+    @property
+    def version(self) -> str:
+        """Return the tag, or the beginning of the digest, as text that a name may hold."""
+        if self.digest is not None:
+            return self.digest.partition(":")[2][:_SHORT_DIGEST]
+        return _legal(self.tag or _DEFAULT_TAG)
+
+
+def parse(text: str) -> ImageReference:
+    """Return the image that a reference means. Raises `ImageReferenceError` if it is malformed."""
+    if not text:
+        raise ImageReferenceError("image reference is empty")
+    place, at, digest = text.partition("@")
+    if at:
+        _check_digest(text, digest)
+    first, _, rest = place.partition("/")
+    has_registry = bool(rest) and ("." in first or ":" in first or first == _LOCAL)
+    registry, path = (first, rest) if has_registry else (_DEFAULT_REGISTRY, place)
+    repository, colon, tag = _split_tag(path)
+    if colon and not tag and _legal(repository):
+        raise ImageReferenceError(f"malformed tag reference (empty tag): {text}")
+    if not _legal(repository.rpartition("/")[2]):
+        raise ImageReferenceError("image name is empty after sanitization")
+    if registry == _DEFAULT_REGISTRY and "/" not in repository:
+        repository = f"{_DEFAULT_NAMESPACE}/{repository}"
+    # The default tag is that of a reference without a digest alone.
+    return ImageReference(registry.lower(), repository, tag or (None if at else _DEFAULT_TAG), digest or None)
+
+
+def _split_tag(path: str) -> tuple[str, str, str]:
+    """Return repository, `:` if there is one, and tag."""
+    before, slash, last = path.rpartition("/")
+    name, colon, tag = last.partition(":")
+    return f"{before}{slash}{name}", colon, tag
+
+
+def _check_digest(text: str, digest: str) -> None:
+    if not digest:
+        raise ImageReferenceError(f"malformed digest reference: {text}")
+    _, colon, value = digest.partition(":")
+    if not colon:
+        raise ImageReferenceError(f"malformed digest (missing colon): {digest}")
+    if not value:
+        raise ImageReferenceError(f"malformed digest (no hash after colon): {digest}")
+
+
+def _legal(text: str) -> str:
+    """Return text in lower case with one hyphen for each run of characters that a name may not hold."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

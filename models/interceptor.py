@@ -1,0 +1,120 @@
+"""Specs of the interceptor: where it runs, how it finds models, and its own deployment."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from models.base import Spec
+from models.role import Resources
+from models.vocabulary import (
+    Count,
+    Dns1035Label,
+    DnsLabel,
+    DnsSubdomain,
+    Duration,
+    Port,
+    Shape,
+    milliseconds,
+    refuse,
+)
+
+_REPOSITORY = r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
+_PINNED_IMAGE = rf"{_REPOSITORY}(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?@sha256:[0-9a-f]{{64}}"
+_SHORTEST_DRAIN = 75_000
+"""Time that the interceptor needs to end, in milliseconds: the pause before its signal, 30s for requests, 10s for the
+log of bodies, 10s for events, and the rest of its write-ahead log."""
+
+
+def _check_drain(timeout: str) -> str:
+    if milliseconds(timeout) < _SHORTEST_DRAIN:
+        raise refuse("is too short for requests and events to leave a pod that ends", "write 75s or more")
+    return timeout
+
+
+PinnedImage = Annotated[
+    str,
+    Shape(
+        "is not an image reference with a digest",
+        _PINNED_IMAGE,
+        "write registry/repository with a digest, such as registry.example/phoebe@sha256:…",
+        512,
+    ),
+]
+HostPort = Annotated[
+    str,
+    Shape(
+        "is not host:port",
+        r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[1-9][0-9]{0,4}",
+        "write an address such as valkey.metering:6379; what holds a password belongs into settingsSecret",
+    ),
+]
+StreamName = Annotated[
+    str, Shape("is not the name of a stream", r"[A-Za-z0-9:._-]+", "write a name such as phoebe:metering", 128)
+]
+NestedPath = Annotated[
+    str,
+    Shape(
+        "is not a path inside of a directory",
+        r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*){2,}",
+        "write an absolute path such as /var/lib/phoebe/metering-wal.jsonl",
+    ),
+]
+DrainTime = Annotated[Duration, AfterValidator(_check_drain)]
+
+
+class Emit(Spec):
+    """Events of metering, and where they go."""
+
+    valkey_addr: HostPort | None = Field(default=None, examples=["valkey.metering:6379"])
+    """Address of the Valkey or Redis with the stream of events. The interceptor uses neither TLS nor a password.
+    Absent: events stay in the write-ahead log of a pod, and end with the pod."""
+    stream_name: StreamName = "phoebe:metering"
+    """Name of the stream."""
+    wal_path: NestedPath = "/var/lib/phoebe/metering-wal.jsonl"
+    """Directory of the write-ahead log, which has events until the stream has them. A volume that lasts as long as the
+    pod is mounted at the directory above it."""
+
+
+class InterceptorDeployment(Spec):
+    """A deployment of the interceptor by this stack."""
+
+    image: Annotated[PinnedImage, Field(examples=[f"registry.example/phoebe@sha256:{'0f' * 32}"])]
+    """Image of the interceptor, with its digest."""
+    replicas: Count = 2
+    """Number of pods. Each has a cache and a write-ahead log of its own."""
+    resources: Resources = Resources(requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"})
+    """Requests and limits. Whole bodies of requests are in memory. If you set them, none of the default requests and
+    limits remain."""
+    settings_secret: DnsSubdomain | None = Field(default=None, examples=["phoebe-settings"])
+    """Existing Secret in the interceptor's namespace with all settings under the key settings.yaml, for settings that
+    hold a credential, such as the address of a database. Its port and its namespace of models must be those of this
+    section. Absent: the settings follow from this section."""
+    emit: Emit = Emit.default()
+    """Events of metering. With settingsSecret, these keys decide the volume and the network policy alone."""
+    drain_timeout: DrainTime = "75s"
+    """Time from the end of a pod to its kill. The interceptor gives running requests 30s of it; a longer one is cut
+    when the pods are replaced."""
+
+
+class Interceptor(Spec):
+    """Token metering in the request path: routes lead to the interceptor, which forwards to the Service of a model.
+
+    Endpoint pickers, pools and prefill lie behind it and get no requests of metered services.
+    """
+
+    mode: Annotated[Literal["label", "header"], Field(examples=["label"])]
+    """How the interceptor finds the Service of a model: by its labels (label), which takes the right to list the
+    Services of one namespace, or by a header that the route sets (header)."""
+    namespace: Annotated[DnsLabel, Field(examples=["metering"])]
+    """Namespace that the interceptor runs in."""
+    service_account_name: DnsSubdomain = "phoebe-interceptor"
+    """ServiceAccount of the interceptor. In mode label it gets the right to get and list the Services in the models'
+    namespace."""
+    service_name: Dns1035Label = "phoebe-interceptor"
+    """Service of the interceptor, to which routes lead, and the name of its Deployment."""
+    port: Port = 8080
+    """Port of that Service. With deploy, the interceptor listens on the same port."""
+    deploy: InterceptorDeployment | None = Field(
+        default=None, examples=[{"image": f"registry.example/phoebe@sha256:{'0f' * 32}"}]
+    )
+    """Deploy the interceptor. Absent: it runs already, and only routes, labels and rights are this stack's."""

@@ -1,0 +1,287 @@
+"""The lock of a stack: the file that says which content each of its sources has, and its reader and writer.
+
+`python -m cli lock` alone writes the file. Each service and each cache has a block, so that changes of different
+services merge without conflicts. A block holds a check sum: what somebody changed in it by hand is refused.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import yaml
+from pydantic import Field, JsonValue, ValidationError
+
+from models import engine_yaml
+from models.base import Spec
+from models.paths import Path
+from models.pins import Pin, Time, plain
+from models.problems import ConfigError, Problem
+from models.selection import LockedProfile
+
+VERSION = 1
+_END = "..."
+"""Last line of the file. YAML ends a document with it; without it the file is cut off."""
+_HEADER = "# Written by `python -m cli lock`, which alone changes this file.\n"
+_MARKERS = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( |$)", re.MULTILINE)
+_BLOCKS = ("services", "caches")
+_KEYS = frozenset({"lockVersion", "stack", "cluster", *_BLOCKS})
+_CHECK = "check"
+_CHECK_LENGTH = 12
+_PROFILE, _PREFILL, _CANARY = "profile", "prefill", "canary"
+_INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
+"""Keys in the block of a service that hold further pins, and profiles."""
+_RESTORE = "restore it from git"
+_NUMERIC = re.compile(r"[-+.0-9]")
+"""Beginning of a text that YAML may read as a number or a time."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writer that quotes every text that may be read as a number.
+
+    The engine's YAML reads `12e45` as one, which a hash may be, and that of Python does not.
+    """
+
+
+def _text_node(_: _Dumper, value: str) -> yaml.ScalarNode:
+    return yaml.ScalarNode("tag:yaml.org,2002:str", value, style="'" if _NUMERIC.match(value) else None)
+
+
+_Dumper.add_representer(str, _text_node)
+
+
+class LockedCluster(Spec):
+    """Answers of the cluster and of the platform of a stack."""
+
+    name: str | None = None
+    """Name of the cluster in the state."""
+    gateways: tuple[str, ...] | None = None
+    """Gateways that a controller has accepted, as namespace/name; None if the cluster was not asked."""
+    platform: dict[str, JsonValue] = Field(default={})
+    """Values of the platform's output."""
+    asked: Time
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """The content of a lock."""
+
+    stack: str
+    """Name of the stack: organization/project/stack."""
+    pins: Mapping[Path, Pin] = field(default_factory=dict[Path, Pin])
+    """Pins by the path of the model, adapter or cache in the configuration."""
+    cluster: LockedCluster | None = None
+    file: str = ""
+    """Name of the file, for messages; empty if it is from no file."""
+    profiles: Mapping[Path, LockedProfile] = field(default_factory=dict[Path, LockedProfile])
+    """Profiles by the path of the service, canary or prefill in the configuration."""
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Return the names of the blocks, as `--update` takes them: `qwen` for a service, `caches.mistral`."""
+        return tuple(dict.fromkeys(block_of(path) for path in (*self.pins, *self.profiles)))
+
+
+def block_of(path: Path) -> str:
+    """Return the name of the block that holds the pin of a path."""
+    return str(path[1]) if path[0] == "services" else f"{path[0]}.{path[1]}"
+
+
+def file_name(stack: str) -> str:
+    """Return the name of the lock file of a stack. The engine would read `Pulumi.*.yaml` as a stack file."""
+    return f"inference.{stack}.lock.yaml"
+
+
+def text(lock: Lock) -> str:
+    """Return the text of a lock. Equal locks have equal texts."""
+    document = dict[str, object]({"lockVersion": VERSION, "stack": lock.stack})
+    if lock.cluster is not None:
+        document["cluster"] = _with_check(plain(lock.cluster))
+    for group in _BLOCKS:
+        blocks = dict[str, dict[str, Any]]()
+        for path, pin in lock.pins.items():
+            if path[0] == group:
+                _add_pin(blocks.setdefault(str(path[1]), {}), path, pin)
+        for path, profile in lock.profiles.items():
+            if path[0] == group:
+                _add_profile(blocks.setdefault(str(path[1]), {}), path, profile)
+        if blocks:
+            document[group] = {key: _with_check(block) for key, block in sorted(blocks.items())}
+    parts = (
+        yaml.dump({key: value}, Dumper=_Dumper, allow_unicode=True, sort_keys=True, width=1000)
+        for key, value in document.items()
+    )
+    return f"{_HEADER}{''.join(parts)}{_END}\n"
+
+
+def _add_pin(block: dict[str, Any], path: Path, pin: Pin) -> None:
+    """Write a pin into the block of its service or cache."""
+    if path[2:3] == ("canary",):
+        block = block.setdefault("canary", {})
+    if "adapters" in path:
+        block = block.setdefault("adapters", {}).setdefault(str(path[-1]), {})
+    block.update(plain(pin))
+
+
+def _add_profile(block: dict[str, Any], path: Path, profile: LockedProfile) -> None:
+    """Write a profile into the block of its service."""
+    for key in path[2:]:
+        block = block.setdefault(str(key), {})
+    block[_PROFILE] = plain(profile)
+
+
+def _with_check(block: Mapping[str, Any]) -> dict[str, Any]:
+    return {**block, _CHECK: _check(block)}
+
+
+def _check(block: Mapping[str, Any]) -> str:
+    content = {key: value for key, value in block.items() if key != _CHECK}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_CHECK_LENGTH]
+
+
+def read(content: str, file: str, stack: str, formerly: Collection[str] = ()) -> Lock:
+    """Return the lock in the text of a file.
+
+    `stack` is the name of the stack that reads it, `formerly` are its earlier names. Raises `ConfigError` with all
+    mistakes of the file.
+    """
+    if marker := _MARKERS.search(content):
+        line = content.count("\n", 0, marker.start()) + 1
+        remedy = "keep one side of each conflict as a whole"
+        raise engine_yaml.mistake(f"{file}:{line}", "has conflict markers of a merge", remedy)
+    if content.rstrip("\n").rpartition("\n")[2] != _END:
+        raise engine_yaml.mistake(file, f"is cut off (its last line is not {_END})", _RESTORE)
+    tree = engine_yaml.parse(content, file, file=file).tree
+    if not isinstance(tree, dict):
+        raise engine_yaml.mistake(file, "is not a mapping", _RESTORE)
+    document = cast("dict[str, Any]", tree)
+    _refuse_version(document.get("lockVersion"), file)
+    _refuse_stack(document.get("stack"), file, stack, formerly)
+    problems = [Problem(Path(str(key)), "unknown key", _RESTORE, file=file) for key in document.keys() - _KEYS]
+    pins, profiles = dict[Path, Pin](), dict[Path, LockedProfile]()
+    for at, block in _blocks(document):
+        problems += _block_problems(at, block, file, pins, profiles)
+    cluster, found = _cluster(document.get("cluster"), file)
+    if problems or found:
+        raise ConfigError(sorted([*problems, *found]))
+    return Lock(str(document["stack"]), pins, cluster, file, profiles)
+
+
+def _refuse_version(version: object, file: str) -> None:
+    if version == VERSION:
+        return
+    if version is None:
+        raise engine_yaml.mistake(file, "has no lockVersion", _RESTORE)
+    is_newer = isinstance(version, int) and version > VERSION
+    remedy = f"upgrade this program, which reads version {VERSION}" if is_newer else _RESTORE
+    raise engine_yaml.mistake(file, f"is of no version that this program reads (lockVersion: {version})", remedy)
+
+
+def _refuse_stack(found: object, file: str, stack: str, formerly: Collection[str]) -> None:
+    """Reject the lock of another stack. The organization is not compared: other backends spell it otherwise."""
+    names = {tuple(name.split("/")[-2:]) for name in (stack, *formerly)}
+    if isinstance(found, str) and tuple(found.split("/")[-2:]) in names:
+        return
+    what = f"is the lock of another stack ({found}, and not {stack})"
+    remedy = f"write a lock with `python -m cli lock {stack.rpartition('/')[2]}`, or add that stack to formerly"
+    raise engine_yaml.mistake(file, what, remedy)
+
+
+def _blocks(document: Mapping[str, Any]) -> Iterator[tuple[Path, object]]:
+    for group in _BLOCKS:
+        blocks = document.get(group, {})
+        if not isinstance(blocks, dict):
+            yield Path(group), blocks
+            continue
+        for key, block in cast("dict[object, object]", blocks).items():
+            yield Path(group, str(key)), block
+
+
+def _block_problems(
+    at: Path, block: object, file: str, pins: dict[Path, Pin], profiles: dict[Path, LockedProfile]
+) -> list[Problem]:
+    """Add the pins and profiles of a block, or return the problems of the block."""
+    edited = _edit_problem(at, block, file)
+    if edited is not None:
+        return [edited]
+    problems = list[Problem]()
+    for path, values in _pin_values(at, cast("dict[str, Any]", block)):
+        try:
+            pins[path] = Pin.model_validate(_with_tuples(values))
+        except ValidationError as error:
+            problems += _shape_problems(at, error, file)
+    for path, values in _profile_values(at, cast("dict[str, Any]", block)):
+        try:
+            profiles[path] = LockedProfile.model_validate(values)
+        except ValidationError as error:
+            problems += _shape_problems(at, error, file)
+    return problems
+
+
+def _profile_values(at: Path, block: object) -> Iterator[tuple[Path, object]]:
+    """Yield the profile of each service, canary and prefill of a block, by its path."""
+    if not isinstance(block, dict) or at[0] == "caches":
+        return
+    content = cast("dict[str, Any]", block)
+    if _PROFILE in content:
+        yield at, content[_PROFILE]
+    for key in (_PREFILL, _CANARY):
+        yield from _profile_values(at / key, content.get(key))
+
+
+def _edit_problem(at: Path, block: object, file: str) -> Problem | None:
+    """Return the problem of a block that the writer did not write; None if it did."""
+    if isinstance(block, dict):
+        content = cast("dict[str, Any]", block)
+        if content.get(_CHECK) == _check(content):
+            return None
+    remedy = f"{_RESTORE}, and let `python -m cli lock` alone write it"
+    return Problem(at, "was edited by hand", remedy, file=file)
+
+
+def _pin_values(at: Path, block: Mapping[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the values of each pin of a block, by the path of its model, adapter or cache."""
+    content = {key: value for key, value in block.items() if key != _CHECK}
+    if at[0] == "caches":
+        yield at, content
+        return
+    canary = cast("dict[str, Any]", content.get("canary", {}))
+    for path, variant in ((at, content), (at / "canary", canary)):
+        model = path / "model"
+        values = {key: value for key, value in variant.items() if key not in _INNER}
+        if values:
+            yield model, values
+        for name, adapter in cast("dict[str, Any]", variant.get("adapters", {})).items():
+            yield model / "lora" / "adapters" / name, adapter
+
+
+def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values
+    """Return plain values with tuples for lists, as strict specs have them."""
+    if isinstance(value, dict):
+        return {key: _with_tuples(inner) for key, inner in cast("dict[str, object]", value).items()}
+    return tuple(map(_with_tuples, cast("list[object]", value))) if isinstance(value, list) else value
+
+
+def _shape_problems(at: Path, error: ValidationError, file: str) -> Iterable[Problem]:
+    keys = sorted({".".join(map(str, details["loc"])) for details in error.errors(include_url=False)})
+    what = f"is not as this version writes it ({', '.join(keys)})"
+    return [Problem(at, what, "upgrade this program, or restore the file from git", file=file)]
+
+
+def _cluster(block: object, file: str) -> tuple[LockedCluster | None, list[Problem]]:
+    """Return what the lock says of the cluster, or its problems."""
+    if block is None:
+        return None, []
+    at = Path("cluster")
+    edited = _edit_problem(at, block, file)
+    if edited is not None:
+        return None, [edited]
+    content = {key: value for key, value in cast("dict[str, Any]", block).items() if key != _CHECK}
+    if "gateways" in content:
+        content["gateways"] = _with_tuples(content["gateways"])
+    try:
+        return LockedCluster.model_validate(content), []
+    except ValidationError as error:
+        return None, list(_shape_problems(at, error, file))

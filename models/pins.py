@@ -1,0 +1,118 @@
+"""Pins: records of the content of single sources, and specs of sources that may have a pin."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import Field, PrivateAttr
+
+from models.architecture import Architecture
+from models.base import Spec
+from models.source import ModelSource, place, scheme
+from models.vocabulary import Shape
+
+Digest = Annotated[
+    str, Shape("is no digest", r"sha256:[0-9a-f]{64}", "write the digest that `python -m cli lock` wrote", 71)
+]
+Time = Annotated[str, Shape("is no time in UTC", r"[0-9-]{10}T[0-9:]{8}Z", "write it as `python -m cli lock` does", 20)]
+
+
+class Settings(Spec):
+    """Settings of a source on which its digest or its bytes depend. A source with other settings is another source."""
+
+    endpoint: str | None = None
+    filter: tuple[str, ...] | None = None
+    """Layers of a ModelKit that are unpacked; None for the model alone."""
+    ignore_patterns: tuple[str, ...] | None = None
+    """Files of a repository that are not fetched; None for the default."""
+
+
+class Pin(Spec):
+    """The content of one source at one time."""
+
+    was: ModelSource
+    """The source in the configuration."""
+    source: ModelSource
+    """The same source with its digest: of a ModelKit or an image that of the manifest, of a repository the commit."""
+    digest: Digest | None = None
+    """Hash of the listing of an S3 prefix; None for sources whose digest is in `source`, and for claims."""
+    bytes: int | None = Field(default=None, gt=0)
+    """Bytes that are fetched; None if they are unknown."""
+    packed: bool = False
+    """Whether some files are compressed, so that their contents take more than `bytes`."""
+    architecture: Architecture | None = None
+    settings: Settings = Settings.default()
+    asked: Time
+    """Time of the answer."""
+    origin: Annotated[str, Field(alias="from", max_length=512)]
+    """Address of the server that answered."""
+    deployed: bool = False
+    """Whether pods or a claim had fetched `was` when it was first locked.
+
+    Pods go on until the pin is updated, a claim until the digest moves.
+    """
+    moved: bool = False
+    """Whether the digest has moved since `was` was first locked."""
+
+    @property
+    def content(self) -> str:
+        """Return a name of the content, which another content does not have."""
+        return self.source if self.digest is None else f"{self.source}@{self.digest}"
+
+    @property
+    def pinned_source(self) -> str:
+        """Return what is fetched: the source with its digest, unless pods go on with the source as it was."""
+        return self.was if self.deployed else self.source
+
+    @property
+    def pinned_listing(self) -> str | None:
+        """Return the hash of the listing that is compared when the source is fetched; None if nothing is compared."""
+        return None if self.deployed else self.digest
+
+    def is_of(self, source: str, settings: Settings) -> bool:
+        """Tell whether the pin is of a source of the configuration, with these settings."""
+        return self.was == source and self.settings == settings
+
+
+class Source(Spec):
+    """A spec with a source, which may have a pin. The pin is no key of the configuration."""
+
+    if TYPE_CHECKING:
+        source: ModelSource
+    _pin: Pin | None = PrivateAttr(default=None)
+
+    @property
+    def pin(self) -> Pin | None:
+        """Return what the lock says of the source; None without a lock."""
+        return self._pin
+
+    @property
+    def pinned_source(self) -> str:
+        """Return what is fetched: the source with its digest, if a lock has one."""
+        return self.source if self._pin is None else self._pin.pinned_source
+
+    @property
+    def pinned_listing(self) -> str | None:
+        """Return the hash of the listing that an S3 prefix must have when it is fetched; None without one."""
+        return None if self._pin is None else self._pin.pinned_listing
+
+    @property
+    def identity(self) -> str:
+        """Return what names are made of: the source as written, until its digest has moved; then its content."""
+        return self._pin.content if self._pin is not None and self._pin.moved else self.source
+
+    def with_pin(self, pin: Pin | None) -> Self:
+        """Return the spec with a pin."""
+        copy = self.model_copy()
+        copy._pin = pin  # noqa: SLF001, the same class
+        return copy
+
+
+def origin(source: str, endpoint: str | None) -> str:
+    """Return the address of the server that knows a source."""
+    vendors = {"hf": "https://huggingface.co", "s3": "https://s3.amazonaws.com"}
+    kind = scheme(source)
+    return endpoint or vendors[kind] if kind in vendors else place(source).partition("/")[0]
+
+
+def plain(spec: Spec) -> dict[str, Any]:
+    """Return a spec as plain values, without what has its default."""
+    return spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)

@@ -1,0 +1,148 @@
+"""Specs of serving profiles, and of the catalogue that holds them.
+
+A profile has facts for its selection, and keys of a service. The latter are merged between `defaults` and the service
+for which the profile is selected.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, model_validator
+
+from models.base import Spec
+from models.paths import Path
+from models.role import Engine, Parallelism, Pod, Resources
+from models.selection import Metric, Precision, ProfileId, ProfileType
+from models.service import KvCache, Model
+from models.source import ModelSource
+from models.vocabulary import CountOrNone, Items, Text, refuse
+
+
+def _drop_name(schema: dict[str, Any]) -> None:
+    """Remove the name from the JSON schema, because the profile itself says which model it is of."""
+    schema["properties"].pop("name")
+
+
+class ProfileModel(Model):
+    """Source of the weights, and how they are served."""
+
+    model_config = ConfigDict(json_schema_extra=_drop_name)
+
+    source: ModelSource | None = Field(default=None, examples=["hf://Qwen/Qwen3-8B"])  # pyright: ignore[reportIncompatibleVariableOverride] - a profile may leave it to the service
+    """Source of the weights. Absent: the service has to name one."""
+
+    @model_validator(mode="after")
+    def _has_no_name(self) -> "ProfileModel":
+        if self.name is not None:
+            raise refuse("has a name, which the profile's own key model says", "remove it", echoed=False)
+        return self
+
+
+class ProfileService(Spec):
+    """Keys of a service that a profile decides. What the service says itself wins."""
+
+    accelerator: Annotated[Text, Field(examples=["nvidia-l40s"])]
+    """Accelerator class: a vendor such as nvidia, a product such as nvidia-h100-80gb, or cpu for no devices."""
+    model: ProfileModel = ProfileModel.default()
+    """Source of the weights, and how they are served."""
+    engine: Engine = Engine.default()
+    """The inference server."""
+    kv_cache: KvCache = KvCache.default()
+    """The KV cache. That of a profile which is selected for prefill alone has no effect."""
+    parallelism: Parallelism = Parallelism.default()
+    """Layout of one replica over its devices. Absent: tensor is deviceCount divided by pipeline and data."""
+    resources: Resources = Resources.default()
+    """Requests and limits of the engine container."""
+    pod: Pod = Pod.default()
+    """Settings of the serving pods."""
+
+
+class Profile(Spec):
+    """One way to serve a model that is known to work: facts for its selection, and keys of a service."""
+
+    model: Annotated[Text, Field(examples=["Qwen/Qwen3-8B"])]
+    """Model that the profile is of: the `model.name` of services."""
+    type: Annotated[ProfileType, Field(examples=["optimized"])]
+    """Maturity of the profile."""
+    device_count: Annotated[CountOrNone, Field(examples=[1])]
+    """Devices of one replica; 0 without devices."""
+    metric: Metric | None = Field(default=None, examples=["latency"])
+    """Purpose of the profile; absent: nothing in particular."""
+    precision: Precision | None = Field(default=None, examples=["fp8"])
+    """Number format of the weights; absent, and auto: the model's own."""
+    is_default: bool = Field(default=False, alias="default")
+    """Prefer this profile among those of its model that are equally good otherwise."""
+    source: Annotated[Text, Field(examples=["https://github.com/acme/recipes/blob/0f1e2d3/qwen3.md"])]
+    """Origin of the numbers of the profile."""
+    service: Annotated[ProfileService, Field(examples=[{"accelerator": "nvidia-l40s"}])]
+    """Keys of a service."""
+
+    @model_validator(mode="after")
+    def _has_its_devices(self) -> "Profile":
+        layout, count = self.service.parallelism, self.device_count
+        copies = layout.pipeline * layout.data
+        if layout.tensor is None and count % copies:
+            raise refuse(f"needs a multiple of {copies} devices (deviceCount {count})", _COUNT, echoed=False)
+        if layout.tensor is not None and layout.tensor * copies != count:
+            total = layout.tensor * copies
+            raise refuse(f"has {total} devices under parallelism (deviceCount {count})", _COUNT, echoed=False)
+        return self
+
+
+_COUNT = "write the devices of one replica under deviceCount: tensor times pipeline times data"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenProfile:
+    """The profile that was selected for a service."""
+
+    id: str
+    reasons: tuple[str, ...]
+    source: str
+    """Origin of its numbers."""
+    is_locked: bool
+    """Whether it is the lock's."""
+
+    @property
+    def text(self) -> str:
+        """Return the profile and why it was selected, on one line."""
+        return f"{self.id} ({', '.join(self.reasons)})"
+
+
+NO_PROFILES: Mapping[Path, ChosenProfile] = MappingProxyType({})
+
+
+class Catalogue(Spec):
+    """Serving profiles that services select from.
+
+    The nearest ones are preferred: those of the stack file, then those of files, then the shipped ones.
+    """
+
+    shipped: bool = True
+    """Whether the profiles that this program ships are selected from."""
+    files: Items[Text] = Field(default=(), examples=[["catalogue/private.yaml"]])
+    """Files with profiles, under the key `profiles`. Paths are relative to the folder of Pulumi.yaml."""
+    profiles: dict[ProfileId, Profile] = Field(
+        default={},
+        examples=[
+            {
+                "qwen3-8b-l40s": {
+                    "model": "Qwen/Qwen3-8B",
+                    "type": "optimized",
+                    "deviceCount": 1,
+                    "source": "https://github.com/acme/recipes/blob/0f1e2d3/qwen3.md",
+                    "service": {"model": {"source": "hf://Qwen/Qwen3-8B"}, "accelerator": "nvidia-l40s"},
+                }
+            }
+        ],
+    )
+    """Profiles by id. A profile replaces one with the same id in a file, and that one a shipped one."""
+
+
+class CatalogueFile(Spec):
+    """A file with profiles."""
+
+    profiles: dict[ProfileId, Profile]
+    """Profiles by id."""

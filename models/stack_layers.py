@@ -1,0 +1,293 @@
+"""Merge of the layers of a stack: `defaults`, profiles, services, and each service's prefill and canary.
+
+How two layers merge is in `models.layers`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from models.layers import (
+    INHERITED_BY_CANARY,
+    INHERITED_BY_PREFILL,
+    Layer,
+    Origin,
+    Source,
+    copy_value,
+    ineffective_null,
+    is_mapping,
+    mapping_of,
+    merge,
+    no_mapping,
+)
+from models.paths import Path
+from models.problems import Problem
+
+_NO_PROFILES: Mapping[Path, Layer] = MappingProxyType({})
+
+
+def merge_stack(
+    tree: Mapping[str, Any], sources: Iterable[Source] = (), profiles: Mapping[Path, Layer] = _NO_PROFILES
+) -> Layer:
+    """Merge all layers of a stack: each service over `defaults`, then each `prefill` and `canary` over its service.
+
+    `sources` are the files below the stack file, the lowest first. `profiles` are layers between `defaults` and a
+    service, by the path of the service, its prefill or its canary. Where one has none of its own, that of the service
+    counts. Services do not change `defaults` in the result.
+    """
+    files = [*(Layer(source.tree, Origin(Path(), file=source.file)) for source in sources), Layer(tree, Origin(Path()))]
+    stack = Layer({}, Origin(Path()))
+    for file in files:
+        stack = merge(stack, file.without("defaults", "services"))
+    explicit = _above_null(_children(files, "defaults"))
+    defaults, prefills = _defaults(explicit)
+    services = _services(_Below(defaults, prefills, profiles), _above_null(_children(files, "services")))
+    below = {**stack.origin.below, "services": services.origin}
+    if any(is_mapping(layer.tree) for layer in explicit.layers):
+        merged = _whole_defaults(explicit.layers, defaults, prefills)
+        stack.tree["defaults"], below["defaults"] = merged.tree, merged.origin
+    if services.tree is not None:
+        stack.tree["services"] = services.tree
+    return Layer(stack.tree, Origin(Path(), below), (*stack.problems, *defaults.problems, *services.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class _Below:
+    """The layers below the services of a stack."""
+
+    defaults: Layer
+    """`defaults` without its prefill."""
+    prefills: Sequence[Layer]
+    """The layers of the prefill in `defaults`."""
+    profiles: Mapping[Path, Layer]
+
+    def merge(self, at: Path, layers: Sequence[Layer]) -> Layer:
+        """Return the layers of a service over the profile of the service, prefill or canary at a path."""
+        profile = next((self.profiles[path] for path in _holders(at) if path in self.profiles), None)
+        merged = self.defaults.without() if profile is None else merge(self.defaults.without(), profile)
+        for layer in layers:
+            merged = merge(merged, layer.without("prefill", "canary"))
+        return merged
+
+    def has_other(self, at: Path) -> bool:
+        """Return whether the prefill or the canary at a path has a profile of its own."""
+        return at in self.profiles
+
+
+def _holders(at: Path) -> Iterator[Path]:
+    """Yield a path and those above it, up to that of the service."""
+    while len(at) > 1:
+        yield at
+        at = at.parent
+
+
+def _children(layers: Iterable[Layer], key: str) -> list[Layer]:
+    """Return the values at a key, of the layers that have it."""
+    return [layer.child(key) for layer in layers if key in layer.tree]
+
+
+class _Above(NamedTuple):
+    """The layers above the highest null, and the problems of nulls that remove nothing."""
+
+    layers: list[Layer]
+    problems: tuple[Problem, ...]
+
+
+def _above_null(layers: Iterable[Layer]) -> _Above:
+    above, problems = list[Layer](), list[Problem]()
+    for layer in layers:
+        if layer.tree is not None:
+            above.append(layer)
+            continue
+        if not above:
+            problems.append(ineffective_null(layer.origin.at, layer.origin.file))
+        above = []
+    return _Above(above, tuple(problems))
+
+
+def _mappings(layers: Iterable[Layer]) -> _Above:
+    """Return the layers that are mappings, and the problems of the others."""
+    mappings = [layer for layer in layers if is_mapping(layer.tree)]
+    return _Above(mappings, tuple(no_mapping(layer) for layer in layers if not is_mapping(layer.tree)))
+
+
+def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
+    """Return `defaults` without its prefill as a layer, and the layers of its prefill.
+
+    Nulls in the prefill are kept, because they may remove values of a service.
+    """
+    layers, problems = _mappings(explicit.layers)
+    merged = Layer({}, Origin(Path("defaults")))
+    for layer in layers:
+        merged = merge(merged, layer.without("canary", "prefill"))
+    prefills = _above_null(_children(layers, "prefill"))
+    canaries = map(_canary_in_defaults, _children(layers, "canary"))
+    found = (*explicit.problems, *problems, *merged.problems, *prefills.problems, *canaries)
+    return Layer(merged.tree, merged.origin, found), prefills.layers
+
+
+def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequence[Layer]) -> Layer:
+    """Return all that `defaults` says, as it was written if one file says it."""
+    if len(explicit) == 1:
+        return Layer(copy_value(explicit[0].tree), explicit[0].origin)
+    layers, _ = _mappings(prefills)
+    prefill = Layer({}, defaults.origin.child("prefill"))
+    for layer in layers:
+        prefill = merge(prefill, layer)
+    return _with_part(defaults, "prefill", prefill) if layers else defaults
+
+
+def _canary_in_defaults(canary: Layer) -> Problem:
+    what, remedy = "would be a canary of every service", "write it in the service that has one"
+    return Problem(canary.origin.at, what, remedy, file=canary.origin.file)
+
+
+def _services(below: _Below, explicit: _Above) -> Layer:
+    """Return all services, each merged over what is below it; the tree is None if no file has services."""
+    origin = Origin(Path("services"))
+    if not explicit.layers:
+        return Layer(None, origin, explicit.problems)
+    highest = explicit.layers[-1]
+    if not is_mapping(highest.tree):
+        return Layer(copy_value(highest.tree), highest.origin, explicit.problems)
+    layers, mistaken = _mappings(explicit.layers)
+    keys = dict.fromkeys(key for layer in layers for key in layer.tree)
+    services = {key: _service(Path("services", key), below, _above_null(_children(layers, key))) for key in keys}
+    trees = {key: service.tree for key, service in services.items() if service.tree is not None}
+    problems = (problem for service in services.values() for problem in service.problems)
+    origins = {key: service.origin for key, service in services.items()}
+    return Layer(trees, Origin(origin.at, origins), (*explicit.problems, *mistaken, *problems))
+
+
+def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
+    """Return the service at a path, merged over what is below it; its tree is None if a null removes it.
+
+    A value that is no mapping is reported by the validation.
+    """
+    if not explicit.layers:
+        return Layer(None, Origin(Path()), explicit.problems)
+    highest = explicit.layers[-1]
+    if not is_mapping(highest.tree):
+        return Layer(copy_value(highest.tree), highest.origin, explicit.problems)
+    layers, mistaken = _mappings(explicit.layers)
+    merged = below.merge(at, layers)
+    merged = Layer(merged.tree, merged.origin, (*explicit.problems, *mistaken, *merged.problems))
+    all_prefills = _above_null([*below.prefills, *_children(layers, "prefill")])
+    service = _drop_inherited_replicas(merged, layers)
+    service = _with_prefill(service, all_prefills, _other(below, at / "prefill", layers) or service)
+    canary = _above_null(_children(layers, "canary"))
+    if not canary.layers:
+        return Layer(service.tree, service.origin, (*service.problems, *canary.problems))
+    return _with_part(service, "canary", _canary(at / "canary", below, service, layers, canary.layers))
+
+
+def _other(below: _Below, at: Path, layers: Sequence[Layer]) -> Layer | None:
+    """Return the service as a prefill or canary inherits it, if that has a profile of its own; else None."""
+    return below.merge(at, layers) if below.has_other(at) else None
+
+
+def _with_part(service: Layer, key: str, part: Layer) -> Layer:
+    """Return a service with its prefill or its canary added."""
+    origin = Origin(service.origin.at, {**service.origin.below, key: part.origin}, service.origin.file)
+    return Layer({**service.tree, key: part.tree}, origin, (*service.problems, *part.problems))
+
+
+def _with_prefill(service: Layer, prefills: _Above, inherited: Layer) -> Layer:
+    """Return a service with its prefill; without one if no layer has it, or if the highest is null.
+
+    `inherited` is the service as its prefill inherits it.
+    """
+    if not prefills.layers:
+        return Layer(service.tree, service.origin, (*service.problems, *prefills.problems))
+    return _with_part(service, "prefill", _prefill(inherited, prefills.layers))
+
+
+def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
+    """Return prefill, merged over the keys that it inherits.
+
+    A null in the prefill of `defaults` that removes nothing is no problem: it may remove a value of another service.
+    """
+    highest: object = layers[-1].tree
+    if not isinstance(highest, dict):
+        return Layer(copy_value(highest), layers[-1].origin)
+    at = service.origin.child("prefill").at
+    explicit = [layer for layer in layers if layer.origin.at == at]
+    mappings, mistaken = _mappings(layers)
+    merged = _merge_inherited(service, INHERITED_BY_PREFILL, at, mappings)
+    in_files = (problem for problem in mistaken if problem.file)
+    problems = (*in_files, *merged.problems) if explicit else ()
+    return _drop_inherited_replicas(Layer(merged.tree, merged.origin, problems), _mappings(explicit).layers)
+
+
+def _canary(at: Path, below: _Below, service: Layer, services: Sequence[Layer], layers: Sequence[Layer]) -> Layer:
+    """Return the canary at a path, merged over its service, and its prefill over the layers of the service's prefill.
+
+    `services` are the layers of the service, `layers` those of the canary.
+    """
+    highest = layers[-1]
+    if not is_mapping(highest.tree):
+        return Layer(copy_value(highest.tree), highest.origin)
+    explicit, mistaken = _mappings(layers)
+    merged = _merge_canary(_other(below, at, services) or service, explicit, highest.origin.at)
+    merged = Layer(merged.tree, merged.origin, (*mistaken, *merged.problems))
+    prefills = _above_null([*below.prefills, *_children(services, "prefill")]).layers
+    inherited = [layer.without("replicas", "autoscaling") for layer in prefills if is_mapping(layer.tree)]
+    all_prefills = [*(inherited if "prefill" in service.tree else ()), *_children(explicit, "prefill")]
+    canary, other = _drop_inherited_replicas(merged, explicit), _other(below, at / "prefill", services)
+    for_prefill = canary if other is None else _merge_canary(other, explicit, highest.origin.at)
+    canary = _with_prefill(canary, _above_null(all_prefills), for_prefill)
+    has_sidecar = "prefill" in canary.tree or any("sidecar" in layer.tree for layer in explicit)
+    return canary if has_sidecar else Layer(_without(canary.tree, "sidecar"), canary.origin, canary.problems)
+
+
+def _merge_canary(service: Layer, explicit: Sequence[Layer], at: Path) -> Layer:
+    """Return a canary without its prefill, merged over its service."""
+    layers = [layer.without("prefill") for layer in explicit]
+    return _merge_inherited(_without_sizes_of_another_source(service, explicit), INHERITED_BY_CANARY, at, layers)
+
+
+def _without_sizes_of_another_source(service: Layer, canary: Iterable[Layer]) -> Layer:
+    """Return a service without its sizes of weights, claim and volume if the canary has another source."""
+    source = highest = mapping_of(service.tree.get("model")).get("source")
+    for layer in canary:
+        highest = mapping_of(layer.tree.get("model")).get("source", highest)
+    if highest == source:
+        return service
+    tree = dict(service.tree)
+    for key, sizes in (("model", ("size",)), ("storage", ("size", "sizeLimit"))):
+        if key in tree:
+            tree[key] = _without(tree[key], *sizes)
+    return Layer(tree, service.origin)
+
+
+def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequence[Layer]) -> Layer:
+    """Merge layers over the service's values of `keys`.
+
+    A key that no layer sets gets an origin in the service, so that it is reported as missing there.
+    """
+    inherited = {key: service.origin.child(key) for key in keys}
+    merged = Layer(_select(service.tree, *keys), Origin(at, inherited))
+    for layer in layers:
+        merged = merge(Layer(merged.tree, merged.origin), layer)
+    missing = {key: origin for key, origin in inherited.items() if key not in service.tree and key not in merged.tree}
+    origin = Origin(merged.origin.at, {**missing, **merged.origin.below}, merged.origin.file)
+    return Layer(merged.tree, origin, merged.problems)
+
+
+def _drop_inherited_replicas(merged: Layer, explicit: Iterable[Layer]) -> Layer:
+    """Remove a number of replicas that no explicit layer says, if autoscaling decides it."""
+    replicas = [layer.tree["replicas"] for layer in explicit if "replicas" in layer.tree]
+    is_overruled = merged.tree.get("autoscaling") is not None and (not replicas or replicas[-1] is None)
+    return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if is_overruled else merged
+
+
+def _select(tree: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: tree[key] for key in keys if key in tree}
+
+
+def _without(value: object, *keys: str) -> object:
+    """Return a mapping without some keys. A value that is no mapping is returned unchanged; validation rejects it."""
+    return (
+        {name: inner for name, inner in mapping_of(value).items() if name not in keys} if mapping_of(value) else value
+    )

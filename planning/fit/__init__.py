@@ -1,0 +1,1 @@
+"""Fit: whether a model fits the memory of its devices, and what would fit."""

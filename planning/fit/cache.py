@@ -1,0 +1,151 @@
+"""Bytes of the KV cache: what one sequence takes of each device.
+
+`sequence_bytes` counts entries. `reserved_bytes` counts as the engine does when it starts: whole blocks, and beside a
+window the tokens of one step, because vLLM frees what has left the window only afterwards (vllm 0.21.0,
+`max_memory_usage_bytes` of the specs in v1/kv_cache_interface.py).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+
+from models.architecture import Architecture, CacheLayers
+from planning.fit import families
+from planning.ground.cluster_facts import Unknown
+
+_BLOCK = 16
+"""Tokens of a block by default (vllm 0.21.0, config/cache.py)."""
+_SIDES = 2
+"""Keys and values."""
+_EVEN = 1.5
+"""How many times as many layers of one kind as of another are padded to the larger number (vllm 0.21.0,
+`_get_kv_cache_groups_uniform_page_size`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """Precision of the cache."""
+
+    width: float
+    """Bytes of a number."""
+    scale: int = 0
+    """Bytes of the scale that each head of a token has, for keys as for values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Layers that cache alike."""
+
+    layers: int
+    heads: int = 0
+    head_dim: int = 0
+    latent: int = 0
+    fixed: int = 0
+    """Bytes of an entry whose precision is fixed."""
+    window: int | None = None
+    ratio: int = 1
+    state: int = 0
+
+    def entry(self, tensor: int, precision: Precision) -> float:
+        """Return the bytes of an entry of one layer on each of `tensor` devices. A head is never divided."""
+        heads = -(-self.heads // tensor)
+        per_head = self.head_dim * precision.width + precision.scale
+        return _SIDES * heads * per_head + self.latent * precision.width + self.fixed
+
+    def entries(self, tokens: int) -> int:
+        """Return the entries of a sequence."""
+        cached = tokens if self.window is None else min(tokens, self.window)
+        return -(-cached // self.ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Settings on which the cache of one sequence depends."""
+
+    precision: Precision
+    tensor: int = 1
+    pipeline: int = 1
+    context_parallel: int = 1
+    """Number of devices that divide the tokens of a sequence among them."""
+    block: int = _BLOCK
+    """Tokens of a block."""
+    batch: int = 0
+    """Tokens of one step."""
+
+
+def groups(architecture: Architecture) -> tuple[Group, ...] | Unknown:
+    """Return the layers of a model by what they cache."""
+    family = architecture.family
+    if family is not None and not families.knows(family):
+        return Unknown(f"what models of the family {family} cache is unknown")
+    if architecture.layers is None:
+        return Unknown("the number of layers, or of what they cache, is unknown")
+    if family is not None and families.shape(family) == families.ENCODER:
+        return ()
+    found = architecture.cache or (CacheLayers.default(layers=architecture.layers),)
+    resolved = [_group(each, architecture) for each in found]
+    missing = next((each for each in resolved if isinstance(each, Unknown)), None)
+    return missing or tuple(each for each in resolved if isinstance(each, Group))
+
+
+def _group(layers: CacheLayers, architecture: Architecture) -> Group | Unknown:
+    common = {"window": layers.window, "ratio": layers.ratio}
+    if layers.state is not None:
+        return Group(layers.layers, state=layers.state)
+    if layers.bytes is not None:
+        return Group(layers.layers, fixed=layers.bytes, **common)  # pyright: ignore[reportArgumentType] - of the right types
+    if layers.latent is not None:
+        return Group(layers.layers, latent=layers.latent, **common)  # pyright: ignore[reportArgumentType] - as above
+    heads = layers.kv_heads or architecture.kv_heads or architecture.heads
+    width = layers.head_dim or head_dim(architecture)
+    if heads is None or width is None:
+        return Unknown("the heads of the model, or their width, are unknown")
+    return Group(layers.layers, heads, width, window=layers.window, ratio=layers.ratio)
+
+
+def head_dim(architecture: Architecture) -> int | None:
+    """Return the numbers of one head; None if they are unknown."""
+    if architecture.head_dim is not None:
+        return architecture.head_dim
+    if architecture.hidden_size is None or architecture.heads is None:
+        return None
+    return architecture.hidden_size // architecture.heads
+
+
+def sequence_bytes(found: Iterable[Group], tokens: int, setting: Setting) -> float:
+    """Return the bytes that a sequence takes of each device, without what blocks leave unused."""
+    total = 0.0
+    for group in found:
+        layers = -(-group.layers // setting.pipeline)
+        held = -(-group.entries(tokens) // setting.context_parallel)
+        total += layers * (held * group.entry(setting.tensor, setting.precision) + -(-group.state // setting.tensor))
+    return total
+
+
+def reserved_bytes(found: tuple[Group, ...], tokens: int, setting: Setting) -> int:
+    """Return the bytes that the engine must have of each device to serve a sequence of so many tokens."""
+    size, total = _group_size(found), 0.0
+    for group in found:
+        padded = ceil(group.layers / size) * size
+        layers = ceil(padded / setting.pipeline)
+        if group.state:
+            total += layers * -(-group.state // setting.tensor)
+            continue
+        blocks = _blocks(group, tokens, setting)
+        total += layers * blocks * setting.block / group.ratio * group.entry(setting.tensor, setting.precision)
+    return ceil(total)
+
+
+def _blocks(group: Group, tokens: int, setting: Setting) -> int:
+    if group.window is None:
+        return ceil(ceil(tokens / setting.context_parallel) / setting.block)
+    return -(-min(group.window - 1 + setting.batch, tokens) // setting.block) + 1
+
+
+def _group_size(found: tuple[Group, ...]) -> int:
+    """Return the number to whose multiple the layers of each kind are padded; 1 if one kind of layer needs none."""
+    numbers = [group.layers for group in found if not (group.fixed or group.latent)]
+    if len(numbers) < _SIDES:
+        return 1
+    low, high = min(numbers), max(numbers)
+    return high if high < low * _EVEN else low

@@ -1,0 +1,36 @@
+"""Families of models whose cache is known, from the table `families.yaml`."""
+
+from functools import cache
+
+from models.base import Spec
+from planning.ground import tables
+from planning.ground.tables import Sourced
+
+ENCODER = "encoder"
+"""Shape of the families that cache nothing."""
+
+
+class Shape(Sourced):
+    """Families whose layers cache alike."""
+
+    families: list[str]
+
+
+class _Table(Spec):
+    shapes: dict[str, Shape]
+
+
+def knows(family: str) -> bool:
+    """Tell whether the table has a family."""
+    return family in _shapes()
+
+
+def shape(family: str) -> str:
+    """Return how the layers of a known family cache."""
+    return _shapes()[family]
+
+
+@cache
+def _shapes() -> dict[str, str]:
+    table = tables.read(_Table, "fit/families.yaml")
+    return {family: name for name, entry in table.shapes.items() for family in entry.families}

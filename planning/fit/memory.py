@@ -1,0 +1,266 @@
+"""Fit of a model on devices: weights, cache and overhead beside the memory that the engine may use.
+
+An engine starts if the cache holds one sequence of the longest context. More sequences are a matter of speed: those
+that find no place wait.
+"""
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+from models.architecture import Architecture
+from planning.fit import cache, overheads
+from planning.fit.cache import Group, Setting
+from planning.ground.cluster_facts import Unknown
+
+_LOGIT = 16
+"""Bytes that the engine's sampler takes for each token of the vocabulary and each sequence: logits in float32, their
+sorted copy, and its indices of 8 bytes (vllm 0.21.0, v1/sample/ops/topk_topp_sampler.py)."""
+_STREAMS = 2
+"""Copies of what a layer takes in: hidden states and the residual."""
+_GATED = 3
+"""Widths of a feed-forward network that exist at once: two projections, and their product."""
+HALF = 2
+"""Bytes of a number in bfloat16 or float16, to which the engine converts wider numbers unless `--dtype` says otherwise
+(vllm 0.21.0, config/model.py, `_get_and_verify_dtype`)."""
+_WIDTHS = {"float32": 4, "float": 4, "float64": 8}
+"""Bytes of a number by type; all others have 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Devices of one class."""
+
+    vendor: str
+    product: str | None
+    memory: int
+    """Bytes of one device, as its driver shows them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """LoRA adapters that the devices hold at once."""
+
+    number: int
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A model and how it is to be served."""
+
+    architecture: Architecture
+    weights: int
+    """Bytes of the weights."""
+    devices: Devices
+    tokens: int
+    """Longest context."""
+    tensor: int = 1
+    pipeline: int = 1
+    data: int = 1
+    expert: bool = False
+    """Whether experts are distributed whole."""
+    number: int = HALF
+    """Bytes of a number with which the engine computes."""
+    utilization: float = 0.9
+    """Share of a device's memory that the engine may use."""
+    precision: cache.Precision | None = None
+    """Precision of the cache; None for that of the model."""
+    batch_tokens: int | None = None
+    """Tokens of one step; None for the engine's default."""
+    sequences: int | None = None
+    """Sequences of a batch; None for the engine's default."""
+    block: int | None = None
+    graphs: bool = True
+    """Whether the engine records graphs, and counts their memory."""
+    context_parallel: int = 1
+    offload: int = 0
+    """Bytes of the weights on each device that are kept in the host's memory."""
+    space: int | None = None
+    """Bytes of each device that the cache has, if a setting says them; None for all that is left."""
+    adapters: Adapters | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Memory that a model takes of each device. All numbers are bytes, unless they say otherwise."""
+
+    request: Request
+    weights: int
+    overhead: int
+    usable: int
+    """Bytes that the engine may use."""
+    groups: tuple[Group, ...]
+    setting: Setting
+
+    @property
+    def room(self) -> int:
+        """Return what is left for the cache; below 0 if not even the weights fit."""
+        left = self.usable - self.weights - self.overhead
+        return left if self.request.space is None else min(left, self.request.space)
+
+    @property
+    def cache(self) -> int:
+        """Return the cache of one sequence of the longest context."""
+        return self.cache_of(self.request.tokens)
+
+    @property
+    def free(self) -> int:
+        """Return what is left beside weights, overhead and the cache of one sequence."""
+        return self.room - self.cache
+
+    @property
+    def is_sufficient(self) -> bool:
+        """Tell whether the engine can start."""
+        return self.free >= 0
+
+    @property
+    def longest(self) -> int:
+        """Return the longest context for which the engine can start; 0 if there is none.
+
+        It may be longer than the model's own.
+        """
+        limit = max(self.request.tokens, self.request.architecture.context_length or 0)
+        if self.cache_of(limit) <= self.room:
+            return limit
+        low, high = 0, limit
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.cache_of(middle) <= self.room else (low, middle - 1)
+        return low
+
+    @property
+    def most_sequences(self) -> int:
+        """Return how many sequences of the longest context the cache holds."""
+        if self.room < 0:
+            return 0
+        per_sequence = self.cache
+        return self.room // per_sequence if per_sequence else self.sequences
+
+    @property
+    def sequences(self) -> int:
+        """Return the sequences of a batch."""
+        return self.request.sequences or _batch(self.request).sequences
+
+    @property
+    def cached_tokens(self) -> int:
+        """Return the tokens that the whole cache holds if all sequences have the longest context."""
+        per_sequence = self.cache
+        return 0 if self.room < 0 or not per_sequence else int(self.room / per_sequence * self.request.tokens)
+
+    def cache_of(self, tokens: int) -> int:
+        """Return the cache of one sequence of so many tokens."""
+        return cache.reserved_bytes(self.groups, tokens, self.setting)
+
+
+def fits(request: Request) -> Fit | Unknown:
+    """Return what a model takes of each device, or why that is unknown."""
+    groups = cache.groups(request.architecture)
+    if isinstance(groups, Unknown):
+        return groups
+    overhead = overheads.of_vendor(request.devices.vendor)
+    visible = request.devices.memory - overheads.size(overhead.hidden)
+    batch = _batch(request)
+    setting = Setting(
+        precision=request.precision or cache.Precision(request.number),
+        tensor=request.tensor,
+        pipeline=request.pipeline,
+        context_parallel=request.context_parallel,
+        batch=batch.tokens,
+        **({} if request.block is None else {"block": request.block}),
+    )
+    return Fit(
+        request,
+        weights=max(0, _weights(request) - request.offload),
+        overhead=_outside(request, overhead) + _activations(request, batch) + _adapters(request),
+        usable=ceil(visible * request.utilization),
+        groups=groups,
+        setting=setting,
+    )
+
+
+def width(dtype: str | None) -> int:
+    """Return the bytes of a number of a type; None is bfloat16."""
+    return _WIDTHS.get((dtype or "").removeprefix("torch."), HALF)
+
+
+def loaded_bytes(architecture: Architecture, files: int | None, number: int) -> int | None:
+    """Return the bytes of the weights as the engine holds them; None if they are unknown.
+
+    `files` are the bytes as they are published. Without them the number of parameters counts.
+    """
+    if files is not None:
+        return files * number // max(number, width(architecture.dtype))
+    return None if architecture.parameters is None else architecture.parameters * number
+
+
+def _batch(request: Request) -> overheads.Batch:
+    """Return the batch of a request: that of its flags, or the engine's default."""
+    default = overheads.batch(request.devices.vendor, request.devices.product, request.devices.memory)
+    sequences = request.sequences or default.sequences
+    tokens = request.batch_tokens or min(max(default.tokens, sequences), sequences * request.tokens)
+    return overheads.Batch.default(tokens=tokens, sequences=min(sequences, tokens))
+
+
+def _weights(request: Request) -> int:
+    """Return the weights on the device that holds most.
+
+    Routed experts are divided among all copies of a replica, as whole experts or in parts (vllm 0.21.0,
+    FusedMoEParallelConfig.make). Everything else is divided by tensor only. The first and the last stage of a pipeline
+    hold the embeddings.
+    """
+    architecture, share = request.architecture, request.architecture.expert_share or 0.0
+    devices = request.tensor * request.data
+    experts = architecture.experts or 0
+    part = -(-experts // devices) / experts if request.expert and experts else 1 / devices
+    if request.pipeline == 1 or not architecture.layers:
+        whole = float(request.weights)
+    else:
+        ends = (architecture.vocab_size or 0) * (architecture.hidden_size or 0) * request.number
+        ends = min(ends, request.weights // 4)
+        whole = -(-architecture.layers // request.pipeline) / architecture.layers * (request.weights - 2 * ends) + ends
+    return ceil(whole * ((1 - share) / request.tensor + share * part))
+
+
+def _outside(request: Request, overhead: overheads.Overhead) -> int:
+    """Return what is taken outside torch."""
+    devices = request.tensor * request.pipeline * request.data
+    taken = overheads.size(overhead.alone if devices == 1 else overhead.together)
+    layers = -(-(request.architecture.layers or 0) // request.pipeline)
+    return taken + (overheads.size(overhead.graphs) * layers if request.graphs else 0)
+
+
+def _activations(request: Request, batch: overheads.Batch) -> int:
+    """Return the peak of a step: what layers take for all its tokens, or sampling for all sequences."""
+    architecture = request.architecture
+    hidden, inner = architecture.hidden_size, architecture.intermediate_size
+    if hidden is None or inner is None or architecture.vocab_size is None:
+        return overheads.unknown_activation()
+    number = request.number
+    if architecture.experts and architecture.experts_per_token:
+        widest = architecture.experts_per_token * (max(2 * inner // request.tensor, hidden) + inner // request.tensor)
+    else:
+        widest = _GATED * inner // request.tensor
+    layers = batch.tokens * widest * number
+    sampling = batch.sequences * architecture.vocab_size * _LOGIT
+    return batch.tokens * hidden * _STREAMS * number + max(layers, sampling)
+
+
+def _adapters(request: Request) -> int:
+    """Return the bytes of the places for adapters: two matrices for each projection of a layer (vllm 0.21.0, lora)."""
+    adapters, architecture = request.adapters, request.architecture
+    hidden, heads, each = architecture.hidden_size, architecture.heads, cache.head_dim(architecture)
+    if adapters is None or hidden is None or heads is None or each is None:
+        return 0
+    queries, keys = heads * each, (architecture.kv_heads or heads) * each
+    inner = 0 if architecture.experts else architecture.intermediate_size or 0
+    tensor = request.tensor
+    # Of a projection that divides its output, the first matrix is whole on each device; of the others, the second is.
+    ins = 4 * hidden + queries // tensor + (2 * hidden + inner // tensor if inner else 0)
+    outs = (queries + 2 * keys) // tensor + hidden + (2 * inner // tensor + hidden if inner else 0)
+    layers = -(-(architecture.layers or 0) // request.pipeline)
+    return adapters.number * adapters.rank * layers * (ins + outs) * request.number
+
+
+def with_layout(request: Request, *, tensor: int, pipeline: int) -> Request:
+    """Return the request for another parallelism."""
+    return replace(request, tensor=tensor, pipeline=pipeline)

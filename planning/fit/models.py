@@ -1,0 +1,57 @@
+"""Public models whose architecture is known without a lock, from the table `models.yaml`."""
+
+import datetime as dt
+from dataclasses import dataclass
+from functools import cache
+
+from models.architecture import Architecture
+from models.base import Spec
+from planning.ground import tables
+
+
+class Row(Spec):
+    """A public model."""
+
+    architecture: Architecture | None = None
+    like: str | None = None
+    """Name of the row that has the architecture."""
+    context: int | None = None
+    """Longest context, if it is not that of the row that has the architecture."""
+    bytes: int | None = None
+    """Bytes of the weights as they are published; None if no source says them."""
+    source: str
+
+
+class _Table(Spec):
+    date: dt.date
+    models: dict[str, Row]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicModel:
+    """A public model."""
+
+    architecture: Architecture
+    bytes: int | None
+    """Bytes of the weights as they are published; None if unknown."""
+
+
+@cache
+def find(name: str) -> PublicModel | None:
+    """Return the model with the name of a repository; None if the table does not have it."""
+    rows = names()
+    row = rows.get(name)
+    if row is None:
+        return None
+    described = rows[row.like] if row.like is not None else row
+    architecture = described.architecture
+    if architecture is None:
+        return None
+    if row.context is not None:
+        architecture = architecture.model_copy(update={"context_length": row.context})
+    return PublicModel(architecture, row.bytes or described.bytes)
+
+
+def names() -> dict[str, Row]:
+    """Return the rows of the table by name."""
+    return tables.read(_Table, "fit/models.yaml").models

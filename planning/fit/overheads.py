@@ -1,0 +1,72 @@
+"""Memory that engines take of a device beside weights and cache, and their default batches: `overheads.yaml`."""
+
+from functools import cache
+
+from models.base import Spec
+from models.vocabulary import Quantity, amount
+from planning.ground import tables
+from planning.ground.tables import Sourced
+
+
+class Overhead(Sourced):
+    """Bytes of each device that an engine takes on devices of a vendor."""
+
+    hidden: Quantity
+    alone: Quantity
+    together: Quantity
+    graphs: Quantity
+    graphs_since: str | None = None
+
+
+class Batch(Spec):
+    """Tokens of a step, and sequences of a batch."""
+
+    tokens: int
+    sequences: int
+
+
+class Batches(Sourced):
+    """Default batches."""
+
+    large: Batch
+    small: Batch
+    cpu: Batch
+    large_from: Quantity
+    small_products: list[str]
+
+
+class _Table(Spec):
+    vendors: dict[str, Overhead]
+    activation: Quantity
+    batches: Batches
+
+
+def of_vendor(vendor: str) -> Overhead:
+    """Return what an engine takes on devices of a vendor."""
+    vendors = _table().vendors
+    return vendors.get(vendor) or vendors["other"]
+
+
+def batch(vendor: str, product: str | None, memory: int) -> Batch:
+    """Return the default batch on devices of a vendor with `memory` bytes."""
+    batches = _table().batches
+    if vendor == "cpu":
+        return batches.cpu
+    is_small = any(name in (product or "") for name in batches.small_products)
+    return batches.small if is_small or memory < size(batches.large_from) else batches.large
+
+
+def unknown_activation() -> int:
+    """Return the bytes of the activations of a model whose widths are unknown."""
+    return size(_table().activation)
+
+
+@cache
+def size(quantity: str) -> int:
+    """Return a quantity of a table in bytes."""
+    return int(amount(quantity))
+
+
+@cache
+def _table() -> _Table:
+    return tables.read(_Table, "fit/overheads.yaml")

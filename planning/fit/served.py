@@ -1,0 +1,189 @@
+"""Requests of served models: what a model, its engine and its devices demand, as flags of the engine change it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from models import flags
+from models.architecture import Architecture
+from models.flags import Flag
+from models.role import Engine
+from models.service import Model
+from models.source import hub, scheme
+from models.vocabulary import amount
+from planning.fit import cache, memory, models, overheads
+from planning.fit.cache import Precision
+from planning.fit.memory import Adapters, Devices, Request
+from planning.ground.cluster_facts import Unknown
+from planning.releases.engine_versions import EngineVersion
+
+_GI = 2**30
+_NARROW_CACHE, _TINY_CACHE = 1, 0.5625
+"""Bytes of a number in float8, and in four bits with a scale of eight for each 16 (vllm 0.21.0, FullAttentionSpec)."""
+_SCALE = 4
+"""Bytes of the scale of a head (vllm 0.21.0, AttentionSpec.page_size_bytes)."""
+_WIDE = 4
+"""Bytes of a number in float32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Numbers of a model."""
+
+    architecture: Architecture
+    bytes: int | None
+    """Bytes of the weights as they are published; None if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model, and how an engine serves it."""
+
+    model: Model
+    engine: Engine
+    devices: Devices
+    tensor: int
+    pipeline: int
+    data: int
+    expert: bool
+    utilization: float
+    """Share of a device's memory that the engine may use."""
+    block: int | None = None
+    """Tokens of a block of the cache; None for the engine's default."""
+    space: int | None = None
+    """Bytes of each device that the cache has; None for all that is left."""
+    version: EngineVersion | None = None
+    """Version of vLLM; None for a version that counts graphs."""
+
+
+def request(served: Served) -> Request | Unknown:
+    """Return the request of a served model, or what of it is unknown."""
+    source = source_of(served.model)
+    if isinstance(source, Unknown):
+        return source
+    arguments = {flag.switch: flag for flag in flags.parse(served.engine.args)}
+    number = _WIDE if _value(arguments, "--dtype") in {"float32", "float"} else memory.HALF
+    weights = memory.loaded_bytes(source.architecture, source.bytes, number)
+    tokens = served.model.max_model_len or source.architecture.context_length
+    if weights is None or tokens is None:
+        return _missing(source.architecture, weights)
+    lora = served.model.lora
+    found = Request(
+        architecture=source.architecture,
+        weights=weights,
+        devices=served.devices,
+        tokens=tokens,
+        tensor=served.tensor,
+        pipeline=served.pipeline,
+        data=served.data,
+        expert=served.expert,
+        number=number,
+        utilization=served.utilization,
+        sequences=served.engine.max_num_seqs,
+        block=served.block,
+        space=served.space,
+        adapters=None if lora is None else Adapters(lora.max_adapters or len(lora.adapters), lora.max_rank),
+    )
+    return _with_flags(found, arguments, served.version)
+
+
+def _missing(architecture: Architecture, weights: int | None) -> Unknown:
+    """Return what is unknown of a model without weights or context. That its family is comes first."""
+    groups = cache.groups(architecture)
+    if isinstance(groups, Unknown):
+        return groups
+    if weights is None:
+        return Unknown("the bytes of the weights are unknown; write model.size")
+    return Unknown("the longest context is unknown; write model.maxModelLen")
+
+
+def source_of(model: Model) -> Source | Unknown:
+    """Return what is known of a model: from its configuration, its lock or the shipped table."""
+    pin, size = model.pin, None if model.size is None else int(amount(model.size))
+    if size is None and pin is not None and not pin.packed:
+        size = pin.bytes
+    if model.architecture is not None:
+        return Source(model.architecture, size)
+    if pin is not None and pin.architecture is not None and pin.architecture.family is not None:
+        return Source(pin.architecture, size)
+    public = models.find(hub(model.source)[0]) if scheme(model.source) == "hf" else None
+    if public is None:
+        return Unknown("the architecture of the model is unknown; write model.architecture, or lock the source")
+    return Source(public.architecture, size or public.bytes)
+
+
+def _value(arguments: Mapping[str, Flag], name: str) -> str | None:
+    flag = arguments.get(name)
+    return None if flag is None else flag.value
+
+
+def _number(arguments: Mapping[str, Flag], name: str) -> int | None:
+    """Return the value of a flag; None if it is no whole number."""
+    value = _value(arguments, name)
+    return int(value) if value is not None and value.isdecimal() else None
+
+
+def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVersion | None) -> Request:
+    """Return a request as the engine's flags change it."""
+    since = overheads.of_vendor(found.devices.vendor).graphs_since
+    counts_graphs = since is not None and (version is None or version.is_at_least(since))
+    offloaded, space = _value(arguments, "--cpu-offload-gb"), _number(arguments, "--kv-cache-memory-bytes")
+    return replace(
+        found,
+        precision=_precision(_value(arguments, "--kv-cache-dtype"), found.number),
+        batch_tokens=_number(arguments, "--max-num-batched-tokens"),
+        graphs=counts_graphs and "--enforce-eager" not in arguments,
+        context_parallel=_number(arguments, "--decode-context-parallel-size") or 1,
+        offload=0 if offloaded is None else from_gibibytes(offloaded),
+        space=found.space if space is None else space,
+    )
+
+
+def with_arguments(found: Request, tokens: Sequence[str]) -> Request:
+    """Return a request as the arguments of an engine's container say it; what they do not say is the default."""
+    arguments = {flag.switch: flag for flag in flags.parse(tokens)}
+    utilization = _value(arguments, "--gpu-memory-utilization")
+    space = _number(arguments, "--kv-cache-memory-bytes")
+    return replace(
+        found,
+        tokens=_number(arguments, "--max-model-len") or found.architecture.context_length or found.tokens,
+        tensor=_number(arguments, "--tensor-parallel-size") or 1,
+        pipeline=_number(arguments, "--pipeline-parallel-size") or 1,
+        data=_number(arguments, "--data-parallel-size") or 1,
+        expert="--enable-expert-parallel" in arguments,
+        utilization=found.utilization if utilization is None else _share(utilization, found.utilization),
+        sequences=_number(arguments, "--max-num-seqs"),
+        block=_number(arguments, "--block-size"),
+        precision=_precision(_value(arguments, "--kv-cache-dtype"), found.number),
+        batch_tokens=_number(arguments, "--max-num-batched-tokens"),
+        context_parallel=_number(arguments, "--decode-context-parallel-size") or 1,
+        offload=from_gibibytes(_value(arguments, "--cpu-offload-gb") or "0"),
+        space=found.space if space is None else space,
+    )
+
+
+def _share(text: str, default: float) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return default
+
+
+def from_gibibytes(text: str) -> int:
+    """Return a number of GiB as bytes; 0 if it is no number."""
+    try:
+        return int(float(text) * _GI)
+    except ValueError:
+        return 0
+
+
+def _precision(name: str | None, number: int) -> Precision:
+    """Return the precision of `--kv-cache-dtype`."""
+    match name:
+        case None | "auto" | "bfloat16" | "float16":
+            return Precision(number if name in {None, "auto"} else memory.HALF)
+        case "fp8_per_token_head" | "int8_per_token_head":
+            return Precision(_NARROW_CACHE, _SCALE)
+        case "nvfp4":
+            return Precision(_TINY_CACHE)
+        case _:
+            return Precision(_NARROW_CACHE if name.startswith("fp8") else number)

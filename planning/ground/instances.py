@@ -1,0 +1,44 @@
+"""Inference stacks of a Pulumi stack: their names, types and logical names.
+
+This program makes one of them. A program of another project may make several, which share the mark of its Pulumi stack.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from models.paths import Path
+from models.problems import Problem
+
+TYPE = "inference-stacks:index:InferenceStack"
+"""Type of the component that all of an inference stack is in."""
+PROVIDER_TYPE = "pulumi:providers:kubernetes"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One inference stack of a Pulumi stack."""
+
+    name: str = "inference-stack"
+    """Logical name of the component."""
+    prefix: str = ""
+    """Beginning of the logical names of all that is in the component."""
+
+    @property
+    def provider_name(self) -> str:
+        """Return the logical name of the provider of all objects."""
+        return f"{self.prefix}cluster"
+
+    @property
+    def path(self) -> Path:
+        """Return the place of the configuration in a program: empty without a prefix."""
+        return Path(self.name) if self.prefix else Path()
+
+    def locate(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Return problems with their paths below the place of the configuration."""
+        if not self.prefix:
+            return list(problems)
+        return [replace(problem, path=Path(self.name, *problem.path)) for problem in problems]
+
+
+MAIN = Instance()
+"""The inference stack of this program."""

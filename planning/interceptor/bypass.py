@@ -1,0 +1,90 @@
+"""One rule for all that lies behind an endpoint picker: metered requests go past it, to the Service of a variant."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from models.autoscaling import PickerMetric, SaturationMetric
+from models.paths import Path
+from models.problems import Problem, warning
+from models.service import Canary, Service, Variant
+from planning.interceptor.facts import Mode
+from planning.variant.canary import ALL
+from planning.variant.context import VariantContext
+
+_PAST = "the interceptor asks the Service, past the endpoint picker"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bypassed:
+    """A key of a variant whose effect an endpoint picker has."""
+
+    key: str
+    is_set: Callable[[Variant], object]
+    what: str
+    explicit_only: bool = False
+    """Whether the key is harmless where it is inherited."""
+
+
+_BYPASSED = (
+    _Bypassed("prefill", lambda variant: variant.prefill, "would leave its pods without requests"),
+    _Bypassed(
+        "objectives", lambda variant: variant.objectives, "has no effect on metered requests", explicit_only=True
+    ),
+    _Bypassed(
+        "rewrites",
+        lambda variant: isinstance(variant, Service) and variant.rewrites,
+        "leads to requests that the engine refuses",
+    ),
+)
+
+
+def problems(path: Path, service: Service, mode: Mode) -> Iterator[Problem]:
+    """Reject what a metered service would have in vain."""
+    canary = service.canary
+    yield from _canary_problems(path, canary, mode)
+    for at, variant in ((path, service), *(() if canary is None else ((path / "canary", canary),))):
+        for each in _BYPASSED:
+            inherited = variant is canary and each.is_set(service)
+            if each.is_set(variant) and not inherited:
+                yield _problem(path, at / each.key, each.what, explicit_only=each.explicit_only)
+        yield from _scaling_problems(path, at, variant)
+
+
+def _problem(service: Path, at: Path, what: str, *, explicit_only: bool = False) -> Problem:
+    remedy = f"remove it, or set {service}.interceptor.enabled: false"
+    depends_on = (Path("interceptor"), service / "interceptor")
+    return Problem(at, f"{what}: {_PAST}", remedy, depends_on, explicit_only=explicit_only)
+
+
+def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[Problem]:
+    """Reject a canary that gets no requests, and one that gets a share: the interceptor forwards to one Service."""
+    if canary is None:
+        return
+    depends_on, at = (Path("interceptor"), path / "interceptor"), path / "canary"
+    remedy = f"set {path}.interceptor.enabled: false"
+    if mode == "label":
+        what = "would get no requests (the interceptor in mode label asks the Service, past route and weights)"
+        yield Problem(at, what, f"remove it, or {remedy}", depends_on)
+    elif 0 < canary.weight < ALL:
+        what = f"cannot be a share, because the interceptor forwards all requests of a rule alike ({canary.weight})"
+        yield Problem(at / "weight", what, f"write 0 with headers, or 100, or {remedy}", depends_on)
+
+
+def _scaling_problems(path: Path, at: Path, variant: Variant) -> Iterator[Problem]:
+    """Reject metrics of an endpoint picker, and zero replicas, which its queue would wake."""
+    scaling = variant.autoscaling
+    if scaling is None or not variant.endpoint_picker.enabled:
+        return
+    at /= "autoscaling"
+    for index, metric in enumerate(scaling.metrics):
+        if isinstance(metric, PickerMetric | SaturationMetric):
+            yield _problem(path, at / "metrics" / index / "type", f"never changes ({metric.type})")
+    if scaling.min_replicas == 0:
+        yield _problem(path, at / "minReplicas", "zero replicas would never be woken (0)")
+
+
+def warnings(variant: VariantContext) -> Iterator[Problem]:
+    """Yield the warning that a metered service has an endpoint picker that gets no requests."""
+    if variant.has_picker:
+        what = f"gets no requests of the gateway: {_PAST}"
+        yield warning(variant.path / "endpointPicker", what, "set endpointPicker.enabled: false")

@@ -1,0 +1,126 @@
+"""Plan of the interceptor's own deployment: pods, settings, volume, times and the load balancer's policies."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from models.interceptor import Interceptor, InterceptorDeployment
+from models.role import RollingUpdate
+from models.vocabulary import seconds
+from planning.ground import labels, lifecycle
+from planning.ground.awaiting import Wait
+from planning.ground.lifecycle import Drain
+from planning.interceptor import settings
+from planning.interceptor.facts import facts
+from planning.variant.context import VariantContext
+
+USER = 65532
+"""User and group of the process. The image itself would run as root."""
+WAL_SIZE = "1Gi"
+"""Size limit of the volume with the write-ahead log."""
+_PRE_STOP = 5
+"""Time until the gateway sends no more requests to a terminating pod, in seconds."""
+_ROLLOUT = RollingUpdate.default(type="RollingUpdate", max_surge=1, max_unavailable=0)
+"""Every request passes the interceptor, so a new pod is ready before an old one ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Health checks of the pods; times in seconds."""
+
+    path: str
+    interval: int
+    timeout: int | None = None
+    failures: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Plan of the interceptor's Deployment and of the objects beside it."""
+
+    image: str
+    replicas: int
+    requests: Mapping[str, str]
+    limits: Mapping[str, str]
+    settings: str | None
+    """Settings as YAML; None if a Secret has them."""
+    settings_secret: str | None
+    settings_folder: str
+    """Folder of the settings in the pod."""
+    settings_file: str
+    wal_folder: str
+    """Mount point of the volume with the write-ahead log."""
+    wal_size: str
+    mounts_token: bool
+    """Whether the process asks the API server."""
+    selector: Mapping[str, str]
+    user: int
+    rollout: RollingUpdate
+    readiness: Check
+    liveness: Check
+    pre_stop: int
+    grace: int
+    """Termination grace period in seconds."""
+    start: int
+    """Seconds within which a pod becomes ready."""
+    wait: Wait
+    valkey: str | None
+    """Address of the stream of events. None if there is none."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Return the arguments of the process."""
+        return ("-f", f"{self.settings_folder}/{self.settings_file}")
+
+    @property
+    def checksum(self) -> str | None:
+        """Return the SHA-256 of the settings, which restarts the pods if they change; None if a Secret has them."""
+        return None if self.settings is None else hashlib.sha256(self.settings.encode()).hexdigest()
+
+
+def plan(spec: Interceptor, metered: Iterable[VariantContext]) -> Deployment | None:
+    """Return the plan of the deployment. None if the interceptor runs already. `metered` are metered primaries."""
+    deploy, pod = spec.deploy, facts().pod
+    if deploy is None:
+        return None
+    grace, health = seconds(deploy.drain_timeout), pod.health
+    return Deployment(
+        image=deploy.image,
+        replicas=deploy.replicas,
+        requests=deploy.resources.requests,
+        limits=deploy.resources.limits,
+        settings=settings.text(spec, deploy, _models_namespace(spec, metered))
+        if deploy.settings_secret is None
+        else None,
+        settings_secret=deploy.settings_secret,
+        settings_folder=pod.settings,
+        settings_file=pod.settings_file,
+        wal_folder=wal_folder(deploy),
+        wal_size=WAL_SIZE,
+        mounts_token=spec.mode == "label",
+        selector=labels.interceptor_selector(spec.service_name),
+        user=USER,
+        rollout=_ROLLOUT,
+        readiness=Check(health, interval=5),
+        liveness=Check(health, interval=10, timeout=2, failures=3),
+        pre_stop=_PRE_STOP,
+        grace=grace,
+        start=lifecycle.PICKER_START,
+        wait=Wait(lifecycle.wait_seconds(_ROLLOUT, deploy.replicas, lifecycle.PICKER_START, _drain(grace))),
+        valkey=deploy.emit.valkey_addr,
+    )
+
+
+def wal_folder(deploy: InterceptorDeployment) -> str:
+    """Return the directory above the write-ahead log, at which a volume is mounted."""
+    return deploy.emit.wal_path.rpartition("/")[0]
+
+
+def _models_namespace(spec: Interceptor, metered: Iterable[VariantContext]) -> str | None:
+    """Return the namespace that mode label searches; the rules admit one. None if nothing is searched."""
+    namespaces = sorted({variant.namespace for variant in metered})
+    return namespaces[0] if spec.mode == "label" and namespaces else None
+
+
+def _drain(grace: int) -> Drain:
+    return Drain(_PRE_STOP, None, 0, grace)

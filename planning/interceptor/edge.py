@@ -1,0 +1,62 @@
+"""The edge of metered requests: the Service that routes lead to, and the headers that they set and take away."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from models.service import Service
+from models.stack import Stack
+from planning.ground.names import address
+from planning.ground.ports import ROUTED_PORT
+from planning.interceptor.facts import facts
+from planning.variant.context import VariantContext, gateway
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Target of a rule for metered requests, and the headers that the rule changes."""
+
+    name: str
+    """Name of the interceptor's Service."""
+    namespace: str
+    port: int
+    set_headers: Mapping[str, str]
+    """Headers with their values, which replace those of clients."""
+    remove_headers: tuple[str, ...]
+
+
+def edge(variant: VariantContext) -> Edge | None:
+    """Return the edge of requests that are meant for a variant; None if its service is not metered."""
+    spec, resource_id = variant.stack.interceptor, variant.metered_as
+    if spec is None or resource_id is None:
+        return None
+    headers = facts().headers
+    upstream = {headers.upstream: upstream_of(variant)} if spec.mode == "header" else {}
+    return Edge(
+        name=spec.service_name,
+        namespace=spec.namespace,
+        port=spec.port,
+        set_headers={headers.resource_id: resource_id, **upstream},
+        remove_headers=removed_headers(spec.mode),
+    )
+
+
+def removed_headers(mode: str) -> tuple[str, ...]:
+    """Return the headers of clients that a route takes away. What it sets, it replaces."""
+    headers = facts().headers
+    return (*headers.forged, *(() if mode == "header" else (headers.upstream,)))
+
+
+def upstream_of(variant: VariantContext) -> str:
+    """Return the address of a variant's Service, without a scheme, as the interceptor reads it from a header."""
+    host = f"{address(variant.names.base, variant.namespace)}.{variant.stack.cluster.domain}"
+    return f"{host}:{ROUTED_PORT}"
+
+
+def is_metered(service: Service, stack: Stack) -> bool:
+    """Tell whether the interceptor meters a service."""
+    return stack.interceptor is not None and service.interceptor.enabled
+
+
+def is_led(service: Service, stack: Stack) -> bool:
+    """Tell whether a route of this stack leads the requests of a service to the interceptor."""
+    return is_metered(service, stack) and gateway(service, stack) is not None and service.route.enabled

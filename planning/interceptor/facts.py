@@ -1,0 +1,86 @@
+"""Facts of the interceptor's program, from a table: headers, paths, and what its images do."""
+
+from typing import Literal
+
+from models.base import Spec
+from planning.ground import tables
+from planning.ground.tables import Sourced
+
+Mode = Literal["label", "header"]
+
+
+class Headers(Sourced):
+    """Headers of requests that the interceptor reads."""
+
+    auth_id: str
+    """Identity that requests are billed to. Whoever authenticates clients sets it."""
+    resource_id: str
+    """Id of the model, which requests are billed and routed by."""
+    upstream: str
+    """Address that the interceptor forwards to, in mode header."""
+    forged: list[str]
+    """Headers of clients that a route takes away."""
+
+
+class Routing(Sourced):
+    """Search of Services by labels."""
+
+    domain: str
+    """Domain of the cluster in the addresses of Services."""
+    port: str
+    """Name of the port that is preferred."""
+
+
+class PodFacts(Sourced):
+    """Files and paths of the image."""
+
+    settings: str
+    """Folder of the settings."""
+    settings_file: str
+    program: str
+    """Folder of the program."""
+    health: str
+    """Path of the health check, which depends on nothing."""
+
+
+class Shutdown(Sourced):
+    """Times of the end of a process."""
+
+    requests: int
+    """Seconds for running requests."""
+
+
+class Line(Sourced):
+    """A line of images."""
+
+    mode: Mode
+    tags: list[str]
+    settings: list[Literal["listenPort", "registry", "emit"]]
+    """Groups of settings that the line reads."""
+
+
+class Facts(Spec):
+    """All facts."""
+
+    headers: Headers
+    routing: Routing
+    pod: PodFacts
+    shutdown: Shutdown
+    repositories: list[str]
+    """Last parts of the names of repositories whose tags are known."""
+    lines: list[Line]
+
+    def line(self, mode: Mode) -> Line:
+        """Return the line of a mode."""
+        return next(line for line in self.lines if line.mode == mode)
+
+    def line_of(self, image: str) -> Line | None:
+        """Return the line of an image by its tag; None if the image is unknown."""
+        repository, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
+        known = self.lines if repository in self.repositories else []
+        return next((line for line in known if tag in line.tags), None)
+
+
+def facts() -> Facts:
+    """Return the facts of the interceptor."""
+    return tables.read(Facts, "interceptor/phoebe.yaml")

@@ -1,0 +1,200 @@
+"""Validation of metering: errors in the stack's interceptor, and warnings about what others have to do."""
+
+import json
+from collections.abc import Iterator
+
+from models.interceptor import Interceptor, InterceptorDeployment
+from models.paths import Path
+from models.problems import Problem, warning
+from models.routing import MAX_HEADERS
+from models.service import Service
+from models.stack import Stack
+from planning.ground import gateways
+from planning.ground.api_groups import GATEWAY_GROUP
+from planning.interceptor import bypass, edge
+from planning.interceptor.deployment import wal_folder
+from planning.interceptor.facts import facts
+from planning.interceptor.records import InterceptorPlan
+from planning.variant.context import VariantContext, gateway, resource_id
+
+_AT = Path("interceptor")
+_LOWEST_PORT = 1024
+"""Lowest port on which a process without privileges listens."""
+_SYSTEM_FOLDERS = ("/dev", "/etc", "/proc", "/sys", "/var/run", "/run", "/bin", "/lib", "/usr")
+"""Folders of an image that a volume must not cover."""
+
+
+def problems(stack: Stack) -> Iterator[Problem]:
+    """Yield the problems of metering in a stack."""
+    spec = stack.interceptor
+    for key, service in stack.services.items():
+        path = Path("services", key)
+        yield from _without_interceptor(path, service, stack)
+        if spec is not None and edge.is_metered(service, stack):
+            yield from bypass.problems(path, service, spec.mode)
+            yield from _headers(path, service, stack, spec)
+    if spec is not None:
+        yield from _search(stack, spec)
+        yield from _without_deployment(spec)
+        if spec.deploy is not None:
+            yield from _deployment(spec, spec.deploy)
+
+
+def _without_interceptor(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
+    if stack.interceptor is None and service.interceptor.resource_id is not None:
+        what, remedy = "has no effect without an interceptor", "add interceptor, or remove it"
+        yield Problem(path / "interceptor" / "resourceId", what, remedy, (_AT,), explicit_only=True)
+
+
+def _search(stack: Stack, spec: Interceptor) -> Iterator[Problem]:
+    """Check that resource ids are distinct and, in mode label, that all Services can be found.
+
+    The interceptor searches one namespace for the Services of the stack.
+    """
+    holders, namespaces = dict[str, str](), set[str]()
+    for key, service in stack.services.items():
+        identifier = resource_id(service, key, stack)
+        if identifier is None:
+            continue
+        namespaces.add(service.namespace or stack.namespace)
+        if identifier in holders:
+            what = f"is used by services.{holders[identifier]} ({identifier})"
+            remedy = "requests are billed by it, choose another"
+            yield Problem(Path("services", key, "interceptor", "resourceId"), what, remedy)
+        holders.setdefault(identifier, key)
+    domain = facts().routing.domain
+    if spec.mode == "label" and len(namespaces) > 1:
+        what = f"label finds Services of one namespace (label; services live in {', '.join(sorted(namespaces))})"
+        remedy = "use mode: header, one stack per namespace, or set interceptor.enabled: false for the others"
+        yield Problem(_AT / "mode", what, remedy)
+    if spec.mode == "label" and stack.cluster.domain != domain:
+        what = f"label forwards to names below {domain} alone (label; cluster.domain is {stack.cluster.domain})"
+        yield Problem(_AT / "mode", what, "use mode: header", (Path("cluster", "domain"),))
+
+
+def _without_deployment(spec: Interceptor) -> Iterator[Problem]:
+    if spec.mode == "header" and spec.deploy is None and "service_account_name" in spec.model_fields_set:
+        what = "has no effect in mode header, which asks no API server"
+        yield Problem(_AT / "serviceAccountName", what, "remove it, or add deploy", (_AT / "mode", _AT / "deploy"))
+
+
+def _deployment(spec: Interceptor, deploy: InterceptorDeployment) -> Iterator[Problem]:
+    """Check the deployment against what the image does, and what a process without privileges may do."""
+    at, line = _AT / "deploy", facts().line_of(deploy.image)
+    if line is not None and line.mode != spec.mode:
+        name = deploy.image.partition("@")[0].rpartition("/")[2]
+        what = f"cannot do {spec.mode} routing (…/{name} is of the {line.mode} line)"
+        remedy = f"use an image of the {spec.mode} line, or mode: {line.mode}"
+        yield Problem(at / "image", what, remedy, (_AT / "mode",))
+    if spec.port < _LOWEST_PORT:
+        what = f"is a port on which a process without privileges cannot listen ({spec.port})"
+        yield Problem(_AT / "port", what, "write 1024 or more, such as 8080", (at,))
+    folder, covered = wal_folder(deploy), (facts().pod.settings, facts().pod.program, *_SYSTEM_FOLDERS)
+    if any(f"{each}/".startswith(f"{folder}/") or f"{folder}/".startswith(f"{each}/") for each in covered):
+        what = f"lies in a folder of the image that a volume would cover ({deploy.emit.wal_path})"
+        yield Problem(at / "emit" / "walPath", what, "write a path such as /var/lib/phoebe/metering-wal.jsonl")
+    if deploy.settings_secret is not None and "stream_name" in deploy.emit.model_fields_set:
+        what = "has no effect beside settingsSecret, which has all settings"
+        yield Problem(at / "emit" / "streamName", what, "remove it, or remove settingsSecret", (at / "settingsSecret",))
+
+
+def _headers(path: Path, service: Service, stack: Stack, spec: Interceptor) -> Iterator[Problem]:
+    """Reject changes of headers that the interceptor's contract decides, and more than a filter may have."""
+    if not edge.is_led(service, stack):
+        return
+    known, removed, at = facts().headers, edge.removed_headers(spec.mode), path / "route"
+    added = [known.resource_id, *([known.upstream] if spec.mode == "header" else [])]
+    lower_added, lower_removed = ({name.lower() for name in names} for names in (added, removed))
+    places = [(at / "setHeaders" / name, name) for name in service.route.set_headers]
+    places += [(at / "removeHeaders" / index, name) for index, name in enumerate(service.route.remove_headers)]
+    for place, name in places:
+        if name.lower() in lower_added | lower_removed:
+            yield Problem(place, f"is decided by the interceptor's contract ({name})", "remove it", (_AT / "mode",))
+        elif name.lower() == known.auth_id.lower() and "removeHeaders" in place:
+            what = f"takes away what requests are billed to, without which each is answered 400 ({name})"
+            yield Problem(place, what, "remove it, and let the authentication in front overwrite the header")
+    for key, count in (
+        ("setHeaders", len(service.route.set_headers) + len(added)),
+        ("removeHeaders", len(service.route.remove_headers) + len(removed)),
+    ):
+        if count > MAX_HEADERS:
+            what = f"makes {count} headers of one filter, with those of the interceptor"
+            yield Problem(at / key, what, f"leave at most {MAX_HEADERS}", (_AT,))
+
+
+def warnings(stack: Stack, plan: InterceptorPlan | None) -> Iterator[Problem]:
+    """Yield warnings about what others have to do for metering, and about checks that did not run."""
+    spec = stack.interceptor
+    if spec is None or plan is None:
+        return
+    led = {key: service for key, service in stack.services.items() if edge.is_led(service, stack)}
+    if not any(edge.is_metered(service, stack) for service in stack.services.values()):
+        yield warning(_AT, "meters nothing, because every service has interceptor.enabled: false")
+    yield from _authentication(stack, led)
+    if spec.deploy is None:
+        yield from _others_grant(plan)
+        yield from _others_policies(stack, led)
+    else:
+        yield from _events(spec.deploy)
+
+
+def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
+    """Yield the warning that somebody else must set the identity, unless every route sets it."""
+    name = facts().headers.auth_id
+    unset = [key for key in led if name.lower() not in {each.lower() for each in led[key].route.set_headers}]
+    if not unset:
+        return
+    parents = [gateway(led[key], stack) for key in unset]
+    places = sorted({f"{each.namespace or stack.namespace}/{each.name}" for each in parents if each is not None})
+    what = (
+        f"{name} decides who pays, and no route sets it: until the authentication in front of {', '.join(places)} "
+        "overwrites it, clients can forge it, and requests without it are answered 400"
+    )
+    yield warning(_AT, what)
+
+
+def _others_grant(plan: InterceptorPlan) -> Iterator[Problem]:
+    """Yield the ReferenceGrant that somebody else has to make, in whose namespace the interceptor runs."""
+    grant = plan.route_grant
+    if grant is None:
+        return
+    sources = [{"group": GATEWAY_GROUP, "kind": "HTTPRoute", "namespace": source} for source in grant.sources]
+    manifest = {
+        "apiVersion": f"{GATEWAY_GROUP}/v1beta1",
+        "kind": "ReferenceGrant",
+        "metadata": {"name": grant.name, "namespace": grant.namespace},
+        "spec": {"from": sources, "to": [{"group": "", "kind": "Service", "name": grant.service}]},
+    }
+    what = f"namespace {grant.namespace} is not this stack's, and routes lead to it only if somebody grants it there"
+    yield warning(_AT / "namespace", what, f"apply {json.dumps(manifest)}")
+
+
+def _others_policies(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
+    """Yield a warning if a load balancer of Google leads to an interceptor of somebody else."""
+    found = [gateway(service, stack) for service in led.values()]
+    if any(each is not None and each.provider == "gke" for each in found):
+        known = gateways.facts(next(each for each in found if each is not None and each.provider == "gke"))
+        title = "" if known is None else known.title
+        what = f"{title} checks / and cuts answers after 30 seconds, unless policies of the Service say otherwise"
+        remedy = f"let a HealthCheckPolicy ask {facts().pod.health}, and a GCPBackendPolicy set timeoutSec"
+        yield warning(_AT / "serviceName", what, remedy)
+
+
+def _events(deploy: InterceptorDeployment) -> Iterator[Problem]:
+    at = _AT / "deploy"
+    if facts().line_of(deploy.image) is None:
+        what = "is not known, so whether it does what mode says went unchecked"
+        yield warning(at / "image", what, "name a known tag beside the digest, or send a request after the run")
+    if deploy.emit.valkey_addr is None and deploy.settings_secret is None:
+        what = "events of metering stay in the pods, and end with them"
+        yield warning(at / "emit", what, "set valkeyAddr")
+
+
+def service_warnings(variant: VariantContext) -> Iterator[Problem]:
+    """Yield warnings about a metered service: an endpoint picker that nobody asks, and requests that come unmetered."""
+    if variant.metered_as is None:
+        return
+    yield from bypass.warnings(variant)
+    if not edge.is_led(variant.service, variant.stack):
+        what = "has no route to the interceptor, so requests are metered only if somebody else leads them there"
+        yield warning(variant.path / "interceptor", what, "add a gateway, or set interceptor.enabled: false")

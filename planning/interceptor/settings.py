@@ -1,0 +1,54 @@
+"""Settings of the interceptor: the file that its process reads once, when it starts.
+
+The process ignores keys that it does not know, so the record is strict.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from models.base import Spec
+from models.interceptor import HostPort, Interceptor, InterceptorDeployment, NestedPath, StreamName
+from models.vocabulary import DnsLabel, Port
+from planning.ground import yaml_text
+from planning.interceptor.facts import facts
+
+
+class Registry(Spec):
+    """Search of Services by labels."""
+
+    strategy: Literal["cached"] = "cached"
+    k8s_namespace: DnsLabel = Field(alias="k8sNamespace")
+
+
+class Emission(Spec):
+    """Events of metering."""
+
+    valkey_addr: HostPort | None = None
+    stream_name: StreamName
+    wal_path: NestedPath
+
+
+class Settings(Spec):
+    """The file."""
+
+    listen_port: Port
+    registry: Registry | None = None
+    """Absent for lines of images that would ignore it."""
+    emit: Emission
+
+
+def text(spec: Interceptor, deploy: InterceptorDeployment, models_namespace: str | None) -> str:
+    """Return the settings as YAML. `models_namespace` is the namespace that mode label searches; None if none does."""
+    emit, groups = deploy.emit, facts().line(spec.mode).settings
+    registry = None
+    if "registry" in groups and models_namespace is not None:
+        registry = Registry.model_construct(strategy="cached", k8s_namespace=models_namespace)
+    settings = Settings.model_construct(
+        listen_port=spec.port,
+        registry=registry,
+        emit=Emission.model_construct(
+            valkey_addr=emit.valkey_addr, stream_name=emit.stream_name, wal_path=emit.wal_path
+        ),
+    )
+    return yaml_text.with_blocks(settings.model_dump(by_alias=True, exclude_none=True))

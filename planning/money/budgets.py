@@ -1,0 +1,140 @@
+"""Budgets: devices and money that services with the same value of a label share."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from models.money import Limit
+from models.paths import Path
+from models.problems import Problem
+from models.stack import Stack
+from planning.hardware import accelerators
+from planning.hardware.accelerators import AcceleratorClass
+from planning.money import costs
+from planning.money.costs import Devices
+from planning.variant import Contexts
+from planning.variant.context import max_replicas
+
+_PRICES, _LIMITS = Path("prices", "perDeviceHour"), Path("budgets", "limits")
+_DEPENDENCIES = ("accelerator", "acceleratorMemory", "replicas", "autoscaling", "parallelism")
+"""Keys of a service on which the number of its devices depends."""
+_MOST_NAMES = 6
+"""Maximum number of services that a message lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """A budget, with the shares of services that have its label, at their largest numbers of replicas."""
+
+    path: Path
+    """Path of the budget in the configuration."""
+    label: str
+    """Label with its value, as `team=search`."""
+    of: str
+    """Accelerator class of the devices that the budget limits; empty if it limits money."""
+    allowed: Decimal
+    services: Mapping[str, Decimal]
+    """Share of each service by key, without those that have nothing."""
+
+    @property
+    def total(self) -> Decimal:
+        """Return the sum of all shares."""
+        return sum(self.services.values(), Decimal(0))
+
+    def text(self, number: Decimal, currency: str) -> str:
+        """Return a number of devices, or an amount of money, as text."""
+        return f"{number:f}" if self.of else costs.text(number, currency)
+
+
+def problems(stack: Stack, classes: Mapping[str, AcceleratorClass], contexts: Contexts) -> Iterator[Problem]:
+    """Check prices and budgets: their classes are known, and no services have more than their budget."""
+    yield from _class_problems(_PRICES, stack.prices.per_device_hour, classes)
+    limits = {} if stack.budgets is None else stack.budgets.limits
+    for value, limit in limits.items():
+        yield from _class_problems(_LIMITS / value / "devices", limit.devices, classes)
+        if not limit.devices and limit.per_month is None:
+            yield Problem(_LIMITS / value, "limits nothing", "write devices or perMonth below it")
+    if not limits:
+        return
+    devices = _devices(contexts)
+    for name, at in _missing_prices(stack, devices):
+        what, price = f"cannot be checked without a price of {name}", _PRICES / name
+        yield Problem(at, what, f"add {price}", (price,))
+    for usage in usages(stack, devices):
+        if usage.total > usage.allowed:
+            yield _excess(usage, stack)
+
+
+def usages(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[Usage]:
+    """Yield every budget with its shares. `devices` are those of each service by key.
+
+    A budget of money is left out if a class has no price.
+    """
+    if stack.budgets is None:
+        return
+    for value, limit in stack.budgets.limits.items():
+        members = {key: tuple(devices.get(key, ())) for key in _members(stack, value)}
+        label = f"{stack.budgets.by}={value}"
+        for name, allowed in limit.devices.items():
+            sums = {key: sum(each.high for each in found if each.accelerator == name) for key, found in members.items()}
+            path = _LIMITS / value / "devices" / name
+            yield Usage(
+                path, label, name, Decimal(allowed), {key: Decimal(number) for key, number in sums.items() if number}
+            )
+        yield from _money_usages(label, limit, members, stack)
+
+
+def _money_usages(
+    label: str, limit: Limit, members: Mapping[str, tuple[Devices, ...]], stack: Stack
+) -> Iterator[Usage]:
+    found = {key: costs.cost(each, stack.prices) for key, each in members.items()}
+    if limit.per_month is not None and not any(each.unpriced for each in found.values()):
+        path = _LIMITS / label.partition("=")[2] / "perMonth"
+        sums = {key: each.high for key, each in found.items() if each.high}
+        yield Usage(path, label, "", Decimal(str(limit.per_month)), sums)
+
+
+def _class_problems(at: Path, names: Iterable[str], classes: Mapping[str, AcceleratorClass]) -> Iterator[Problem]:
+    for name in names:
+        if name not in classes:
+            near = accelerators.nearest(name, classes)
+            remedy = f"did you mean {near}?" if near is not None else "name one of accelerators, or a shipped class"
+            yield Problem(at / name, f"unknown class ({name})", remedy)
+
+
+def _members(stack: Stack, value: str) -> list[str]:
+    """Return the keys of the services with a value of the label that budgets go by."""
+    by = "" if stack.budgets is None else stack.budgets.by
+    inherited = stack.labels.get(by)
+    return [key for key, service in stack.services.items() if service.labels.get(by, inherited) == value]
+
+
+def _devices(contexts: Contexts) -> dict[str, list[Devices]]:
+    """Return the devices of each service and its canary, at their largest numbers of replicas."""
+    found = dict[str, list[Devices]]()
+    for (key, _, _), role in contexts.roles.items():
+        number = role.layout.devices_per_pod * role.layout.pods_per_replica * max_replicas(role.role)
+        if number:
+            found.setdefault(key, []).append(Devices(role.role.accelerator, number, number))
+    return found
+
+
+def _missing_prices(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[tuple[str, Path]]:
+    """Yield each class without a price, and the path of the budget of money that needs one."""
+    for value, limit in ({} if stack.budgets is None else stack.budgets.limits).items():
+        if limit.per_month is not None:
+            found = [each for key in _members(stack, value) for each in devices.get(key, ())]
+            for name in costs.cost(found, stack.prices).unpriced:
+                yield name, _LIMITS / value / "perMonth"
+
+
+def _excess(usage: Usage, stack: Stack) -> Problem:
+    currency = stack.prices.currency
+    ordered = sorted(usage.services.items(), key=lambda each: (-each[1], each[0]))
+    more = f" and {len(ordered) - _MOST_NAMES} more" if len(ordered) > _MOST_NAMES else ""
+    listed = ", ".join(f"{key} {usage.text(number, currency)}" for key, number in ordered[:_MOST_NAMES]) + more
+    used, allowed = (usage.text(number, currency) for number in (usage.total, usage.allowed))
+    unit = f"{used} devices" if usage.of else f"{used} a month"
+    what = f"services with {usage.label} have up to {unit}, above {allowed} ({listed})"
+    depends_on = tuple(Path("services", key, name) for key in usage.services for name in _DEPENDENCIES)
+    return Problem(usage.path, what, "lower replicas or maxReplicas, or raise the budget", depends_on)

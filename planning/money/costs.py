@@ -1,0 +1,58 @@
+"""Costs of devices: prices for an hour, times the hours of a month."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from models.money import Prices
+
+HOURS = 730
+"""Hours of a month: 365 days of 24 hours, divided by 12."""
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Devices of one accelerator class that a role has: the smallest and the largest number."""
+
+    accelerator: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cost of devices in a month: the smallest and the largest amount, in the currency of the prices."""
+
+    low: Decimal
+    high: Decimal
+    unpriced: tuple[str, ...] = ()
+    """Accelerator classes that have no price, and are left out."""
+
+    def less(self, other: "Cost") -> "Cost":
+        """Return the difference to another cost."""
+        return Cost(self.low - other.low, self.high - other.high, tuple(sorted({*self.unpriced, *other.unpriced})))
+
+
+def cost(devices: Iterable[Devices], prices: Prices) -> Cost:
+    """Return the cost of devices in a month."""
+    low, high, unpriced = Decimal(0), Decimal(0), set[str]()
+    for each in devices:
+        price = monthly(each.accelerator, prices)
+        if price is None:
+            unpriced |= {each.accelerator} if each.high else set()
+        else:
+            low, high = low + price * each.low, high + price * each.high
+    return Cost(low, high, tuple(sorted(unpriced)))
+
+
+def monthly(accelerator: str, prices: Prices) -> Decimal | None:
+    """Return the price of a device for a month; None if its class has none."""
+    found: Mapping[str, float] = prices.per_device_hour
+    return Decimal(str(found[accelerator])) * HOURS if accelerator in found else None
+
+
+def text(amount: Decimal, currency: str) -> str:
+    """Return an amount in whole units of a currency, such as `$23,944` or `23,944 EUR`."""
+    number = f"{abs(amount):,.0f}"
+    sign = "-" if amount < 0 and number != "0" else ""
+    return f"{sign}${number}" if currency == "USD" else f"{sign}{number} {currency}"

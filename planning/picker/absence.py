@@ -1,0 +1,53 @@
+"""Validation of a variant without endpoint picker, whose Service gets the requests."""
+
+from collections.abc import Iterator
+
+from models.paths import Path
+from models.picker import EndpointPicker
+from models.problems import Problem
+from planning.ground.names import CANARY, PRIMARY
+from planning.variant.context import VariantContext
+
+
+def problems(variant: VariantContext) -> Iterator[Problem]:
+    """Reject everything that only an endpoint picker can do."""
+    at = variant.path / "endpointPicker"
+    yield from _other_keys(at, variant.spec.endpoint_picker)
+    yield from _requests(variant)
+    if variant.spec.prefill is not None and (variant.variant_name == PRIMARY or variant.service.prefill is None):
+        what = "leaves prefill pods without requests, because an endpoint picker chooses them (false)"
+        yield Problem(at / "enabled", what, "remove it, or remove prefill", (variant.path / "prefill",))
+
+
+def canary_problems(variant: VariantContext) -> Iterator[Problem]:
+    """Reject a canary with a picker beside a primary without, and the other way round.
+
+    Gateways attach the picker to a whole rule, and refuse one that has an InferencePool and a Service
+    (nginx-gateway-fabric, `checkForMixedBackendTypes`).
+    """
+    has_picker = variant.service.endpoint_picker.enabled
+    if variant.variant_name == CANARY and variant.has_picker != has_picker:
+        at, explicit = variant.path / "endpointPicker" / "enabled", str(has_picker).lower()
+        what = f"differs from the service's ({explicit}), and a rule of a route has backends of one kind"
+        service = Path("services", variant.key, "endpointPicker")
+        yield Problem(at, what, "remove it, or write the same for both", (service,))
+
+
+def _other_keys(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
+    for name, field in EndpointPicker.model_fields.items():
+        if name in picker.model_fields_set and name != "enabled":
+            what = "has no effect without an endpoint picker (enabled: false)"
+            remedy = "remove it, or set endpointPicker.enabled: true"
+            yield Problem(at / (field.alias or name), what, remedy, (at / "enabled",), explicit_only=True)
+
+
+def _requests(variant: VariantContext) -> Iterator[Problem]:
+    """Reject what a picker reads: priorities of requests, and other names of models, which vLLM does not know."""
+    enabled = variant.path / "endpointPicker" / "enabled"
+    remedy = "remove it, or set endpointPicker.enabled: true"
+    if variant.spec.objectives:
+        what = "has no effect without an endpoint picker"
+        yield Problem(variant.path / "objectives", what, remedy, (enabled,), explicit_only=True)
+    if variant.variant_name != CANARY and variant.service.rewrites:
+        what = "leads to requests that the engine refuses: an endpoint picker rewrites them, and the service has none"
+        yield Problem(variant.path / "rewrites", what, remedy, (enabled,))

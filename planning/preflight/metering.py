@@ -1,0 +1,66 @@
+"""Checks that the interceptor finds one Service for each resource id, among planned ones and beside others."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from models.problems import Problem
+from planning.ground import labels
+from planning.ground.cluster_facts import ClusterFacts, Unknown
+from planning.ground.inventory import MeteredService
+from planning.ground.marks import Identity, Verdict
+from planning.interceptor.resolution import Unresolved, resolve
+from planning.plans import ServicePlan, StackPlan
+from planning.preflight.severity import SEVERITIES, Mode
+
+_TWO = "the interceptor would find two and answer 404"
+
+
+def unresolved_ids(plan: StackPlan, services: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
+    """Yield an error for each resource id that the interceptor cannot resolve. `services` are the rendered Services."""
+    by_id = dict[str, list[Mapping[str, Any]]]()
+    for service in services:
+        identifier = service["metadata"].get("labels", {}).get(labels.RESOURCE_ID)
+        if identifier is not None:
+            by_id.setdefault(identifier, []).append(service)
+    for service in plan.services:
+        primary = service.primary
+        if primary.resource_id is None:
+            continue
+        found = resolve(by_id.get(primary.resource_id, ()), primary.resource_id, primary.names.namespace)
+        if isinstance(found, Unresolved):
+            yield Problem(primary.path / "interceptor", f"leads to 404: {found.value} ({primary.resource_id})")
+
+
+def metering(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
+    """Yield a problem for each other Service of the cluster that has the labels of a planned one."""
+    if mode == "skip" or isinstance(facts.metered, Unknown):
+        return
+    holders = dict[tuple[str, str], list[MeteredService]]()
+    for each in facts.metered.metered:
+        if each.is_found:
+            holders.setdefault((each.namespace, each.resource_id), []).append(each)
+    for service in plan.services:
+        names, identifier = service.primary.names, service.primary.resource_id
+        for holder in holders.get((names.namespace, identifier), ()) if identifier is not None else ():
+            if holder.name != names.base:
+                yield from _duplicate_problems(service, holder, plan.identity, mode)
+
+
+def _duplicate_problems(
+    service: ServicePlan, holder: MeteredService, identity: Identity, mode: Mode
+) -> Iterator[Problem]:
+    """Yield the problem of a resource id that another Service has.
+
+    A Service that gets another name is deleted before the one of the new name is made. That of another key goes last.
+    """
+    at = service.primary.path / "interceptor" / "resourceId"
+    place, is_ours = f"Service {holder.namespace}/{holder.name}", identity.verdict(holder.mark) is Verdict.OURS
+    if is_ours and holder.key == service.key:
+        return
+    if is_ours:
+        what = f"is that of {place}, which goes only after the new Service is there: {_TWO} ({holder.resource_id})"
+        remedy = "run first with another id, and with this one when that Service is gone"
+    else:
+        whose = "somebody else" if holder.mark.owner is None else f"stack {holder.mark.owner}"
+        what, remedy = f"is that of {place} of {whose}: {_TWO} ({holder.resource_id})", "choose another"
+    yield Problem(at, what, remedy, severity=SEVERITIES[mode])

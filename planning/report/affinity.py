@@ -1,0 +1,50 @@
+"""Demands of pods on nodes beyond labels of their class: required node affinity, and those left to the scheduler."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from planning.ground.inventory import Requirement
+from planning.hardware.placement import REQUIRED, Placement
+
+_NONE: Mapping[str, Any] = {}
+
+
+def admits(affinity: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Tell whether a node with some labels meets the required node affinity: one of its terms, and all of that term.
+
+    Source: Kubernetes API, NodeSelector. A term without conditions matches no node.
+    """
+    required = (affinity.get("nodeAffinity") or _NONE).get(REQUIRED)
+    if not required:
+        return True
+    return any(_meets(term, labels) for term in required.get("nodeSelectorTerms", ()))
+
+
+def _meets(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    expressions = term.get("matchExpressions") or ()
+    return bool(expressions or term.get("matchFields")) and all(_holds(each, labels) for each in expressions)
+
+
+def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, operator, values = expression["key"], expression["operator"], tuple(expression.get("values") or ())
+    if operator not in {"Gt", "Lt"}:
+        return Requirement(key, operator, values).admits(labels)
+    found = labels.get(key, "")
+    if not found.lstrip("-").isdigit() or len(values) != 1 or not str(values[0]).lstrip("-").isdigit():
+        return False
+    return int(found) > int(values[0]) if operator == "Gt" else int(found) < int(values[0])
+
+
+def further_demands(placement: Placement) -> tuple[str, ...]:
+    """Return names of the demands on nodes that only the scheduler evaluates."""
+    return tuple(_further_demands(placement))
+
+
+def _further_demands(placement: Placement) -> Iterator[str]:
+    for name in ("podAffinity", "podAntiAffinity"):
+        if (placement.affinity.get(name) or _NONE).get(REQUIRED):
+            yield name
+    if any(each.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule" for each in placement.topology_spread):
+        yield "topologySpreadConstraints"
+    if placement.scheduler is not None:
+        yield f"scheduler {placement.scheduler}"

@@ -1,0 +1,32 @@
+"""Costs of the devices of a plan, and shares of services in budgets."""
+
+from collections.abc import Iterator
+
+from models.money import Prices
+from models.stack import Stack
+from planning import money
+from planning.money import Cost, Devices, Usage
+from planning.plans import ServicePlan, StackPlan
+
+
+def devices(service: ServicePlan) -> tuple[Devices, ...]:
+    """Return the devices of all roles of a service and its canary."""
+    found = list[Devices]()
+    for variant in service.variants:
+        for workload in variant.workloads:
+            per_replica = workload.layout.devices_per_pod * workload.layout.pods_per_replica
+            scaler, high = workload.autoscaler, workload.max_replicas
+            low = high if scaler is None else scaler.min_replicas
+            if per_replica * high:
+                found.append(Devices(variant.accelerators[workload.role], per_replica * low, per_replica * high))
+    return tuple(found)
+
+
+def cost(plan: StackPlan, prices: Prices) -> Cost:
+    """Return the cost of all devices of a stack in a month."""
+    return money.cost((each for service in plan.services for each in devices(service)), prices)
+
+
+def usages(stack: Stack, plan: StackPlan) -> Iterator[Usage]:
+    """Yield every budget of a stack with the shares of its services."""
+    return money.usages(stack, {service.key: devices(service) for service in plan.services})

@@ -1,0 +1,158 @@
+"""Problems of capacity: devices that nodes or quotas lack for a change. `checks.capacity` decides their severity."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from models.paths import Path
+from models.problems import Problem, warning
+from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
+from planning.ground.cluster_facts import ClusterFacts, LiveObject, LiveObjects, Place, Unknown
+from planning.ground.inventory import Quotas, Requested
+from planning.hardware.accelerators import AcceleratorClass
+from planning.plans import StackPlan
+from planning.report import capacity, growth, running
+from planning.report.capacity import Capacity, DeviceCapacity, Lack
+from planning.report.growth import Change
+from planning.report.packing import Verdict
+from planning.report.running import Running
+
+Mode = Literal["strict", "warn", "skip"]
+"""Value of `checks.capacity`."""
+_SEVERITIES: Mapping[str, Literal["error", "warning"]] = {"strict": "error", "warn": "warning"}
+_REFUSABLE = frozenset({f"{DEPLOYMENT_API}/Deployment", f"{LEADER_WORKER_SET_API}/LeaderWorkerSet"})
+"""Kinds of workloads. If the API server refuses to list one, nobody knows what runs."""
+_MOST_NAMES = 6
+"""Maximum number of workloads that a message lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A cluster before a change."""
+
+    facts: ClusterFacts
+    live: LiveObjects | Unknown
+    """Objects of the cluster with names of the stack's."""
+    classes: Mapping[str, AcceleratorClass]
+    """Accelerator classes of the stack by name."""
+    templates: Mapping[Place, object]
+    """Templates of the pods of workloads, as they are rendered for the change."""
+
+
+def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ...]:
+    """Return the problems of capacity of a stack.
+
+    If nobody knows what runs, only what no change could fit is a problem.
+    """
+    facts, live = present.facts, present.live
+    if mode == "skip":
+        return ()
+    if isinstance(facts.nodes, Unknown):
+        what = f"whether nodes have the devices of this change went unchecked: {facts.nodes.reason}"
+        return (warning(Path(), what),) if mode == "strict" else ()
+    if isinstance(live, Unknown) or _REFUSABLE & {*live.refused}:
+        found = capacity.of_changes(growth.changes(plan, {}, {}), (), _idle(facts))
+        return tuple(_certain(found, mode))
+    runs = of_cluster(plan, present.classes, live)
+    restarted = {place: _restarts(place, present.templates.get(place), live.objects[place]) for place in runs}
+    found = capacity.of_changes(growth.changes(plan, runs, restarted), (), facts)
+    return (*_certain(found, mode), *_uncertain(found))
+
+
+def _restarts(place: Place, template: object, old: LiveObject) -> bool:
+    """Tell whether the pods of a workload are replaced: their template gets other values, or loses some."""
+    fields = (running.template_fields(place[1], each) for each in old.ours)
+    return not growth.is_contained(template, running.template(place[1], old.content)) or any(
+        growth.lacks(template, each) for each in fields
+    )
+
+
+def of_cluster(plan: StackPlan, classes: Mapping[str, AcceleratorClass], live: LiveObjects) -> dict[Place, Running]:
+    """Return the workloads with devices of a stack that run in its cluster."""
+    found = dict[Place, Running]()
+    for service in plan.services:
+        for variant in service.variants:
+            for workload in variant.workloads:
+                place = growth.place(variant, workload)
+                old = live.objects.get(place)
+                if old is not None:
+                    planned = variant.accelerators[workload.role]
+                    runs = running.of_object(workload.kind, old.content, classes, planned)
+                    found |= {} if runs is None else {place: runs}
+    return found
+
+
+def _idle(facts: ClusterFacts) -> ClusterFacts:
+    """Return the facts of a cluster in which no pods run."""
+    quotas = facts.quotas
+    if not isinstance(quotas, Unknown):
+        quotas = Quotas(tuple(replace(quota, used={}) for quota in quotas.quotas))
+    return replace(facts, requested=Requested({}), quotas=quotas)
+
+
+def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
+    """Yield the problems of pods that certainly get no devices."""
+    severity = _SEVERITIES[mode]
+    for devices in found.devices:
+        # That no node takes the pods of a role is a warning of preflight already.
+        if devices.low is Verdict.SHORT and (devices.has_nodes or severity == "error"):
+            what = f"{_demand(devices)}, and nodes have no places for all of them: {_free(devices)}"
+            yield Problem(_place(devices.changes), what, _remedy(devices), severity=severity)
+    for lack in found.lacks:
+        if lack.verdict is Verdict.SHORT:
+            yield Problem(Path("namespace"), _excess(lack), "raise the quota, or lower replicas", severity=severity)
+
+
+def _uncertain(found: Capacity) -> Iterator[Problem]:
+    """Yield warnings about pods that may get no devices: if they are spread, or if an autoscaler adds the largest."""
+    for devices in found.devices:
+        if devices.low is Verdict.TIGHT:
+            what = f"{_demand(devices)}, and nodes may have no places for all of them: {_free(devices)}"
+            yield warning(_place(devices.changes), what, "see that whole nodes are free, or add nodes")
+        elif devices.low is Verdict.FITS and devices.high is Verdict.SHORT:
+            needed = f"at its largest number of replicas, {_demand(devices, largest=True)}"
+            what = f"{needed}, and nodes have no places for them: {_free(devices)}"
+            yield warning(_place(devices.changes), what, "add nodes, or lower maxReplicas")
+    for lack in found.lacks:
+        if lack.verdict is Verdict.TIGHT:
+            yield warning(Path("namespace"), _excess(lack), "raise the quota, or lower maxReplicas")
+
+
+def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
+    """Return the additional pods as text."""
+    pods = [
+        f"{replicas * change.workload.layout.pods_per_replica} × {change.workload.layout.chips_per_pod} for "
+        f"{change.workload.name}"
+        for change in devices.changes
+        if (replicas := change.additional.high if largest else change.additional.low)
+    ]
+    listed = ", ".join(pods[:_MOST_NAMES]) + (f" and {len(pods) - _MOST_NAMES} more" if len(pods) > _MOST_NAMES else "")
+    number = devices.additional.high if largest else devices.additional.low
+    return f"{number} more {devices.resource} are needed at once ({listed})"
+
+
+def _free(devices: DeviceCapacity) -> str:
+    """Return the number of free devices as text; of all devices, if nobody knows which of them are free."""
+    nodes = f"nodes of {', '.join(devices.classes)}"
+    return f"{devices.free} are free on {nodes}" if devices.is_certain else f"{nodes} have {devices.free} at most"
+
+
+def _remedy(devices: DeviceCapacity) -> str:
+    cls = devices.classes[0]
+    surges = any(change.running is not None and change.additional.low for change in devices.changes)
+    lower = "replicas or maxSurge" if surges else "replicas"
+    return f"add nodes, lower {lower}, or write accelerators.{cls}.provisioned: true if nodes come on demand"
+
+
+def _excess(lack: Lack) -> str:
+    needed = lack.additional.high if lack.verdict is Verdict.TIGHT else lack.additional.low
+    return (
+        f"quota {lack.quota} of namespace {lack.namespace} has {lack.hard} {lack.resource}, {lack.used} are used, and "
+        f"{needed} more are needed at once"
+    )
+
+
+def _place(changes: Iterable[Change]) -> Path:
+    """Return the path of what needs devices: a role, or all services if there are several."""
+    paths = {change.workload.path for change in changes if change.additional.high}
+    return paths.pop() / "accelerator" if len(paths) == 1 else Path("services")

@@ -1,0 +1,131 @@
+"""Diagram of a stack as Mermaid: gateway, routes with weights, pools with their pickers, serving pods with ports."""
+
+from collections.abc import Iterator
+
+from planning.ground import labels
+from planning.plans import ServicePlan, StackPlan, VariantPlan
+from planning.routes.records import Parent, Rule
+from planning.serving.workload import Workload
+
+_INTERCEPTOR = "i"
+"""Id of the interceptor's node."""
+
+
+def mermaid(plan: StackPlan) -> str:
+    """Return the flowchart of a stack. Its nodes have ids of their place in the plan, and names of objects as text."""
+    lines = ["flowchart LR", *_gateways(plan), *_interceptor(plan)]
+    for number, service in enumerate(plan.services):
+        lines += _service(service, f"s{number}", _gateway_ids(plan), _targets(plan))
+    return "\n".join(lines) + "\n"
+
+
+def _parents(plan: StackPlan) -> tuple[Parent, ...]:
+    return tuple(dict.fromkeys(route.parent for route in plan.routes))
+
+
+def _gateways(plan: StackPlan) -> Iterator[str]:
+    for number, parent in enumerate(_parents(plan)):
+        listener = parent.section_name or parent.port
+        text = f"{parent.kind}<br/>{parent.namespace}/{parent.name}"
+        yield f'  g{number}{{{{"{text}{"" if listener is None else f" ({listener})"}"}}}}'
+
+
+def _gateway_ids(plan: StackPlan) -> dict[Parent, str]:
+    return {parent: f"g{number}" for number, parent in enumerate(_parents(plan))}
+
+
+def _interceptor(plan: StackPlan) -> Iterator[str]:
+    """Yield the interceptor, if there is one."""
+    interceptor = plan.interceptor
+    if interceptor is not None:
+        text = f"interceptor<br/>{interceptor.namespace}/{interceptor.service}:{interceptor.port}"
+        yield f'  {_INTERCEPTOR}["{text}"]'
+
+
+def _targets(plan: StackPlan) -> dict[tuple[str, str], str]:
+    """Return ids by namespace and name: of pools, of Services of variants without picker, of the interceptor."""
+    targets = {
+        (variant.names.namespace, _target(variant)): f"s{number}v{index}"
+        for number, service in enumerate(plan.services)
+        for index, variant in enumerate(service.variants)
+    }
+    if plan.interceptor is not None:
+        targets[plan.interceptor.namespace, plan.interceptor.service] = _INTERCEPTOR
+    return targets
+
+
+def _target(variant: VariantPlan) -> str:
+    """Return the name of the pool that a route leads to, or of the Service if there is no picker."""
+    return variant.names.base if variant.endpoint_picker is None else variant.names.pool
+
+
+def _service(
+    service: ServicePlan, name: str, gateways: dict[Parent, str], targets: dict[tuple[str, str], str]
+) -> Iterator[str]:
+    yield f'  subgraph {name}["{_escape(f"{service.key}: {service.primary.model}")}"]'
+    for index, variant in enumerate(service.variants):
+        yield from _variant(variant, f"{name}v{index}")
+    yield "  end"
+    if service.route is None:
+        return
+    route = service.route
+    hosts = "<br/>".join(route.hostnames)
+    yield f'  {name}r(["HTTPRoute<br/>{route.namespace}/{route.name}{f"<br/>{hosts}" if hosts else ""}"])'
+    yield f"  {gateways[route.parent]} --> {name}r"
+    for rule in route.rules:
+        yield from _rule(rule, f"{name}r", route.namespace, targets)
+    for index, variant in enumerate(service.variants):
+        if variant.metered_as is not None:
+            yield f"  {_INTERCEPTOR} -->{_edge_end(variant, f'{name}v{index}')}"
+    if route.mirror is not None:
+        yield f'  {name}m["Service<br/>{route.mirror.namespace}/{route.mirror.name}"]'
+        yield f'  {name}r -. "copies of {route.mirror.percent} %" .-> {name}m'
+
+
+def _edge_end(variant: VariantPlan, name: str) -> str:
+    """Return label and end of the edge from the interceptor, which asks no picker, to the pods behind a Service."""
+    return f" {name}" if variant.endpoint_picker is None else f'|"Service {variant.names.base}"| {name}d'
+
+
+def _rule(rule: Rule, route: str, namespace: str, targets: dict[tuple[str, str], str]) -> Iterator[str]:
+    """Yield an edge to each backend of a rule, with its paths, headers and share."""
+    matches = dict.fromkeys(
+        _escape(f"{match.path}{''.join(f' {name}: {value}' for name, value in match.headers.items())}")
+        for match in rule.matches
+    )
+    total = sum(backend.weight for backend in rule.backends)
+    for backend in rule.backends:
+        share = f" · {100 * backend.weight // total} %" if len(rule.backends) > 1 and total else ""
+        target = targets[backend.namespace or namespace, backend.name]
+        yield f'  {route} -->|"{"<br/>".join(matches)}{share}"| {target}'
+
+
+def _escape(text: str) -> str:
+    """Return text for a label in quotation marks (Mermaid documentation, Entity codes)."""
+    return text.replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
+
+
+def _variant(variant: VariantPlan, name: str) -> Iterator[str]:
+    ports = ", ".join(map(str, variant.target_ports))
+    picker, target = variant.endpoint_picker, _target(variant)
+    yield f'    {name}[("{"Service" if picker is None else "InferencePool"}<br/>{target}")]'
+    if picker is not None:
+        yield f'    {name}e["picker {variant.names.picker}:{picker.port}"]'
+        yield f"    {name} -. asks .-> {name}e"
+    yield f'    {name}d["{_pods(variant.decode)}"]'
+    yield f'    {name} -->|"{ports}"| {name}d'
+    if variant.prefill is not None:
+        engine = ", ".join(map(str, variant.prefill.engine.ports))
+        yield f'    {name}p["{_pods(variant.prefill)}"]'
+        yield f'    {name}d -->|"prefill {engine}"| {name}p'
+
+
+def _pods(workload: Workload) -> str:
+    """Return name, number and devices of the pods of a workload."""
+    scaler, layout = workload.autoscaler, workload.layout
+    number = str(workload.max_replicas) if scaler is None else f"{scaler.min_replicas} to {scaler.max_replicas}"
+    pods = f" × {layout.pods_per_replica} pods" if layout.pods_per_replica > 1 else ""
+    devices = f" × {layout.devices_per_pod} {workload.accelerator.vendor}" if layout.devices_per_pod else ""
+    role = "" if workload.role == labels.DECODE else f"{workload.role} "
+    noun = "replica" if number == "1" else "replicas"
+    return f"{role}{workload.kind}<br/>{workload.name}<br/>{number} {noun}{pods}{devices}"

@@ -1,0 +1,142 @@
+"""Edits of a workload's pods, as a reviewer reads them: image, flags, names of variables. Values may be credentials.
+
+Only a number or a word of a fixed list is shown as the value of a flag. Values of variables and annotations never are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from models import credentials
+from planning.report import running
+
+_ENGINES = ("vllm", "engine")
+_NONE: Mapping[str, Any] = {}
+_SHOWN = re.compile(
+    r"\d{1,9}(\.\d{1,6})?(Ki|Mi|Gi|Ti|K|M|G|T|s|m|h|%)?|true|false|auto|none|(b?float|f[pl]|int)\d+(_e\dm\d)?"
+)
+"""Values of flags that are shown: short numbers, and words that vLLM's own help has."""
+_MOST_NAMES = 4
+"""Maximum number of flags or of variables that are listed."""
+
+
+def edits(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what differs between the pods of two workload objects."""
+    before, after = (running.template(kind, each) for each in (old, new))
+    first, second = (_engine(each) for each in (before, after))
+    found = [
+        *_image_edits(first.get("image", ""), second.get("image", "")),
+        *_first(list(_flag_edits(first.get("args") or (), second.get("args") or ())), "flags"),
+        *_variable_edits(first, second),
+    ]
+    found += [] if first.get("resources") == second.get("resources") else ["resources"]
+    others = ("initContainers", "volumes", "nodeSelector", "tolerations", "affinity", "securityContext")
+    spec, other_spec = before.get("spec", _NONE), after.get("spec", _NONE)
+    found += [_titles.get(name, name) for name in others if spec.get(name) != other_spec.get(name)]
+    metadata = (before.get("metadata", _NONE), after.get("metadata", _NONE))
+    found += [f"{name} of pods" for name in ("labels", "annotations") if metadata[0].get(name) != metadata[1].get(name)]
+    if not found and before != after:
+        found.append("pods")
+    return tuple(found)
+
+
+_titles: Mapping[str, str] = {"initContainers": "init containers", "securityContext": "security context"}
+
+
+def _engine(template: Mapping[str, Any]) -> Mapping[str, Any]:
+    containers = template.get("spec", _NONE).get("containers") or (_NONE,)
+    return next((each for each in containers if each.get("name") in _ENGINES), containers[0])
+
+
+def _image_edits(old: str, new: str) -> Iterator[str]:
+    if old != new:
+        before, after = (_reference(each) for each in (old, new))
+        is_same = before[0] == after[0]
+        yield f"image {before[1]} → {after[1]}" if is_same else f"image {_short(old)} → {_short(new)}"
+
+
+def _reference(image: str) -> tuple[str, str]:
+    """Return repository and version of an image: its tag, else the beginning of its digest."""
+    name, _, digest = image.partition("@")
+    repository, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "")
+    return repository, tag or digest[:19]
+
+
+def _short(image: str) -> str:
+    return image.partition("@")[0]
+
+
+def _flag_edits(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    before, after = flags(old), flags(new)
+    for flag in dict.fromkeys((*before, *after)):
+        if flag not in before:
+            yield f"{flag} {value} is added" if (value := _harmless_value(flag, after[flag])) else f"{flag} is added"
+        elif flag not in after:
+            yield f"{flag} is removed"
+        elif before[flag] != after[flag]:
+            values = [_harmless_value(flag, each[flag]) for each in (before, after)]
+            yield f"{flag} {values[0]} → {values[1]}" if all(values) else f"{flag} changes"
+
+
+def flags(arguments: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the values of each flag of a command line. Words before the first flag have an empty flag."""
+    found, flag = dict[str, tuple[str, ...]](), ""
+    for argument in arguments:
+        if argument.startswith("--"):
+            flag, separator, value = argument.partition("=")
+            found[flag] = (*found.get(flag, ()), *((value,) if separator else ()))
+        else:
+            found[flag] = (*found.get(flag, ()), argument)
+    return found
+
+
+def _harmless_value(flag: str, values: Sequence[str]) -> str:
+    """Return the value of a flag if it cannot be a credential, else an empty text."""
+    is_harmless = len(values) == 1 and _SHOWN.fullmatch(values[0]) and not credentials.is_named(flag)
+    return values[0] if is_harmless else ""
+
+
+def _variable_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    before, after = ({each["name"]: each for each in found.get("env") or ()} for found in (old, new))
+    names = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+    if names:
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        yield f"variable{'' if len(names) == 1 else 's'} {', '.join(names[:_MOST_NAMES])}{more}"
+
+
+def _first(found: list[str], what: str) -> list[str]:
+    if len(found) <= _MOST_NAMES:
+        return found
+    return [*found[:_MOST_NAMES], f"{len(found) - _MOST_NAMES} more {what}"]
+
+
+def sensitive(content: Mapping[str, Any]) -> frozenset[str]:
+    """Return texts of an object that no report may repeat: values of variables, arguments and annotations."""
+    return frozenset(text for text in _texts(content) if len(text) >= _SHORTEST and not _SHOWN.fullmatch(text))
+
+
+_SHORTEST = 6
+"""Length of the shortest value that is hidden in messages. Shorter ones are parts of common words."""
+
+
+def _texts(content: object) -> Iterator[str]:
+    """Yield the values of variables, arguments and annotations at any depth."""
+    if isinstance(content, Mapping):
+        for key, value in cast("Mapping[str, object]", content).items():
+            if key == "annotations" and isinstance(value, Mapping):
+                yield from map(str, cast("Mapping[str, object]", value).values())
+            elif key in {"args", "command"} and isinstance(value, list):
+                yield from _argument_texts([str(each) for each in cast("list[object]", value)])
+            elif key == "env" and isinstance(value, list):
+                variables = cast("list[Mapping[str, object]]", value)
+                yield from (str(each["value"]) for each in variables if "value" in each)
+            else:
+                yield from _texts(value)
+    elif isinstance(content, list):
+        for each in cast("list[object]", content):
+            yield from _texts(each)
+
+
+def _argument_texts(arguments: list[str]) -> Iterator[str]:
+    yield from (each for each in arguments if not each.startswith("--"))
+    yield from (value for each in arguments if (value := each.partition("=")[2]) and each.startswith("--"))

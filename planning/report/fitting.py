@@ -1,0 +1,69 @@
+"""Fit of the roles of a stack as rows of a table, and what a change takes of the room for the cache."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planning.fit import memory, served
+from planning.fit.memory import Fit
+from planning.ground.cluster_facts import Unknown
+from planning.plans import StackPlan
+from planning.report import running
+from planning.serving.fitting import gibibytes
+from planning.serving.workload import Workload
+
+_NONE: Mapping[str, Any] = {}
+_PLACES = ("initContainers", "volumes", "affinity", "nodeSelector")
+"""Parts of pods that say which weights they have, and on which devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A role and what its model takes of each device."""
+
+    path: str
+    """Path of the role, below `services`."""
+    accelerator: str
+    devices: int
+    """Devices of a replica; 0 without devices."""
+    fit: Fit | Unknown
+
+
+def rows(plan: StackPlan) -> Iterator[Row]:
+    """Yield the fit of every role of a stack."""
+    for service in plan.services:
+        for variant in service.variants:
+            for workload in variant.workloads:
+                layout = workload.layout
+                devices = layout.devices_per_pod * layout.pods_per_replica
+                path = ".".join(map(str, workload.path[1:]))
+                yield Row(path, variant.accelerators[workload.role], devices, workload.fit)
+
+
+def cells(fit: Fit) -> tuple[str, ...]:
+    """Return weights, overhead, usable bytes, the cache of a sequence, what is left, and the numbers of tokens."""
+    sizes = (fit.weights, fit.overhead, fit.usable, fit.cache, fit.free)
+    return *map(gibibytes, sizes), str(fit.request.tokens), str(fit.longest), str(fit.most_sequences)
+
+
+def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a change takes of the room for the cache; empty if it takes nothing, or if that is unknown.
+
+    `old` is the object before the change. Only its arguments are read, so that pods with other weights or on other
+    devices are not compared.
+    """
+    after, spec = workload.fit, running.template(workload.kind, old).get("spec", _NONE)
+    containers = [each for each in spec.get("containers", ()) if each.get("name") == workload.engine.name]
+    if isinstance(after, Unknown) or not containers:
+        return ()
+    before = memory.fits(served.with_arguments(after.request, tuple(containers[0].get("args") or ())))
+    if isinstance(before, Unknown) or before.free <= after.free:
+        return ()
+    numbers = f"{before.most_sequences} → {after.most_sequences} × {after.request.tokens} tokens"
+    return (f"headroom of a device {gibibytes(before.free)} → {gibibytes(after.free)} ({numbers})",)
+
+
+def is_comparable(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Tell whether pods have the same weights and devices before and after a change."""
+    before, after = (running.template(kind, each).get("spec", _NONE) for each in (old, new))
+    return all(before.get(name) == after.get(name) for name in _PLACES)

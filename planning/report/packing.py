@@ -1,0 +1,153 @@
+"""Packing of pods onto nodes: whether they fit wherever a scheduler puts them, only if packed tightly, or never."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import gcd
+
+_MOST_STEPS = 2000
+"""Maximum number of pods that the exact search places and takes back before it gives up."""
+_MOST_PODS = 200
+"""Maximum number of pods that are searched exactly."""
+
+
+class Verdict(Enum):
+    """Answer to the question whether pods fit."""
+
+    FITS = "fits"
+    """They fit wherever the scheduler puts each of them."""
+    TIGHT = "fits only if packed tightly"
+    """They fit in some way. A scheduler that spreads pods may leave one without a node."""
+    SHORT = "does not fit"
+    """They fit in no way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pods:
+    """Pods of one size that wait for nodes."""
+
+    owner: str
+    """Name of their workload."""
+    size: int
+    """Number of devices of each; at least 1."""
+    count: int
+    nodes: frozenset[str]
+    """Names of the nodes that take them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """The answer, and a way to place the pods."""
+
+    verdict: Verdict
+    places: Mapping[str, Sequence[tuple[str, int]]]
+    """Owner and devices of the pods that were placed, by node. If the pods do not fit, those that do."""
+
+
+def pack(free: Mapping[str, int], pods: Iterable[Pods]) -> Packing:
+    """Place pods on nodes with `free` devices.
+
+    The order is that of first-fit decreasing: the largest pods first, and of these the ones with the fewest nodes.
+    """
+    waiting = [each for each in pods if each.count]
+    ordered = sorted(waiting, key=lambda each: (-each.size, len(each.nodes), each.owner))
+    places, is_complete = _greedy(dict(free), ordered)
+    if is_complete:
+        return Packing(Verdict.FITS if _always(free, waiting) else Verdict.TIGHT, places)
+    if _impossible(free, waiting) or not _search(dict(free), ordered):
+        return Packing(Verdict.SHORT, places)
+    return Packing(Verdict.TIGHT, places)
+
+
+def _greedy(free: dict[str, int], ordered: Iterable[Pods]) -> tuple[dict[str, list[tuple[str, int]]], bool]:
+    """Place each pod on the node whose free devices it leaves the fewest of; tell whether all have a place."""
+    places, is_complete = dict[str, list[tuple[str, int]]](), True
+    for each in ordered:
+        for _ in range(each.count):
+            node = min(_takers(free, each), key=lambda name: (free[name], name), default=None)
+            if node is None:
+                is_complete = False
+                break
+            free[node] -= each.size
+            places.setdefault(node, []).append((each.owner, each.size))
+    return places, is_complete
+
+
+def _takers(free: Mapping[str, int], each: Pods) -> Iterator[str]:
+    return (name for name in each.nodes if free.get(name, 0) >= each.size)
+
+
+def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
+    """Tell whether a count proves that no way exists: more pods of a size than places, or more devices than free."""
+    waiting = tuple(pods)
+    everywhere = frozenset(name for each in waiting for name in each.nodes)
+    for nodes in {*(each.nodes for each in waiting), everywhere}:
+        inside = [each for each in waiting if each.nodes <= nodes]
+        rooms = [free.get(name, 0) for name in nodes]
+        if sum(each.size * each.count for each in inside) > sum(rooms):
+            return True
+        for size in {each.size for each in inside}:
+            large = sum(each.count for each in inside if each.size >= size)
+            if large > sum(room // size for room in rooms):
+                return True
+    return False
+
+
+def _search(free: dict[str, int], ordered: Sequence[Pods]) -> bool:
+    """Tell whether a way exists, by trying all of them. True as well if that takes too many steps."""
+    sizes = [each for each in ordered for _ in range(each.count)]
+    return len(sizes) > _MOST_PODS or _Search(free, sizes, ordered).place(0)
+
+
+@dataclass(slots=True)
+class _Search:
+    """A search of a way to place pods one after the other."""
+
+    free: dict[str, int]
+    """Free devices by node; it changes while pods are placed and taken back."""
+    sizes: Sequence[Pods]
+    """The workload of each pod."""
+    ordered: Sequence[Pods]
+    steps: int = 0
+
+    def place(self, index: int) -> bool:
+        """Tell whether the pods from an index on have places. Of nodes that are alike, one is seen."""
+        if index == len(self.sizes) or self.steps > _MOST_STEPS:
+            return True
+        pod, seen = self.sizes[index], set[tuple[int, tuple[bool, ...]]]()
+        for node in sorted(_takers(self.free, pod), key=lambda name: (self.free[name], name)):
+            kind = (self.free[node], tuple(node in each.nodes for each in self.ordered))
+            if kind not in seen:
+                seen.add(kind)
+                self.steps += 1
+                self.free[node] -= pod.size
+                if self.place(index + 1):
+                    return True
+                self.free[node] += pod.size
+        return False
+
+
+def _always(free: Mapping[str, int], pods: Sequence[Pods]) -> bool:
+    """Tell whether every pod finds a node in whatever way all others are placed before it.
+
+    The others can block a node of the pod only by taking all but less than its size. They cannot block all of its nodes
+    if that takes more devices than they have.
+    """
+    for each in pods:
+        rivals = [other for other in pods if other.nodes & each.nodes]
+        taken = sum(other.size * other.count for other in rivals) - each.size
+        step = gcd(*(other.size for other in rivals if other is not each or each.count > 1))
+        cost = 0
+        for name in each.nodes:
+            room = free.get(name, 0)
+            if room < each.size:
+                continue
+            least = room - each.size + 1
+            blocked = -(-least // step) * step if step else room + 1
+            if blocked > room:
+                break
+            cost += blocked
+        else:
+            if taken >= cost:
+                return False
+    return True

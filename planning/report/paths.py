@@ -1,0 +1,72 @@
+"""Changes of paths: addresses that a route takes or gives up, and where their requests go."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planning.ground import labels
+from planning.report.events import Step
+from planning.report.words import PathOperation
+
+_NONE: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class PathChange:
+    """Change of one address."""
+
+    service: str
+    operation: PathOperation
+    address: str
+    """Host and path, as `llm.example.com/models/qwen`; the path alone for a route of every host."""
+    text: str
+    """Destination of its requests, before and after; empty for an address that is new or gone."""
+
+
+def changes(steps: Iterable[Step]) -> Iterator[PathChange]:
+    """Yield the changes of addresses by the steps on HTTPRoutes.
+
+    An address that moves to another route is no change.
+    """
+    before, after = dict[str, tuple[str, Mapping[str, int]]](), dict[str, tuple[str, Mapping[str, int]]]()
+    for step in steps:
+        service = _service(step)
+        before |= {address: (service, backends) for address, backends in _addresses(step.old)}
+        after |= {address: (service, backends) for address, backends in _addresses(step.new)}
+    for address in sorted({*before, *after}):
+        if address not in after:
+            yield PathChange(before[address][0], "delete", address, "")
+        elif address not in before:
+            yield PathChange(after[address][0], "create", address, "")
+        elif before[address][1] != after[address][1]:
+            yield PathChange(after[address][0], "update", address, _destinations(before[address][1], after[address][1]))
+
+
+def _service(step: Step) -> str:
+    """Return the name of the service whose route it is: its label, else the name of the object."""
+    metadata = (step.new or step.old).get("metadata", _NONE)
+    return metadata.get("labels", _NONE).get(labels.SERVICE) or metadata.get("name", "")
+
+
+def _addresses(route: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, int]]]:
+    """Yield each address of a route, with the weights of its backends."""
+    spec = route.get("spec", _NONE)
+    for rule in spec.get("rules") or ():
+        backends = {str(each["name"]): int(each.get("weight", 1)) for each in rule.get("backendRefs") or ()}
+        for match in rule.get("matches") or (_NONE,):
+            path = str(match.get("path", _NONE).get("value", "/"))
+            named = "".join(f" [{each['name']}]" for each in match.get("headers") or ())
+            for host in spec.get("hostnames") or ("",):
+                yield f"{host}{path}{named}", backends
+
+
+def _destinations(old: Mapping[str, int], new: Mapping[str, int]) -> str:
+    """Return how the requests of an address are divided, before and after."""
+    return f"{_shares(old)} → {_shares(new)}"
+
+
+def _shares(backends: Mapping[str, int]) -> str:
+    total = sum(backends.values())
+    if len(backends) <= 1:
+        return next(iter(backends), "nothing")
+    return ", ".join(f"{name} {100 * weight // total if total else 0} %" for name, weight in backends.items())

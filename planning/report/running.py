@@ -1,0 +1,113 @@
+"""Pods that run before a change, as the objects of the cluster or of the state say."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from models.accelerators import ExtendedResource
+from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
+from planning.hardware.accelerators import AcceleratorClass
+
+WORKLOADS: Mapping[str, str] = {
+    "Deployment": DEPLOYMENT_API.partition("/")[0],
+    "LeaderWorkerSet": LEADER_WORKER_SET_API.partition("/")[0],
+}
+"""API groups of the kinds of workloads."""
+_TEMPLATES: Mapping[str, tuple[str, ...]] = {
+    "Deployment": ("spec", "template"),
+    "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "workerTemplate"),
+}
+"""Path of the template of the pods; of a LeaderWorkerSet, that of the workers."""
+_NONE: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The pods of a workload before a change."""
+
+    replicas: int | None
+    """Number of replicas; None if an autoscaler decides it and nobody knows its number."""
+    pods_per_replica: int
+    devices_per_pod: int
+    """Devices that a pod requests as an extended resource; 0 if it claims them."""
+    accelerator: str | None
+    """Accelerator class whose devices they are; None if no class has them."""
+    is_of_any_product: bool
+    """Whether the class is of nodes with any labels, or unknown."""
+    content: Mapping[str, Any]
+    """The object."""
+
+
+def of_object(
+    kind: str, content: Mapping[str, Any], classes: Mapping[str, AcceleratorClass], planned: str | None = None
+) -> Running | None:
+    """Return the pods of an object; None if it is no workload, or has no content.
+
+    `planned` is the class of its pods after the change. It is preferred among classes with the same devices.
+    """
+    if kind not in WORKLOADS or not content:
+        return None
+    spec = content.get("spec", _NONE)
+    pod = template(kind, content).get("spec", _NONE)
+    limits = [container.get("resources", _NONE).get("limits", _NONE) for container in pod.get("containers", ())]
+    devices = {name: int(number) for each in limits for name, number in each.items() if _is_device(name, number)}
+    size = spec.get("leaderWorkerTemplate", _NONE).get("size", 1) if kind == "LeaderWorkerSet" else 1
+    replicas = spec.get("replicas")
+    accelerator = _class(devices.keys(), pod, classes, planned)
+    return Running(
+        replicas=None if replicas is None else int(replicas),
+        pods_per_replica=int(size),
+        devices_per_pod=sum(devices.values()),
+        accelerator=accelerator,
+        is_of_any_product=accelerator is None or not classes[accelerator].node_labels,
+        content=content,
+    )
+
+
+def template(kind: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the template of a workload's pods; of a LeaderWorkerSet, that of the workers."""
+    return reduce(lambda found, key: found.get(key, _NONE), _TEMPLATES.get(kind, ("spec", "template")), content)
+
+
+def template_fields(kind: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a tree of fields (FieldsV1) that is about the template of a workload's pods."""
+    return reduce(lambda found, key: found.get(f"f:{key}", _NONE), _TEMPLATES[kind], fields)
+
+
+def leader_labels(kind: str, content: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the labels of a workload's pods; of a LeaderWorkerSet, those of the leaders."""
+    groups = content.get("spec", _NONE).get("leaderWorkerTemplate", _NONE)
+    found = groups.get("leaderTemplate", _NONE) if kind == "LeaderWorkerSet" else template(kind, content)
+    return found.get("metadata", _NONE).get("labels", _NONE)
+
+
+def _is_device(name: str, number: object) -> bool:
+    return "/" in name and str(number).isdigit()
+
+
+def _class(
+    resources: Iterable[str], pod: Mapping[str, Any], classes: Mapping[str, AcceleratorClass], planned: str | None
+) -> str | None:
+    """Return the class with the resource of a pod, and with the most node labels that the pod asks for."""
+    labels, names = _required_labels(pod), frozenset(resources)
+    fitting = (
+        (len(cls.node_labels), name == planned, name)
+        for name, cls in classes.items()
+        if isinstance(cls.allocation, ExtendedResource)
+        and cls.allocation.resource_name in names
+        and all(labels.get(key) == frozenset(values) for key, values in cls.node_labels.items())
+    )
+    return max(fitting, default=(0, False, None))[2]
+
+
+def _required_labels(pod: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Return the labels that the nodes of a pod must have, each with its possible values."""
+    required = (
+        pod.get("affinity", _NONE)
+        .get("nodeAffinity", _NONE)
+        .get("requiredDuringSchedulingIgnoredDuringExecution", _NONE)
+    )
+    expressions = [each for term in required.get("nodeSelectorTerms", ()) for each in term.get("matchExpressions", ())]
+    found = {each["key"]: frozenset(each.get("values", ())) for each in expressions if each.get("operator") == "In"}
+    return {**found, **{key: frozenset((value,)) for key, value in pod.get("nodeSelector", _NONE).items()}}

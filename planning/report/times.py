@@ -1,0 +1,58 @@
+"""Times of a rollout: minutes until pods are ready, from the bytes of their weights and the rates of a table."""
+
+from dataclasses import dataclass
+
+from models.role import Recreate
+from models.vocabulary import amount
+from planning.report.growth import Change
+
+_MINUTE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Rates at which pods become ready."""
+
+    fetch: int
+    """Bytes in a second from a source to a pod."""
+    load: int
+    """Bytes in a second from a volume to devices."""
+    begin: int
+    """Seconds that a start takes apart from bytes."""
+
+
+def start_seconds(change: Change, size: str | None, rates: Rates) -> int:
+    """Return the time from a pod's creation until it is ready; `size` is that of the weights.
+
+    It is at most the deadline of the rollout's step, which the startup budget is part of, and that deadline if the size
+    is unknown.
+    """
+    deadline = change.workload.progress_deadline
+    if size is None:
+        return deadline
+    count = int(amount(size))
+    fetched = count // rates.fetch if change.workload.weights.fetches else 0
+    return min(deadline, rates.begin + fetched + count // rates.load)
+
+
+def outage_seconds(change: Change, size: str | None, rates: Rates) -> int:
+    """Return the time for which no replica is ready if none stays so: drain of the old pods, and start of new ones.
+
+    With a surge, a new pod starts while the old ones drain.
+    """
+    rollout, drain = change.workload.rollout, change.workload.drain.grace
+    waits = isinstance(rollout, Recreate) or not rollout.max_surge
+    return start_seconds(change, size, rates) + (drain if waits else 0)
+
+
+def rollout_seconds(change: Change, size: str | None, rates: Rates) -> int:
+    """Return the time from the start of a rollout to its end."""
+    rollout, replicas = change.workload.rollout, change.after.high
+    at_once = replicas if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
+    steps = max(1, -(-replicas // max(1, at_once)))
+    return steps * outage_seconds(change, size, rates)
+
+
+def minutes(seconds: int) -> int:
+    """Return whole minutes, at least one."""
+    return max(1, -(-seconds // _MINUTE))

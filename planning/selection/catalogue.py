@@ -1,0 +1,137 @@
+"""The catalogue of a stack: profiles of all scopes, by model. A profile is read only if its model is asked for."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from models import image_references
+from models.image_references import ImageReference, ImageReferenceError
+from models.layers import Layer
+from models.profile import Profile
+from models.role import Parallelism
+from models.source import place, scheme
+from planning.hardware import devices
+from planning.hardware.accelerators import AcceleratorClass
+from planning.selection.records import SCOPES, Candidate, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A profile as it is written."""
+
+    id: str
+    scope: Scope
+    layer: Layer
+    """The profile, with the places of its values."""
+
+    @property
+    def model(self) -> str | None:
+        """Return the model that the profile is of; None if that is mistaken."""
+        found = _mapping(self.layer.tree).get("model")
+        return found if isinstance(found, str) else None
+
+    @property
+    def service(self) -> Mapping[str, Any]:
+        """Return its keys of a service."""
+        return _mapping(_mapping(self.layer.tree).get("service"))
+
+
+class Catalogue:
+    """The profiles of a stack. Of those with one id, that of the nearest scope counts."""
+
+    def __init__(self, declared: Iterable[Declared], classes: Mapping[str, AcceleratorClass]) -> None:
+        nearest = dict[str, Declared]()
+        for each in sorted(declared, key=lambda found: SCOPES.index(found.scope)):
+            nearest.setdefault(each.id, each)
+        self.declared: Mapping[str, Declared] = nearest
+        self.classes = classes
+        self._ids = dict[str, list[str]]()
+        for each in nearest.values():
+            if each.model is not None:
+                self._ids.setdefault(each.model, []).append(each.id)
+        self._candidates = dict[str, tuple[Candidate, ...]]()
+        self.mistaken = set[str]()
+        """Models of which a profile is mistaken. The validation of the profile says why."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Return the names of all models, sorted."""
+        return tuple(sorted(self._ids))
+
+    def has(self, model: str) -> bool:
+        """Tell whether any profile is of a model."""
+        return model in self._ids
+
+    def of_image(self, image: ImageReference) -> tuple[str, ...]:
+        """Return the models whose profiles have an image, sorted."""
+        return tuple(sorted({str(each.model) for each in self.declared.values() if image in _images(each.service)}))
+
+    def candidates(self, model: str) -> tuple[Candidate, ...]:
+        """Return the profiles of a model. Mistaken ones are left out."""
+        if model not in self._candidates:
+            found = [self._candidate(self.declared[name]) for name in self._ids.get(model, ())]
+            if None in found:
+                self.mistaken.add(model)
+            self._candidates[model] = tuple(each for each in found if each is not None)
+        return self._candidates[model]
+
+    def _candidate(self, declared: Declared) -> Candidate | None:
+        try:
+            profile = Profile.model_validate(declared.layer.tree)
+        except ValidationError:
+            if declared.scope is Scope.SHIPPED:
+                raise
+            return None
+        accelerator = self.classes.get(profile.service.accelerator)
+        parallelism = _parallelism(profile)
+        layout = None if accelerator is None else devices.layout(parallelism, None, accelerator)
+        return Candidate(
+            id=declared.id,
+            scope=declared.scope,
+            file=declared.layer.origin.file,
+            profile=profile,
+            service=_complete_keys(declared.service, profile, parallelism),
+            accelerator=accelerator,
+            chips_per_pod=0 if layout is None else layout.chips_per_pod,
+            pods_per_replica=1 if layout is None else layout.pods_per_replica,
+        )
+
+    def layer(self, candidate: Candidate) -> Layer:
+        """Return the keys of a service that a profile decides, as a layer."""
+        return Layer(candidate.service, self.declared[candidate.id].layer.origin.child("service"))
+
+
+def _parallelism(profile: Profile) -> Parallelism:
+    """Return the layout of a profile, whose devices follow from their number if it does not say tensor."""
+    layout, count = profile.service.parallelism, profile.device_count
+    if layout.tensor is not None or not count:
+        return layout
+    return layout.model_copy(update={"tensor": count // (layout.pipeline * layout.data)})
+
+
+def _complete_keys(service: Mapping[str, Any], profile: Profile, parallelism: Parallelism) -> dict[str, Any]:
+    """Return the keys of a profile with the name of the model, and with the devices that follow from their number."""
+    found = {**service, "model": {"name": profile.model, **_mapping(service.get("model"))}}
+    if parallelism.tensor is not None and parallelism.tensor > 1:
+        found["parallelism"] = {**_mapping(service.get("parallelism")), "tensor": parallelism.tensor}
+    return found
+
+
+def _images(service: Mapping[str, Any]) -> frozenset[ImageReference]:
+    """Return the images of the keys of a profile."""
+    source = _mapping(service.get("model")).get("source")
+    texts = [_mapping(service.get("engine")).get("image")]
+    texts += [place(source)] if isinstance(source, str) and scheme(source) == "image" else []
+    found = set[ImageReference]()
+    for text in texts:
+        try:
+            found |= {image_references.parse(text)} if isinstance(text, str) else set()
+        except ImageReferenceError:
+            continue
+    return frozenset(found)
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

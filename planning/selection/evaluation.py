@@ -1,0 +1,114 @@
+"""Selection of a profile: filters in order, then the nearest scope, then the preferences.
+
+The answer does not depend on the order of the candidates.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from planning.selection.preferences import preferences
+from planning.selection.records import SCOPES, Candidate, Evaluation, Reason, Row
+from planning.selection.stages import COMPARISON, SCOPE, STAGES, Situation, Stage, preferred_place
+
+SCORES = ("selection.accelerators", "type", "accelerator", "metric", "precision", "default")
+"""Names of the scores, the most important first."""
+_Scores = tuple[int, int, tuple[int, int, str], int, int, int]
+
+
+def evaluate(candidates: Iterable[Candidate], situation: Situation, stages: tuple[Stage, ...] = STAGES) -> Evaluation:
+    """Return the table of a selection among the profiles of a model, and the one that is selected, if any is."""
+    ordered = sorted(candidates, key=_identity)
+    remaining, dropped, counts = ordered, list[list[Row]](), {"total": len(ordered)}
+    for stage in stages:
+        remaining, rows = _filter(remaining, stage, situation)
+        dropped.append(rows)
+        counts[stage.name] = len(remaining)
+    remaining, rows = _nearest(remaining)
+    dropped.append(rows)
+    counts[SCOPE] = len(remaining)
+    compared, best = _compare(remaining, situation)
+    return Evaluation(
+        question=situation.question,
+        rows=(*compared, *(row for rows in reversed(dropped) for row in rows)),
+        chosen=best[0] if len(best) == 1 else None,
+        tied=best if len(best) > 1 else (),
+        remaining=counts,
+        unchecked=situation.fleet.unknown,
+    )
+
+
+def _identity(candidate: Candidate) -> tuple[int, str]:
+    return SCOPES.index(candidate.scope), candidate.id
+
+
+def _filter(candidates: list[Candidate], stage: Stage, situation: Situation) -> tuple[list[Candidate], list[Row]]:
+    passed, rows = list[Candidate](), list[Row]()
+    for candidate in candidates:
+        verdict = stage.judge(candidate, situation)
+        if verdict is None:
+            passed.append(candidate)
+        else:
+            rows.append(Row(candidate, stage.name, verdict.reason, verdict.detail))
+    return passed, rows
+
+
+def _nearest(candidates: list[Candidate]) -> tuple[list[Candidate], list[Row]]:
+    """Return the candidates of the nearest scope, and rows of the others."""
+    if not candidates:
+        return [], []
+    # The candidates are sorted by scope.
+    nearest = candidates[0].scope
+    detail = f"a profile of scope {nearest} remains"
+    others = [candidate for candidate in candidates if candidate.scope is not nearest]
+    rows = [Row(candidate, SCOPE, Reason.SCOPE, detail) for candidate in others]
+    return [candidate for candidate in candidates if candidate.scope is nearest], rows
+
+
+def _compare(candidates: list[Candidate], situation: Situation) -> tuple[list[Row], tuple[Candidate, ...]]:
+    """Return rows by rank, and the candidates of the first rank."""
+    scored = sorted(((_scores(each, situation), each) for each in candidates), key=lambda pair: (pair[0], pair[1].id))
+    groups = [(scores, [each for _, each in group]) for scores, group in groupby(scored, key=lambda pair: pair[0])]
+    best = tuple(groups[0][1]) if groups else ()
+    rows, rank = list[Row](), 1
+    for scores, group in groups:
+        rows += _rows(group, scores, rank, best, groups[0][0])
+        rank += len(group)
+    return rows, best
+
+
+def _rows(
+    group: list[Candidate], scores: _Scores, rank: int, best: tuple[Candidate, ...], best_scores: _Scores
+) -> Iterator[Row]:
+    named = {name: score[0] if isinstance(score, tuple) else score for name, score in zip(SCORES, scores, strict=True)}
+    if rank > 1:
+        pairs = zip(SCORES, scores, best_scores, strict=True)
+        decisive = next(name for name, score, best_score in pairs if score != best_score)
+        reason, detail = Reason.RANK, f"{best[0].id} is preferred by {decisive}"
+    elif len(group) > 1:
+        reason, detail = Reason.TIE, f"{', '.join(each.id for each in group)} have the same scores"
+    else:
+        reason, detail = Reason.BEST, ""
+    yield from (Row(candidate, COMPARISON, reason, detail, named, rank) for candidate in group)
+
+
+def _scores(candidate: Candidate, situation: Situation) -> _Scores:
+    """Return the scores of a candidate, of which lower ones are better."""
+    orders, profile = preferences(), candidate.profile
+    return (
+        preferred_place(candidate, situation) or 0,
+        orders.types[profile.type],
+        _tier(candidate),
+        orders.metrics.get(profile.metric or "", len(orders.metrics)),
+        orders.precisions[profile.precision or "auto"],
+        0 if profile.is_default else 1,
+    )
+
+
+def _tier(candidate: Candidate) -> tuple[int, int, str]:
+    """Return the place of an accelerator class. Classes that no table has follow, by memory and then by name."""
+    places = preferences().accelerators
+    place = places.get(candidate.class_name)
+    if place is not None:
+        return place, 0, ""
+    memory = None if candidate.accelerator is None else candidate.accelerator.memory
+    return len(places), -(memory or 0), candidate.class_name

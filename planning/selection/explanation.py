@@ -1,0 +1,69 @@
+"""The table of a selection as plain values, with the counters and hints that aim-engine computes and never shows."""
+
+from typing import Any
+
+from models.pins import plain
+from planning.selection import messages
+from planning.selection.decisions import Decision
+from planning.selection.records import Evaluation, Row
+from planning.selection.stages import SCOPE
+
+_AFTER_TYPE, _AFTER_WISHES, _AFTER_CLUSTER = "type", "fit", "nodes"
+"""Last stages of the groups that aim-engine counts after."""
+
+
+def of_table(evaluation: Evaluation, decision: Decision | None) -> dict[str, Any]:
+    """Return the table of one question."""
+    locked = None if decision is None else decision.locked
+    return {
+        "question": plain(evaluation.question),
+        "outcome": outcome(evaluation),
+        "profile": None if decision is None else decision.chosen.id,
+        "locked": locked is not None,
+        "hint": "" if evaluation.chosen is not None else messages.remedy(evaluation),
+        "unchecked": evaluation.unchecked,
+        "diagnostics": diagnostics(evaluation),
+        "candidates": [_row(row) for row in evaluation.rows],
+    }
+
+
+def outcome(evaluation: Evaluation) -> str:
+    """Return whether one profile is the best, several are, or none is left."""
+    if evaluation.chosen is not None:
+        return "selected"
+    return "tie" if evaluation.tied else "none"
+
+
+def diagnostics(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the number of candidates after the groups of stages that aim-engine counts after, and after each stage."""
+    remaining = evaluation.remaining
+    named = remaining["image"]
+    return {
+        "totalCandidates": remaining["total"],
+        "afterUnoptimizedFilter": remaining[_AFTER_TYPE],
+        "afterOverridesFilter": remaining[_AFTER_WISHES],
+        "afterGPUAvailabilityFilter": remaining[_AFTER_CLUSTER],
+        "afterScopePreference": remaining[SCOPE],
+        "unoptimizedTemplatesWereFiltered": remaining[_AFTER_TYPE] < named,
+        "stages": dict(remaining),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    candidate = row.candidate
+    return {
+        "id": candidate.id,
+        "scope": str(candidate.scope),
+        "file": candidate.file or None,
+        "source": candidate.profile.source,
+        "accelerator": candidate.class_name,
+        "deviceCount": candidate.profile.device_count,
+        "type": candidate.profile.type,
+        "metric": candidate.profile.metric,
+        "precision": candidate.profile.precision,
+        "stage": row.stage,
+        "reason": str(row.reason),
+        "detail": row.detail,
+        "scores": None if row.scores is None else dict(row.scores),
+        "rank": row.rank,
+    }

@@ -1,0 +1,35 @@
+"""The nodes of a cluster, as far as a selection considers them: which classes they have, and how many devices.
+
+A node counts even if it is cordoned, or not ready: a selection does not change with what passes.
+"""
+
+from collections.abc import Mapping
+
+from planning.ground.cluster_facts import ClusterFacts, Unknown
+from planning.hardware import nodes
+from planning.hardware.accelerators import AcceleratorClass
+from planning.hardware.nodes import ClassNode
+from planning.hardware.placement import Placement
+
+
+class Fleet:
+    """Nodes by accelerator class and node selector, looked up once for each."""
+
+    def __init__(self, facts: ClusterFacts) -> None:
+        self._facts = facts
+        self._found = dict[tuple[str, tuple[tuple[str, str], ...]], tuple[ClassNode, ...] | Unknown]()
+
+    def nodes(
+        self, name: str, accelerator: AcceleratorClass, selector: Mapping[str, str]
+    ) -> tuple[ClassNode, ...] | Unknown:
+        """Return the nodes of a class that have the labels of a node selector."""
+        key = name, tuple(sorted(selector.items()))
+        if key not in self._found:
+            placement = Placement(accelerator.node_labels, selector, (), {}, (), None, None, None)
+            self._found[key] = nodes.of_class(accelerator, placement, self._facts)
+        return self._found[key]
+
+    @property
+    def unknown(self) -> str:
+        """Return why the nodes are unknown; empty if they are known."""
+        return self._facts.nodes.reason if isinstance(self._facts.nodes, Unknown) else ""

@@ -1,0 +1,90 @@
+"""Messages about selections: errors with their tables, and warnings about what a lock keeps."""
+
+from collections.abc import Iterable, Iterator
+
+from models.problems import Problem, warning
+from models.selection import LockedProfile
+from planning.selection.preferences import preferences
+from planning.selection.records import Candidate, Evaluation, Reason, Row
+from planning.selection.seats import Seat
+
+_MINIMUM = "selection.minimumType"
+
+
+def failure(seat: Seat, evaluation: Evaluation) -> Iterator[Problem]:
+    """Yield the problem of a question without an answer, and then a problem for each row of its table."""
+    at, tied = seat.path / "selection", evaluation.tied
+    number = {2: "two", 3: "three"}.get(len(tied), str(len(tied)))
+    equal = f"{number} profiles are equally good ({_names(tied)})"
+    yield Problem(at, equal if tied else _nothing_left(evaluation), remedy(evaluation))
+    yield from (Problem(at, row_text(row), row.detail) for row in evaluation.rows)
+
+
+def row_text(row: Row) -> str:
+    """Return a row of a table without its detail as one line of text."""
+    place = row.candidate.file or row.candidate.scope
+    rank = "" if row.rank is None else f"rank {row.rank}, "
+    return f"{row.candidate.id} ({place}): {rank}{row.stage}, {row.reason}"
+
+
+def remedy(evaluation: Evaluation) -> str:
+    """Return what to write so that exactly one candidate is selected."""
+    if evaluation.tied:
+        return f"set {' or '.join([*_fields_that_differ(evaluation.tied), 'selection.profile'])}"
+    rows, question = evaluation.rows, evaluation.question
+    if question.profile is not None and all(row.candidate.id != question.profile for row in rows):
+        return f"no profile of this model is called {question.profile}; use {_names(row.candidate for row in rows)}"
+    of_type = [row.candidate.profile.type for row in rows if row.reason is Reason.TYPE]
+    if of_type and len(of_type) == sum(row.reason is not Reason.NAME for row in rows):
+        least = min(of_type, key=lambda name: preferences().types[name])
+        return f"{len(of_type)} of lower types were dropped: set {_MINIMUM}: {least} to use them"
+    return "change the wishes that the table names, or write accelerator and model.source"
+
+
+def _nothing_left(evaluation: Evaluation) -> str:
+    count, model = len(evaluation.rows), evaluation.question.model
+    return f"none of {count} profiles of {model} is left" if count != 1 else f"the only profile of {model} is out"
+
+
+def _fields_that_differ(tied: Iterable[Candidate]) -> Iterator[str]:
+    """Yield the wishes that would tell equally good candidates from each other."""
+    profiles = [candidate.profile for candidate in tied]
+    if len({profile.device_count for profile in profiles}) > 1:
+        yield "selection.deviceCount"
+
+
+def _names(candidates: Iterable[Candidate]) -> str:
+    return ", ".join(sorted(candidate.id for candidate in candidates))
+
+
+def lock_stale(seat: Seat, file: str, command: str) -> Problem:
+    """Return the problem of a lock whose profile is the answer to another question."""
+    return Problem(seat.path / "selection", f"is not what {file} answers", f"run `{command}`")
+
+
+def lock_missing(seat: Seat, file: str, command: str) -> Problem:
+    """Return the problem of a lock that has no profile for a question."""
+    return Problem(seat.path / "selection", f"has no profile in {file}", f"run `{command}`")
+
+
+def unlocked_without_nodes(seat: Seat, chosen: Candidate, reason: str) -> Problem:
+    """Return the warning about a profile that was selected although nobody knows the nodes."""
+    what = f"{chosen.id} was selected without a look at the nodes: {reason}"
+    return warning(seat.path / "selection", what, "lock it with `python -m cli lock`, where the cluster can be read")
+
+
+def lock_warnings(
+    seat: Seat, locked: LockedProfile, evaluation: Evaluation, *, changed: bool, command: str
+) -> Iterator[Problem]:
+    """Yield warnings about a locked profile: it is gone, has changed, does not fit, or another one is better."""
+    at, update = seat.path / "selection", f"run `{command}` to select again"
+    row = next((row for row in evaluation.rows if row.candidate.id == locked.id), None)
+    if row is None:
+        yield warning(at, f"{locked.id} is locked, and no longer in the catalogue", update)
+    elif row.rank is None:
+        yield warning(at, f"{locked.id} is locked, and would be out ({row.stage}, {row.reason}: {row.detail})", update)
+    best = evaluation.chosen
+    if best is not None and best.id != locked.id and (row is None or row.rank is None or row.rank > 1):
+        yield warning(at, f"{best.id} would be selected in the place of {locked.id}, which is locked", update)
+    if row is not None and changed:
+        yield warning(at, f"{locked.id} is locked as it was, and has changed in the catalogue", update)

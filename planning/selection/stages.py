@@ -1,0 +1,216 @@
+"""Filter stages of a selection, in order. Each drops the candidates that lack one thing."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from models import image_references
+from models.image_references import ImageReference, ImageReferenceError
+from models.selection import Question
+from models.source import place, scheme
+from models.vocabulary import amount
+from planning.fit import memory, served
+from planning.fit.memory import Devices
+from planning.fit.served import Served
+from planning.ground.cluster_facts import Unknown
+from planning.hardware.accelerators import AcceleratorClass
+from planning.hardware.devices import gibibytes
+from planning.hardware.nodes import ClassNode
+from planning.selection.fleet import Fleet
+from planning.selection.preferences import preferences
+from planning.selection.records import Candidate, Reason, Verdict
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A question, and what its answer depends on besides the candidates."""
+
+    question: Question
+    classes: Mapping[str, AcceleratorClass]
+    fleet: Fleet
+    node_selector: Mapping[str, str]
+    """Labels that the service demands of nodes."""
+
+    @cached_property
+    def image(self) -> ImageReference | None:
+        """Return the image by which the service names its model."""
+        return None if self.question.image is None else image_references.parse(self.question.image)
+
+    def nodes(self, candidate: Candidate) -> tuple[ClassNode, ...] | None:
+        """Return the nodes that a candidate could run on; None if they are unknown, or come on demand."""
+        accelerator = candidate.accelerator
+        if accelerator is None or accelerator.provisioned:
+            return None
+        selector = {**candidate.profile.service.pod.node_selector, **self.node_selector}
+        found = self.fleet.nodes(candidate.class_name, accelerator, selector)
+        return None if isinstance(found, Unknown) else found
+
+
+class Stage(NamedTuple):
+    """One filter: its name, and the verdict on a candidate, None if it passes."""
+
+    name: str
+    judge: Callable[[Candidate, Situation], Verdict | None]
+
+
+def images_of(candidate: Candidate) -> frozenset[ImageReference]:
+    """Return the images by which services may name the model of a profile."""
+    service = candidate.profile.service
+    source = service.model.source
+    texts = (service.engine.image, place(source) if source is not None and scheme(source) == "image" else None)
+    return frozenset(found for text in texts if text is not None and (found := _parse(text)) is not None)
+
+
+def covers(wide: AcceleratorClass, narrow: AcceleratorClass) -> bool:
+    """Tell whether a class is that of all products of the vendor of another one."""
+    return wide.product is None and (wide.vendor, wide.allocation) == (narrow.vendor, narrow.allocation)
+
+
+def _parse(text: str) -> ImageReference | None:
+    try:
+        return image_references.parse(text)
+    except ImageReferenceError:
+        return None
+
+
+def _name(candidate: Candidate, situation: Situation) -> Verdict | None:
+    named = situation.question.profile
+    if named is None or candidate.id == named:
+        return None
+    return Verdict(Reason.NAME, f"selection.profile is {named}")
+
+
+def _image(candidate: Candidate, situation: Situation) -> Verdict | None:
+    if situation.image is None or situation.image in images_of(candidate):
+        return None
+    return Verdict(Reason.IMAGE, f"its image is not {situation.question.image}")
+
+
+def _type(candidate: Candidate, situation: Situation) -> Verdict | None:
+    question, places = situation.question, preferences().types
+    minimum = question.minimum_type or ("optimized" if question.profile is None else "unoptimized")
+    found = candidate.profile.type
+    if places[found] <= places[minimum]:
+        return None
+    return Verdict(Reason.TYPE, f"{found}, and {minimum} is the least")
+
+
+def _metric(candidate: Candidate, situation: Situation) -> Verdict | None:
+    requested, found = situation.question.metric, candidate.profile.metric
+    if requested is None or found == requested:
+        return None
+    return Verdict(Reason.METRIC, f"{found or 'no metric'}, and not {requested}")
+
+
+def _precision(candidate: Candidate, situation: Situation) -> Verdict | None:
+    requested, found = situation.question.precision, candidate.profile.precision
+    if requested in {"auto", found}:
+        return None
+    return Verdict(Reason.PRECISION, f"{found or 'no precision'}, and not {requested}")
+
+
+def _device_count(candidate: Candidate, situation: Situation) -> Verdict | None:
+    requested, found = situation.question.device_count, candidate.profile.device_count
+    if requested is None or found == requested:
+        return None
+    return Verdict(Reason.DEVICE_COUNT, f"{found} devices, and not {requested}")
+
+
+def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
+    question, found = situation.question, candidate.accelerator
+    if found is None:
+        return Verdict(Reason.UNKNOWN_CLASS, f"no class is called {candidate.class_name}")
+    if question.accelerator is not None:
+        explicit = situation.classes.get(question.accelerator)
+        if candidate.class_name == question.accelerator or (explicit is not None and covers(found, explicit)):
+            return None
+        return Verdict(Reason.ACCELERATOR, f"{candidate.class_name}, and accelerator is {question.accelerator}")
+    if not question.accelerators or preferred_place(candidate, situation) is not None:
+        return None
+    listed = ", ".join(question.accelerators)
+    return Verdict(Reason.ACCELERATOR, f"{candidate.class_name}, and selection.accelerators has {listed}")
+
+
+def preferred_place(candidate: Candidate, situation: Situation) -> int | None:
+    """Return the place of a candidate's class in `selection.accelerators`; None if it is not in there."""
+    for index, name in enumerate(situation.question.accelerators):
+        listed = situation.classes.get(name)
+        if name == candidate.class_name:
+            return index
+        if listed is not None and candidate.accelerator is not None and covers(listed, candidate.accelerator):
+            return index
+    return None
+
+
+def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None:
+    requested, accelerator = situation.question.min_device_memory, candidate.accelerator
+    if requested is None or accelerator is None:
+        return None
+    if accelerator.memory is None:
+        return Verdict(Reason.DEVICE_MEMORY_UNKNOWN, f"the memory of {candidate.class_name} is unknown")
+    if accelerator.memory >= amount(requested):
+        return None
+    return Verdict(Reason.DEVICE_MEMORY, f"{gibibytes(accelerator.memory)} a device, and {requested} is the least")
+
+
+def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
+    """Drop a candidate whose devices hold no context. A service may shorten the one that the profile has."""
+    accelerator, service = candidate.accelerator, candidate.profile.service
+    source = service.model.source
+    if accelerator is None or accelerator.memory is None or accelerator.allocation is None or source is None:
+        return None
+    layout = service.parallelism
+    request = served.request(
+        Served(
+            model=service.model,
+            engine=service.engine,
+            devices=Devices(accelerator.vendor, accelerator.product, accelerator.memory),
+            tensor=layout.tensor or max(1, candidate.profile.device_count // (layout.pipeline * layout.data)),
+            pipeline=layout.pipeline,
+            data=layout.data,
+            expert=layout.expert,
+            utilization=service.engine.gpu_memory_utilization,
+            block=service.kv_cache.block_size,
+        )
+    )
+    found = request if isinstance(request, Unknown) else memory.fits(request)
+    if isinstance(found, Unknown) or found.longest:
+        return None
+    taken = f"weights take {gibibytes(found.weights)}, overhead {gibibytes(found.overhead)}"
+    usable = f"the engine may use {gibibytes(found.usable)} of a device of {candidate.class_name}"
+    return Verdict(Reason.FIT, f"{taken}; {usable}")
+
+
+def _cluster(candidate: Candidate, situation: Situation) -> Verdict | None:
+    found = situation.nodes(candidate)
+    if found is None or found:
+        return None
+    return Verdict(Reason.ABSENT, f"no node has the labels and devices of {candidate.class_name}")
+
+
+def _nodes(candidate: Candidate, situation: Situation) -> Verdict | None:
+    found, chips, pods = situation.nodes(candidate), candidate.chips_per_pod, candidate.pods_per_replica
+    if found is None or not chips or sum(node.allocatable // chips for node in found) >= pods:
+        return None
+    largest = max((node.allocatable for node in found), default=0)
+    replica = f"{chips} devices in a pod" if pods == 1 else f"{pods} pods of {chips} devices"
+    return Verdict(Reason.NODES, f"a replica has {replica}, and the largest node has {largest}")
+
+
+STAGES = (
+    Stage("profile", _name),
+    Stage("image", _image),
+    Stage("type", _type),
+    Stage("metric", _metric),
+    Stage("precision", _precision),
+    Stage("deviceCount", _device_count),
+    Stage("accelerator", _accelerator),
+    Stage("deviceMemory", _device_memory),
+    Stage("fit", _fit),
+    Stage("cluster", _cluster),
+    Stage("nodes", _nodes),
+)
+"""Filters in order. The scope and the comparison follow them."""
+SCOPE, COMPARISON = "scope", "comparison"
+"""Names of the stages after the filters."""

@@ -1,0 +1,126 @@
+"""Contents of sources: answers of registries, hubs and buckets, and the pins that a lock makes of them."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from models.architecture import Architecture
+from models.lock import Lock, block_of
+from models.paths import Path
+from models.pins import Pin
+from models.problems import Problem
+from planning.ground.cluster_facts import Unknown
+from planning.weights.locks import Lockable
+from planning.weights.sizes import Unusable
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The content of a source at the time of the answer."""
+
+    source: str
+    """The source with the digest or the commit."""
+    digest: str | None = None
+    """Hash of the listing of an S3 prefix."""
+    bytes: int | None = None
+    packed: bool = False
+    architecture: Architecture | None = None
+    origin: str = ""
+    """Address of the server that answered."""
+
+
+Answered = Content | Unusable | Unknown
+
+
+def stale(lockables: Iterable[Lockable], lock: Lock | None, updated: Collection[str]) -> Iterator[Lockable]:
+    """Yield the sources whose content has to be asked for: without a pin, and those of the `updated` blocks."""
+    for each in lockables:
+        if block_of(each.at) in updated or current_pin(each, lock) is None:
+            yield each
+
+
+def current_pin(each: Lockable, lock: Lock | None) -> Pin | None:
+    """Return the pin of a source; None if the lock has none, or that of another source."""
+    pin = None if lock is None else lock.pins.get(each.at)
+    return pin if pin is not None and pin.is_of(each.source, each.settings) else None
+
+
+def pins(
+    lockables: Iterable[Lockable],
+    lock: Lock | None,
+    answers: Mapping[Path, Answered],
+    running: Collection[Path],
+    time: str,
+) -> dict[Path, Pin]:
+    """Return the pins of all sources whose content is known.
+
+    `answers` are the answers of the sources that were asked, `running` are the paths of those that pods or Jobs have
+    fetched as they are written. A pin without an answer stays.
+    """
+    found = dict[Path, Pin]()
+    for each in lockables:
+        earlier, content = current_pin(each, lock), answers.get(each.at)
+        if isinstance(content, Content):
+            found[each.at] = _pin(each, earlier, content, time, is_running=each.at in running)
+        elif earlier is not None:
+            found[each.at] = earlier
+    return found
+
+
+def _pin(each: Lockable, earlier: Pin | None, content: Content, time: str, *, is_running: bool) -> Pin:
+    """Return the pin of a content.
+
+    With an earlier pin of the same content, pods fetch the digest from now on. A claim keeps what it holds.
+    """
+    values = {
+        "was": each.source,
+        "source": content.source,
+        "digest": content.digest,
+        "bytes": content.bytes,
+        "packed": content.packed,
+        "architecture": content.architecture,
+        "settings": each.settings,
+        "origin": content.origin,
+    }
+    if earlier is None:
+        has_name = (content.source, content.digest) != (each.source, None)
+        return Pin.default(**values, asked=time, deployed=is_running and has_name)
+    has_moved = _has_moved(earlier, content)
+    is_kept = earlier.deployed and not each.by_pods and not has_moved
+    asked = time if has_moved else earlier.asked
+    return Pin.default(**values, asked=asked, moved=earlier.moved or has_moved, deployed=is_kept)
+
+
+def _has_moved(pin: Pin, content: Content) -> bool:
+    return (pin.source, pin.digest) != (content.source, content.digest)
+
+
+def differences(
+    lockables: Iterable[Lockable], lock: Lock, answers: Mapping[Path, Answered], command: str
+) -> Iterator[Problem]:
+    """Yield what is no longer as the lock has it, and what could not be asked. `command` writes the lock."""
+    for each in lockables:
+        pin, content, at = lock.pins.get(each.at), answers.get(each.at), each.at / "source"
+        if pin is None:
+            yield Problem(at, f"has no block in {lock.file}", f"run `{command}`")
+        elif not pin.is_of(each.source, each.settings):
+            yield Problem(at, f"is not what {lock.file} has ({pin.was})", f"run `{command}`")
+        elif isinstance(content, Content) and _has_moved(pin, content):
+            digests = f"{_digest_of(pin.source, pin.digest)} to {_digest_of(content.source, content.digest)}"
+            effect = ", and pods that start from now on fetch it" if pin.deployed and each.by_pods else ""
+            remedy = f"run `{command} --update {block_of(each.at)}`, which rolls it"
+            yield Problem(at, f"has moved since {pin.asked}{effect} ({digests})", remedy)
+        elif not isinstance(content, Content):
+            yield from failures({each.at: content} if content is not None else {})
+
+
+def _digest_of(source: str, digest: str | None) -> str:
+    return digest or source.partition("@")[2] or source
+
+
+def failures(answers: Mapping[Path, Answered]) -> Iterator[Problem]:
+    """Yield the problems of sources whose content is unknown."""
+    for at, answer in answers.items():
+        if isinstance(answer, Unusable):
+            yield Problem(at / answer.field, answer.what, answer.remedy)
+        elif isinstance(answer, Unknown):
+            yield Problem(at / "source", answer.reason)

@@ -1,0 +1,238 @@
+"""Effect of a lock on a stack: pins and sizes of its sources, and problems of sources that the lock does not have.
+
+A source is another one if its text or the settings that its content depends on differ. A pin of another source has no
+effect: the stack is as it is without a lock.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from models.load import Loaded
+from models.lock import Lock, file_name
+from models.paths import Path
+from models.pins import Pin, Settings
+from models.problems import Problem
+from models.service import Adapter, Canary, Lora, Model, Service, Variant
+from models.source import scheme
+from models.stack import Stack
+from models.storage import Cache, Dedicated, Existing
+from planning.ground.names import CANARY, PRIMARY
+from planning.variant import images
+from planning.variant.context import ConfiguredVariant, configured_variants
+from planning.weights import ignored_files, sizes, sources
+from planning.weights.claims import cache_of
+from planning.weights.sizes import Answer, Size, Wanted
+
+_AnyVariant = TypeVar("_AnyVariant", Service, Canary)
+
+
+@dataclass(frozen=True, slots=True)
+class Lockable:
+    """A source of a stack that a lock has a pin of."""
+
+    at: Path
+    """Path of the model, the adapter or the cache."""
+    source: str
+    settings: Settings
+    question: Wanted
+    """The question for content and bytes of the source."""
+    by_pods: bool
+    """Whether serving pods fetch the source, and not a Job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """A stack with the pins of its lock."""
+
+    loaded: Loaded
+    answers: Mapping[Wanted, Answer]
+    """Answers of the lock to questions for sizes, which no source is asked again."""
+    warnings: tuple[Problem, ...]
+
+
+def lockables(stack: Stack) -> Iterator[Lockable]:
+    """Yield the sources of a stack that a lock has a pin of.
+
+    A model of a shared cache has the pin of the cache. Sources of a canary that are those of its service have the pins
+    of the service.
+    """
+    for key, cache in stack.caches.items():
+        yield _of_cache(Path("caches", key), cache)
+    for variant in configured_variants(stack):
+        found = {each.at: each for each in _of_variant(variant)}
+        if variant.variant_name != CANARY:
+            yield from found.values()
+            continue
+        primary = {(each.source, each.settings) for each in _of_variant(_primary(variant))}
+        yield from (each for each in found.values() if (each.source, each.settings) not in primary)
+
+
+def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
+    """Return a stack with the pins of its lock. `stack_name` is the last part of the name of the stack.
+
+    Sources with a mistake have no pin.
+    """
+    mode = loaded.stack.checks.lock
+    if lock is None:
+        found = () if mode != "strict" else (_no_lock(stack_name),)
+        return Locked(replace(loaded, problems=(*loaded.problems, *found)), {}, ())
+    pins, problems = dict[Path, Pin](), list[Problem]()
+    for each in lockables(loaded.stack):
+        if loaded.is_repaired(each.at):
+            continue
+        pin = lock.pins.get(each.at)
+        if pin is not None and pin.is_of(each.source, each.settings):
+            pins[each.at] = pin
+        elif mode != "skip":
+            problems.append(_problem(each, pin, lock, stack_name))
+    stack, answers = _with_pins(loaded.stack, pins)
+    located = loaded.locate(problems)
+    if mode == "strict":
+        return Locked(replace(loaded, stack=stack, problems=(*loaded.problems, *located)), answers, ())
+    warnings = tuple(replace(each, severity="warning") for each in located)
+    return Locked(replace(loaded, stack=stack), answers, warnings)
+
+
+def settings(spec: Model | Adapter | Cache, endpoint: str | None) -> Settings:
+    """Return the settings that the content of a source depends on."""
+    kind = scheme(spec.source)
+    layers = spec.filter if isinstance(spec, Model) and kind == "kit" else ("model",)
+    ignored = spec.ignore_patterns if not isinstance(spec, Adapter) and kind == "hf" else None
+    return Settings.default(
+        endpoint=endpoint if kind in {"hf", "s3"} else None,
+        filter=None if layers == ("model",) else layers,
+        ignore_patterns=ignored,
+    )
+
+
+def _no_lock(stack_name: str) -> Problem:
+    what = f"is strict, and there is no lock ({file_name(stack_name)})"
+    return Problem(Path("checks", "lock"), what, f"write one with `python -m cli lock {stack_name}`")
+
+
+def _problem(each: Lockable, pin: Pin | None, lock: Lock, stack_name: str) -> Problem:
+    """Return the problem of a source without a pin, or with the pin of another source."""
+    file, at = lock.file or file_name(stack_name), each.at / "source"
+    if pin is None:
+        return Problem(at, f"has no block in {file}", f"run `python -m cli lock {stack_name}`")
+    other = pin.was if pin.was != each.source else "the same source with other settings"
+    return Problem(at, f"is not what {file} has ({other})", f"run `python -m cli lock {stack_name}`")
+
+
+def _primary(variant: ConfiguredVariant) -> ConfiguredVariant:
+    return replace(variant, variant_name=PRIMARY, path=variant.path.parent, spec=variant.service)
+
+
+def _of_cache(at: Path, cache: Cache) -> Lockable:
+    fill, kind = cache.fill, scheme(cache.source)
+    ignored = cache.ignore_patterns if cache.ignore_patterns is not None else ignored_files.patterns()
+    question = Wanted(
+        cache.source,
+        fill.endpoint,
+        fill.region,
+        private=bool(fill.secrets),
+        ignored=ignored if kind == "hf" else (),
+    )
+    return Lockable(at, cache.source, settings(cache, fill.endpoint), question, by_pods=False)
+
+
+def _of_variant(variant: ConfiguredVariant) -> Iterator[Lockable]:
+    """Yield the sources of one variant."""
+    spec, at = variant.spec, variant.path / "model"
+    if cache_of(spec) is None:
+        yield _of_model(at, spec)
+    adapters = {} if spec.model.lora is None else spec.model.lora.adapters
+    for name, adapter in adapters.items():
+        access = sources.adapter_access(spec.model, adapter)
+        question = Wanted(
+            adapter.source,
+            access.endpoint,
+            access.region,
+            spec.model.insecure,
+            private=access.secret is not None,
+            ignored=ignored_files.patterns() if scheme(adapter.source) == "hf" else (),
+        )
+        path = at / "lora" / "adapters" / name
+        yield Lockable(path, adapter.source, settings(adapter, access.endpoint), question, by_pods=True)
+
+
+def _of_model(at: Path, spec: Variant) -> Lockable:
+    model, storage = spec.model, spec.storage
+    fill = storage.fill if isinstance(storage, Dedicated | Existing) else None
+    endpoint = model.endpoint or (None if fill is None else fill.endpoint)
+    is_hub = scheme(model.source) == "hf"
+    question = Wanted(
+        model.source,
+        endpoint,
+        model.region or (None if fill is None else fill.region),
+        model.insecure,
+        model.filter,
+        private=bool(model.secrets or (fill is not None and fill.secrets)),
+        ignored=sources.ignored_patterns(model, fetches_all=images.is_custom(spec, spec)) if is_hub else (),
+    )
+    return Lockable(at, model.source, settings(model, endpoint), question, by_pods=fill is None)
+
+
+def _with_pins(stack: Stack, pins: Mapping[Path, Pin]) -> tuple[Stack, dict[Wanted, Answer]]:
+    """Return a stack with pins by path, and the answers of pins that give no size."""
+    answers = dict[Wanted, Answer]()
+    caches = {
+        key: _with_pin(cache, pins.get(Path("caches", key)), sizes.cache_question(cache), answers)
+        for key, cache in stack.caches.items()
+    }
+    services = {key: _service(key, service, stack, pins, answers) for key, service in stack.services.items()}
+    return stack.model_copy(update={"caches": caches, "services": services}), answers
+
+
+def _service(
+    key: str, service: Service, stack: Stack, pins: Mapping[Path, Pin], answers: dict[Wanted, Answer]
+) -> Service:
+    """Return a service whose sources have pins, and those of its canary."""
+    at = Path("services", key)
+    primary = _variant(at, service, stack, pins, answers)
+    if service.canary is None:
+        return primary
+    configured, path = ConfiguredVariant(key, PRIMARY, at, service, stack), at / "canary"
+    of_service = {(each.source, each.settings): pins.get(each.at) for each in _of_variant(configured)}
+    variant = ConfiguredVariant(key, CANARY, path, service.canary, stack)
+    found = {each.at: of_service.get((each.source, each.settings)) for each in _of_variant(variant)}
+    same = {place: pin for place, pin in found.items() if pin is not None}
+    canary = _variant(path, service.canary, stack, {**pins, **same}, answers)
+    return primary.model_copy(update={"canary": canary})
+
+
+def _variant(
+    at: Path, spec: _AnyVariant, stack: Stack, pins: Mapping[Path, Pin], answers: dict[Wanted, Answer]
+) -> _AnyVariant:
+    model, key = spec.model, cache_of(spec)
+    cache = None if key is None else stack.caches.get(key)
+    if cache is None:
+        model = _with_pin(model, pins.get(at / "model"), sizes.variant_question(spec), answers)
+    elif cache.source == model.source:
+        model = _with_pin(model, pins.get(Path("caches", str(key))), sizes.cache_question(cache), answers)
+    if model.lora is not None:
+        adapters = {
+            name: adapter.with_pin(pins.get(at / "model" / "lora" / "adapters" / name))
+            for name, adapter in model.lora.adapters.items()
+        }
+        model = model.model_copy(update={"lora": Lora.model_copy(model.lora, update={"adapters": adapters})})
+    return spec.model_copy(update={"model": model})
+
+
+_Sized = TypeVar("_Sized", Model, Cache)
+
+
+def _with_pin(spec: _Sized, pin: Pin | None, question: Wanted | None, answers: dict[Wanted, Answer]) -> _Sized:
+    """Return a spec with a pin, and with the bytes of the pin as its size.
+
+    Times follow from it where the lock changes pods in any case: otherwise it would replace them for a time alone.
+    """
+    if pin is None:
+        return spec
+    if pin.bytes is not None and spec.size is None:
+        if pin.packed and question is not None:
+            answers[question] = Size(pin.bytes, pin.digest, packed=True)
+        elif not pin.packed and (question is not None or pin.pinned_source != pin.was):
+            spec = spec.model_copy(update={"size": str(pin.bytes)})
+    return spec.with_pin(pin)

@@ -1,0 +1,22 @@
+"""The command that fetches an S3 prefix and compares its listing with that of the lock."""
+
+from datetime import date
+
+from models.base import Spec
+from planning.ground import tables
+
+
+class _Table(Spec):
+    interpreter: str
+    program: str
+    source: str
+    date: date
+
+
+def command(digest: str, entrypoint: str) -> tuple[str, ...]:
+    """Return the command of a container, to which the arguments of the downloader are added.
+
+    The fetch fails unless the listing has the digest of the lock. `entrypoint` is the downloader's.
+    """
+    table = tables.read(_Table, "weights/verified-fetch.yaml")
+    return (table.interpreter, "-c", table.program, digest, entrypoint)

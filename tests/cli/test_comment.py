@@ -1,0 +1,119 @@
+"""One comment for each environment, on a server that pages at 30, as GitHub's and GitLab's APIs do."""
+
+import gc
+import runpy
+import sys
+
+import pytest
+
+from cli import comment
+from cli.forges import ForgeError
+from models.problems import ConfigError
+from tests.support.traffic.forge import TOKEN, forge
+
+
+@pytest.fixture(params=[False, True], ids=["github", "gitlab"])
+def server(request):
+    with forge(gitlab=request.param) as found:
+        yield found
+
+
+@pytest.fixture
+def publish(server, tmp_path):
+    def run(text, environment="prod"):
+        (tmp_path / "report.md").write_text(text, encoding="utf-8")
+        comment.run(environment, str(tmp_path / "report.md"), server.variables)
+        return server.comments
+
+    return run
+
+
+def test_the_31st_comment_makes_no_second_report(server, publish):
+    server.comments = {number: f"talk {number}" for number in range(1, 31)}
+    assert publish("### one\n")[31] == "<!-- inference-stacks report: prod -->\n### one\n"
+    assert publish("### two\n")[31].endswith("### two\n")
+    assert len(server.comments) == 31
+
+
+def test_each_environment_has_a_comment(server, publish):
+    publish("### prod\n")
+    publish("### dev\n", "dev")
+    publish("### production\n", "production")
+    publish("### prod again\n")
+    assert [body.partition("\n")[2] for body in server.comments.values()] == [
+        "### prod again\n",
+        "### dev\n",
+        "### production\n",
+    ]
+
+
+def test_a_report_that_says_the_same_is_not_written_again(server, publish):
+    publish("### one\n")
+    server.requests.clear()
+    publish("### one\n")
+    assert [method for method, _ in server.requests] == ["GET"]
+
+
+def test_a_quoted_mark_is_no_report(server, publish):
+    server.comments = {1: "> <!-- inference-stacks report: prod -->\n> ### one"}
+    assert len(publish("### one\n")) == 2
+
+
+def test_a_refusal_is_said_without_the_token(server, publish):
+    server.status = 403
+    with pytest.raises(ForgeError, match=r"GET .*: the forge answered 403$") as error:
+        publish("### one\n")
+    assert TOKEN not in str(error.value)
+
+
+def test_a_page_on_another_host_gets_no_token(server, publish):
+    server.comments = dict.fromkeys(range(1, 40), "talk")
+    server.elsewhere = "http://127.0.0.2:1"
+    with pytest.raises(ForgeError, match="is on another host"):
+        publish("### one\n")
+
+
+def test_a_forge_that_does_not_answer_is_named(tmp_path):
+    (tmp_path / "report.md").write_text("x", encoding="utf-8")
+    variables = {"GITHUB_API_URL": "http://127.0.0.1:1", "GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": "a/b"}
+    with pytest.raises(ForgeError, match="no answer"):
+        comment.run("prod", str(tmp_path / "report.md"), variables | {"GITHUB_REF": "refs/pull/7/merge"})
+
+
+GITHUB = {"GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": "a/b", "GITHUB_REF": "refs/pull/7/merge"}
+GITLAB = {"CI_API_V4_URL": "https://gitlab.example", "GITLAB_TOKEN": TOKEN, "CI_PROJECT_ID": "1"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        (GITHUB | {"GITHUB_TOKEN": ""}, "GITHUB_TOKEN: is not set; set this variable in the pipeline"),
+        (GITHUB | {"GITHUB_REF": "refs/heads/main"}, "GITHUB_REF: names no pull request; "),
+        (GITHUB | {"GITHUB_API_URL": "file:///etc"}, "GITHUB_API_URL: is no address; "),
+        (GITLAB, "CI_MERGE_REQUEST_IID: is not set; "),
+        (GITLAB | {"CI_MERGE_REQUEST_IID": "x"}, "CI_MERGE_REQUEST_IID: is no number; "),
+    ],
+)
+def test_what_the_pipeline_lacks_is_named(variables, message):
+    with pytest.raises(ConfigError) as error:
+        comment.forge(variables)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(("environment", "file"), [("a b", "report.md"), ("-->", "report.md"), ("prod", "absent")])
+def test_a_mistaken_argument_is_named(environment, file, tmp_path):
+    with pytest.raises(ConfigError):
+        comment.run(environment, str(tmp_path / file), GITHUB)
+
+
+def test_the_command_ends_with_1_if_the_forge_does_not_answer(capsys, monkeypatch, tmp_path):
+    (tmp_path / "report.md").write_text("x", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["cli", "comment", str(tmp_path / "report.md"), "--environment", "prod"])
+    monkeypatch.setattr(gc, "disable", lambda: None)
+    monkeypatch.delenv("CI_API_V4_URL", raising=False)
+    for name, value in {**GITHUB, "GITHUB_API_URL": "http://127.0.0.1:1"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("cli", run_name="__main__")
+    assert end.value.code == 1
+    assert "no answer" in capsys.readouterr().err

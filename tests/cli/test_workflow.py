@@ -1,0 +1,159 @@
+"""Lines of the pipelines. The engine plays a log that it once wrote; in `tests/real/test_report.py` it is real."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.traffic.forge import forge
+
+ROOT = Path(__file__).parents[2]
+PIPELINE = yaml.load((ROOT / "examples/ci/gitlab.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+WORKFLOW = yaml.load((ROOT / "examples/ci/github.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+JOBS = WORKFLOW["jobs"]
+PULUMI = """#!/bin/sh
+test "$PULUMI_CONFIG_PASSPHRASE" = words || exit 9
+test "$(cat "$KUBECONFIG")" = "apiVersion: v1" || exit 8
+echo "$*" >> "$LOGS/calls"
+while [ $# -gt 0 ]; do
+  if [ "$1" = --event-log ]; then cp "$LOG" "$2"; fi
+  shift
+done
+exit "${ENGINE_EXIT:-0}"
+"""
+PROGRAM = (
+    "cli",
+    "composition",
+    "facts",
+    "manifests",
+    "models",
+    "planning",
+    "local",
+    "Pulumi.yaml",
+    "upstream",
+    "schemas",
+)
+SECRETS = {
+    "PULUMI_BACKEND_URL": "file://state",
+    "PULUMI_CONFIG_PASSPHRASE": "words",
+    "KUBECONFIG_TEXT": "apiVersion: v1",
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Return a folder with the program and a stack, and the variables of its pipeline."""
+    for name in PROGRAM:
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "Pulumi.dev.yaml").write_bytes((ROOT / "tests/cli/logs/Pulumi.dev.yaml").read_bytes())
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "pulumi").write_text(PULUMI, encoding="utf-8")
+    (tools / "pulumi").chmod(0o755)
+    (tools / "python").symlink_to(sys.executable)
+    venv = f"import sys; sys.path[:0] = {[*sys.path]!r}"
+    (tmp_path / "sitecustomize.py").write_text(venv, encoding="utf-8")
+    names = {name: str(tmp_path / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    environment = {"PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    return tmp_path, {**environment, **names, "RUNNER_TEMP": str(tmp_path), "LOGS": str(tmp_path), "STACK": "dev"}
+
+
+def run(project, job, name, **variables):
+    """Run the lines of a step as a runner does, and return its exit code and what it wrote."""
+    (step,) = (step for step in JOBS[job]["steps"] if step.get("name") == name)
+    pipefail = ["-o", "pipefail"] if step.get("shell") == "bash" else []
+    return shell(project, step["run"], *pipefail, **variables)
+
+
+def shell(project, lines, *options, **variables):
+    folder, environment = project
+    command, variables = ["bash", "-e", *options, "-c", lines], {**environment, **variables}
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def log(name):
+    return str(ROOT / "tests/cli/logs" / f"{name}.jsonl")
+
+
+@pytest.mark.real
+def test_a_merge_request_gets_a_report(project):
+    folder, _ = project
+    (folder / "affected.txt").write_text("dev\n", encoding="utf-8")
+    (folder / "kubeconfig").write_text("apiVersion: v1", encoding="utf-8")
+    engine = {**SECRETS, "LOG": log("change"), "KUBECONFIG": str(folder / "kubeconfig")}
+    _, _, loop, verdict = PIPELINE["report"]["script"]
+    with forge(gitlab=True) as server:
+        code, output = shell(project, loop, **engine, **server.variables)
+        assert code == 0, output
+        assert ["### dev" in body for body in server.comments.values()] == [True]
+    assert shell(project, verdict)[0] == 0
+    loop, verdict = PIPELINE["drift"]["script"]
+    assert shell(project, loop, **{**engine, "LOG": log("drift")})[0] == 0
+    assert shell(project, verdict)[0] == 1
+
+
+@pytest.mark.real
+def test_a_preview_that_fails_is_reported_and_fails_the_job_at_its_end(project):
+    folder, _ = project
+    assert run(project, "preview", "preview", LOG=log("mistake"), ENGINE_EXIT="1", **SECRETS)[0] == 0
+    assert not (folder / "kubeconfig").exists()
+    assert "--stack dev --event-log events.json" in (folder / "calls").read_text(encoding="utf-8")
+    assert run(project, "preview", "report", FACTS="")[0] == 0
+    assert "1 error" in (folder / "report.md").read_text(encoding="utf-8")
+    assert run(project, "preview", "verdict")[0] == 1
+
+
+def linted(tools, file):
+    """Return what actionlint says of a workflow. Linters of shells are no tools of this project."""
+    command = [str(tools["actionlint"].path), "-no-color", "-oneline", "-shellcheck=", "-pyflakes=", str(file)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+@pytest.mark.real
+def test_actionlint_finds_nothing_in_the_workflow_and_each_of_some_mistakes(tools, tmp_path):
+    file = ROOT / "examples/ci/github.yaml"
+    assert linted(tools, file) == []
+    text, altered = file.read_text(encoding="utf-8"), tmp_path / "altered.yaml"
+    mistakes = [
+        ("github.base_ref", "github.bse_ref"), ("needs: affected", "needs: afected"),
+        ("steps.affected.outputs", "steps.afected.outputs"), ("17 4 * * *", "17 25 * * *"),
+        ("pull-requests: write", "pull-requests: wirte"), ("runs-on: ubuntu-24.04", "runs-on: ubuntu-24.40"),
+    ]  # fmt: skip
+    for right, wrong in mistakes:
+        altered.write_text(text.replace(right, wrong, 1), encoding="utf-8")
+        assert len(linted(tools, altered)) >= 1, wrong
+
+
+def test_the_pipelines_install_the_engine_that_tests_run():
+    table = tomllib.loads((ROOT / "local/tools/tools.toml").read_text(encoding="utf-8"))
+    (version,) = (tool["version"] for tool in table["tool"] if tool["name"] == "pulumi")
+    assert {WORKFLOW["env"]["PULUMI_VERSION"], PIPELINE["variables"]["PULUMI_VERSION"]} == {version}
+
+
+def test_every_stack_is_looked_at_on_a_schedule(project):
+    folder, _ = project
+    (folder / "Pulumi.prod.yaml").write_text("", encoding="utf-8")
+    code, output = run(project, "affected", "affected", BASE="")
+    assert code == 0, output
+    (line,) = (folder / "GITHUB_OUTPUT").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line.removeprefix("stacks=")) == ["dev", "prod"]
+
+
+def test_a_fork_gets_neither_secrets_nor_the_right_to_write():
+    assert "secrets." not in yaml.safe_dump(JOBS["fork"]) + yaml.safe_dump(JOBS["affected"])
+    assert "environment" not in JOBS["fork"]
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+    assert {name for name, job in JOBS.items() if "write" in yaml.safe_dump(job.get("permissions", {}))} == {"preview"}
+    assert "head.repo.full_name == github.repository" in JOBS["preview"]["if"]
+
+
+def test_no_line_of_a_script_has_an_expression_of_the_event():
+    """Text of a pull request in a script would be run."""
+    lines = [step["run"] for job in JOBS.values() for step in job["steps"] if "run" in step]
+    assert not any("${{" in line for line in lines)
