@@ -47,6 +47,14 @@ def target(plane):
 
 
 @pytest.fixture(scope="module")
+def plane(new_plane):
+    """Return a control plane whose nodes nobody else uses: pods of other tests would hold devices."""
+    found = new_plane()
+    yield found
+    found.remove()
+
+
+@pytest.fixture(scope="module")
 def nodes(plane):
     """Return the nodes as a preview reads them."""
     return target(plane).facts(Cluster(), Needs(nodes=True)).nodes.nodes
