@@ -27,6 +27,18 @@ vllm:lora_requests_info{max_lora="0",running_lora_adapters="",waiting_lora_adapt
 """
 
 
+def body_of(request: BaseHTTPRequestHandler) -> bytes:
+    """Return the body of a request, whole or in chunks: a proxy sends chunks after a picker has read it."""
+    if request.headers.get("Transfer-Encoding") != "chunked":
+        return request.rfile.read(int(request.headers.get("Content-Length", "0")))
+    parts = list[bytes]()
+    while size := int(request.rfile.readline() or b"0", 16):
+        parts.append(request.rfile.read(size))
+        request.rfile.readline()
+    request.rfile.readline()
+    return b"".join(parts)
+
+
 class ModelServer(ThreadingHTTPServer):
     """Server of one pod at its address."""
 
@@ -75,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404, {"error": {"message": f"no such path: {self.path}", "code": 404}})
 
     def do_POST(self) -> None:
-        model = json.loads(self._body() or b"{}").get("model")
+        model = json.loads(body_of(self) or b"{}").get("model")
         text = f"Played by {self._pod.pod}: no model runs here."
         if model not in self._pod.models:
             message = f"The model `{model}` does not exist."
@@ -88,17 +100,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, _completion("text_completion", model, choice))
         else:
             self._answer(404, {"error": {"message": f"no such path: {self.path}", "code": 404}})
-
-    def _body(self) -> bytes:
-        """Return the body of the request, which a proxy sends in chunks after a picker has read it."""
-        if "Content-Length" in self.headers:
-            return self.rfile.read(int(self.headers["Content-Length"]))
-        parts = list[bytes]()
-        while size := int(self.rfile.readline() or b"0", 16):
-            parts.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(parts)
 
     def _answer(self, status: int, answer: Mapping[str, Any]) -> None:
         self._send(status, json.dumps(answer).encode(), "application/json")

@@ -30,12 +30,12 @@ DEADLINE = 60.0
 SERVER = "model-server"
 POOLS = "inferencepools.inference.networking.k8s.io"
 COPIES = "--data-parallel-multi-port-external-lb"
-"""What tells an engine to serve each of its copies on a port of its own."""
+"""Flag by which an engine serves each of its copies on a port of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """An answer."""
 
     status: int
     headers: Mapping[str, str]

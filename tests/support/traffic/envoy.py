@@ -11,19 +11,10 @@ from typing import Any
 
 from local import processes
 from local.files import tail
+from local.gateway.istiod import LOGGED
 from tests.support.traffic.gateway import EXT_PROC, EXTENSION, PICKED, PROCESSING, Tree
 
 DEADLINE = 30.0
-LOGGED = {
-    "id": "%REQ(X-REQUEST-ID)%",
-    "path": "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%",
-    "status": "%RESPONSE_CODE%",
-    "route": "%ROUTE_NAME%",
-    "cluster": "%UPSTREAM_CLUSTER_RAW%",
-    "endpoint": "%UPSTREAM_HOST%",
-    "picked": f"%DYNAMIC_METADATA({':'.join(PICKED)})%",
-    "flags": "%RESPONSE_FLAGS%",
-}
 
 
 class Envoy:

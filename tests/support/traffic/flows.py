@@ -29,7 +29,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Flow:
-    """Who asks whom, where."""
+    """A connection that somebody asks for."""
 
     source: str
     target: str

@@ -32,7 +32,7 @@ PROCESSING = {
 }
 """The picker answers the request's headers only after its body, and sends a body in pieces."""
 PICKED = ("envoy.lb", "x-gateway-destination-endpoint")
-"""Where the picker says, in metadata, which endpoint it picked; a client could write the header of that name itself."""
+"""Metadata in which the picker names its endpoint; a client could write the header of that name itself."""
 H2C = {"kubernetes.io/h2c", "http2", "grpc"}
 ANY_HOST = "*"
 UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}

@@ -11,6 +11,7 @@ from threading import Thread
 from typing import Any
 
 from local.cluster import ControlPlane
+from local.gateway.model_server import body_of
 from planning.interceptor.resolution import Unresolved, resolve
 from tests.support.cluster.server import TIMEOUT, access
 
@@ -77,7 +78,7 @@ class Handler(BaseHTTPRequestHandler):
         self._proxy()
 
     def _proxy(self) -> None:
-        body = self._body()
+        body = body_of(self)
         missing = [name for name in REQUIRED if not self.headers.get(name)]
         if missing:
             self._refuse(400, f"missing {', '.join(missing)}")
@@ -90,17 +91,6 @@ class Handler(BaseHTTPRequestHandler):
             headers = {name: value for name, value in self.headers.items() if name.lower() not in HOPS}
             upstream.request(self.command, self.path, body or None, headers)
             self._pass_on(upstream.getresponse())
-
-    def _body(self) -> bytes:
-        """Return the whole body, which the interceptor reads before it asks anybody."""
-        if self.headers.get("Transfer-Encoding") != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        body = bytearray()
-        while size := int(self.rfile.readline(), 16):
-            body += self.rfile.read(size)
-            self.rfile.readline()
-        self.rfile.readline()
-        return bytes(body)
 
     def _pass_on(self, response: http.client.HTTPResponse) -> None:
         """Send an answer as it comes."""

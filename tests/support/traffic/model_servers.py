@@ -9,6 +9,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from local.gateway.model_server import body_of
+
 HELD_SECONDS = 20.0
 EVENTS = 4
 
@@ -66,7 +68,7 @@ class ModelServer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """What a model server answers; the paths and the names of metrics are those of vLLM."""
+    """Answers of a model server; the paths and the names of metrics are those of vLLM."""
 
     protocol_version = "HTTP/1.1"
     server: ModelServer
@@ -86,7 +88,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer a completion, whole or in events."""
-        body = self._body()
+        body = body_of(self)
         noted = self._noted(body)
         if self.path not in {"/v1/completions", "/v1/chat/completions"}:
             self._answer(noted, status=404)
@@ -95,17 +97,6 @@ class Handler(BaseHTTPRequestHandler):
         else:
             usage = {"prompt_tokens": len(body) // 4, "completion_tokens": 1, "total_tokens": len(body) // 4 + 1}
             self._answer({"object": "text_completion", "choices": [{"text": "yes"}], "usage": usage} | noted)
-
-    def _body(self) -> bytes:
-        """Return the body of the request, which a proxy may send in chunks."""
-        if self.headers.get("Transfer-Encoding") != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        body = bytearray()
-        while size := int(self.rfile.readline(), 16):
-            body += self.rfile.read(size)
-            self.rfile.readline()
-        self.rfile.readline()
-        return bytes(body)
 
     def _noted(self, body: bytes) -> dict[str, Any]:
         """Keep what was asked, and return it for the answer."""

@@ -24,11 +24,11 @@ class Picker:
 
     namespace: str
     labels: Mapping[str, str]
-    """What its pod would be labelled with."""
+    """Labels that its pod would have."""
     ports: Mapping[int, int]
-    """Where on loopback it listens, by the port that it was deployed with."""
+    """Address on loopback at which it listens, by the port that it was deployed with."""
     health: int
-    """Where it tells how it is."""
+    """Address at which it tells how it is."""
     process: subprocess.Popen[bytes]
     log: Path
 
