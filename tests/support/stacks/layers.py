@@ -1,4 +1,4 @@
-"""What the tests of configuration layers share: stacks that say little, and what becomes of them."""
+"""Stacks that say little, and what becomes of them: shared by the tests of configuration layers."""
 
 import pytest
 

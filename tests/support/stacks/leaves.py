@@ -11,9 +11,9 @@ from tests.contracts.invariants.trees import over
 from tests.support.stacks import SERVICE
 
 Place = tuple[str | int, ...]
-"""Where a value stands; `*` is any name of a map that is the user's, `[]` any item of a list."""
+"""Place of a value; `*` is any name of a map that is the user's, `[]` any item of a list."""
 OF_A_SERVICE = {"name", "namespace", "route", "rewrites", "interceptor"}
-"""What no canary says."""
+"""Keys that no canary has."""
 
 
 def leaves(node: dict[str, Any], definitions: dict[str, Any], at: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""What the tests of misuses share: stacks to misuse, and how to read what they render to."""
+"""Stacks to misuse, and how to read what they render to: shared by the tests of misuses."""
 
 import pytest
 

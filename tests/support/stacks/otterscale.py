@@ -1,4 +1,4 @@
-"""What the tests about OtterScale's ModelService share: how to get at its objects."""
+"""Access to the objects of OtterScale's ModelService, shared by the tests about it."""
 
 from tests.support.stacks import find, rendered, tree
 from tests.support.stacks.shapes import engine

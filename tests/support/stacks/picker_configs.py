@@ -1,4 +1,4 @@
-"""What the tests about the picker's configuration share: services, what they become, and sound configurations."""
+"""Services, what they become, and sound configurations: shared by the tests about the picker's configuration."""
 
 import copy
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from tests.support.stacks import tree
-from tests.support.stacks.fragments import ENV, FILL, LAYERED, METRICS, MIXTURE, POD, TOLERATIONS
+from tests.support.stacks.fragments import ENV, FILL, METRICS, POD, TOLERATIONS
+from tests.support.stacks.varied_architectures import ARCHITECTURES
 from tests.support.stacks.varied_canaries import CANARIES
 from tests.support.stacks.varied_metering import METERED
 
@@ -455,22 +456,9 @@ def _asked() -> dict[str, Any]:
     return stack | {"networkPolicies": {"prometheusNamespace": "prometheus", **gateway, **dns}}
 
 
-def _measured() -> dict[str, Any]:
-    """Return two copies of a mixture of experts whose numbers the user says, on devices that are too small."""
-    model = {"name": "org/m", "source": "s3://bucket/m", "architecture": MIXTURE}
-    return tree(qwen={"model": model, "accelerator": "nvidia-l40s", "parallelism": {"data": 2, "expert": True}})
-
-
-def _layered() -> dict[str, Any]:
-    """Return a model whose layers cache in each of the known ways."""
-    model = {"name": "org/m", "source": "s3://bucket/m", "size": "20Gi", "maxModelLen": 8192}
-    return tree(qwen={"model": {**model, "architecture": LAYERED}, "accelerator": "nvidia-l40s"})
-
-
 VARIED = {
     "plain": _plain(),
-    "measured": _measured(),
-    "layered": _layered(),
+    **ARCHITECTURES,
     "apart": _apart(),
     "spanning": _spanning(),
     "claimed": _claimed(),

@@ -31,4 +31,4 @@ VALUES = {
     "{<<: {a: 1, b: 1}, b: 2}": {"a": 1, "b": 2},
     "{<<: [{a: 1}, {a: 2, b: 1}]}": {"a": 1, "b": 1},
 }
-"""What the engine gives the program for a value in its stack file."""
+"""Value that the engine gives the program for a value in its stack file."""
