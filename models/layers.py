@@ -142,15 +142,18 @@ def merge(low: Layer, high: Layer) -> Layer:
 
 
 def no_mapping(layer: Layer) -> Problem:
+    """Return the problem of a layer that is another kind of value."""
     what = f"is not a mapping{echo(layer.origin.at, layer.tree)}"
     return Problem(layer.origin.at, what, "write keys with values below it", file=layer.origin.file)
 
 
 def is_mapping(value: object) -> bool:
+    """Return whether a value has keys."""
     return isinstance(value, dict)
 
 
 def mapping_of(value: object) -> dict[str, Any]:
+    """Return a mapping as it is, and an empty one for every other value."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 

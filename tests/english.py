@@ -12,8 +12,10 @@ from pathlib import Path
 SOURCES = (
     "__main__.py",
     *("benchmarks", "cli", "components", "composition", "facts", "local", "manifests", "migration", "models"),
-    "planning",
+    *("planning", "reader", "upstream"),
 )
+TESTS = "tests"
+"""Folder of which only the docstrings are looked at: there, names stay short beside what they are compared with."""
 WORDS = frozenset({"apart", "kept", "most", "one", "own", "said", "told", "tried", "wanted", "wish", "wishes"})
 """Names that say nothing of what they hold."""
 OPENINGS = ("Nothing ", "What ", "Whence ", "Where ", "Which ", "Who ", "Whom ", "Whose ")
@@ -30,9 +32,9 @@ NOUNS = frozenset({"bed", "feed", "need", "seed", "speed"})
 
 def main(root: Path) -> int:
     """Print the findings of all sources; return 1 where there are any."""
-    places = [
-        f"{path.relative_to(root)}:{line}: {what}" for path in _files(root) for line, what in findings(path.read_text())
-    ]
+    texts = [(path, findings(path.read_text())) for path in _files(root, SOURCES)]
+    texts += [(path, relative_clauses(ast.parse(path.read_text()))) for path in _files(root, (TESTS,))]
+    places = [f"{path.relative_to(root)}:{line}: {what}" for path, found in texts for line, what in found]
     for place in places:
         print(place)
     print(f"{len(places)} names and docstrings to mend" if places else "names and docstrings: nothing to mend")
@@ -44,16 +46,18 @@ def findings(source: str) -> Iterator[tuple[int, str]]:
     tree = ast.parse(source)
     names = [(line, f"the name {name}") for line, name in _names(tree) if name.strip("_") in WORDS]
     functions = [(node.lineno, f"the function {node.name}") for node in ast.walk(tree) if _is_participle(node)]
-    texts = [
-        (line, f"the docstring {text.split(maxsplit=1)[0]!r} …")
-        for line, text in _docstrings(tree)
-        if text.startswith(OPENINGS)
-    ]
-    yield from sorted([*names, *functions, *texts])
+    yield from sorted([*names, *functions, *relative_clauses(tree)])
 
 
-def _files(root: Path) -> Iterable[Path]:
-    for source in (root / name for name in SOURCES):
+def relative_clauses(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and first word of each docstring that opens with a relative clause."""
+    for line, text in _docstrings(tree):
+        if text.startswith(OPENINGS):
+            yield line, f"the docstring {text.split(maxsplit=1)[0]!r} …"
+
+
+def _files(root: Path, folders: Iterable[str]) -> Iterable[Path]:
+    for source in (root / name for name in folders):
         yield from sorted(source.rglob("*.py")) if source.is_dir() else (source,)
 
 

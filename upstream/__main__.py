@@ -33,9 +33,9 @@ def main() -> None:
 def _table(known: dict[str, Knowledge]) -> list[str]:
     """Return the lines of the table: versions, and the ranges of flags, variables and JSON values."""
     groups = {
-        "flags": {version: one.flags for version, one in known.items()},
-        "variables": {version: one.variables for version, one in known.items()},
-        "values": {version: one.values for version, one in known.items()},
+        "flags": {version: knowledge.flags for version, knowledge in known.items()},
+        "variables": {version: knowledge.variables for version, knowledge in known.items()},
+        "values": {version: knowledge.values for version, knowledge in known.items()},
     }
     lines = [f"versions: [{', '.join(known)}]"]
     for group, names in groups.items():

@@ -48,7 +48,7 @@ _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What one version knows."""
+    """Knowledge of one version."""
 
     flags: frozenset[str]
     """Flags of `vllm serve`, as they are written."""
@@ -108,7 +108,7 @@ def _json_values(tree: ast.Module) -> Iterator[str]:
                 key = f"{_JSON_FLAGS[node.name]}.{name}"
                 yield key
                 if node.name in _ENUMERATED:
-                    yield from (f"{key}={value}" for value in _enumerated(annotation, enumerations))
+                    yield from (f"{key}={value}" for value in _literals(annotation, enumerations))
 
 
 def _fields(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
@@ -118,13 +118,13 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
             yield statement.target.id, statement.annotation
 
 
-def _enumerated(annotation: ast.expr, enumerations: dict[str, ast.expr]) -> Iterator[str]:
+def _literals(annotation: ast.expr, enumerations: dict[str, ast.expr]) -> Iterator[str]:
     """Yield the texts of an annotation's `Literal`, which may be named elsewhere in the module."""
     for node in ast.walk(annotation):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
         elif isinstance(node, ast.Name) and node.id in enumerations:
-            yield from _enumerated(enumerations[node.id], enumerations)
+            yield from _literals(enumerations[node.id], enumerations)
 
 
 def _variables(tree: ast.Module) -> Iterator[str]:

@@ -74,7 +74,7 @@ def find(package: str, version: str) -> Wheel:
     command = [str(uv), "pip", "compile", "-", "--no-deps", "--no-header", "--format", "pylock.toml", *_PLATFORM]
     lock = subprocess.run(command, input=f"{package}=={version}", capture_output=True, text=True, check=True).stdout
     (locked,) = cast("list[dict[str, Any]]", tomllib.loads(lock)["packages"])
-    wheels = [Wheel(_file_name(one["url"]), one["url"], one["hashes"]["sha256"]) for one in locked["wheels"]]
+    wheels = [Wheel(_file_name(wheel["url"]), wheel["url"], wheel["hashes"]["sha256"]) for wheel in locked["wheels"]]
     return next(wheel for wheel in wheels if re.search(r"manylinux.*_x86_64\.whl$|-any\.whl$", wheel.name))
 
 

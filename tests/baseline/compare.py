@@ -1,4 +1,4 @@
-"""What the suite of a later tree does less than the baseline's."""
+"""Losses of a later tree's suite beside the baseline's."""
 
 import re
 from collections import Counter, defaultdict
@@ -26,7 +26,7 @@ class Map:
     mutants: Mapping[str, Sequence[str]]
     """By function of a mutant: where its expression is later, how it is written, and the kind of change if another."""
     texts: Mapping[str, str]
-    """What texts of the later tree are called in those of the baseline."""
+    """Texts of the later tree, by those of the baseline that they replace."""
 
     @classmethod
     def of(cls, tree: Mapping[str, Any]) -> "Map":

@@ -36,7 +36,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant: killed by a test, survived, or not to be had in memory."""
+    """Fate of a mutant: killed by a test, survived, or not to be had in memory."""
 
     name: str
     verdict: str

@@ -1,4 +1,4 @@
-"""Where the tree holds what is measured."""
+"""Places in the tree of all that is measured."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -15,7 +15,7 @@ from tests.baseline import layout, leaves, recorder
 from tests.baseline.ids import folded, function_of
 
 Texts = dict[str, str]
-"""What a text of this tree is called in the texts of the baseline."""
+"""Name in the texts of the baseline, by a text of this tree."""
 CONFIGURATION = """
 [run]
 branch = true

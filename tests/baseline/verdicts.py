@@ -1,4 +1,4 @@
-"""Which mutants the suite kills, and by which test: the nearest tests first, the whole suite for what survives them."""
+"""Mutants that the suite kills, each with its test: the nearest tests first, the whole suite for survivors."""
 
 import json
 import os

@@ -186,7 +186,7 @@ BREAKS = {
         ),
     ),
 }
-"""What breaks the cluster, and the severity and the line, or its beginning, that preflight says of it.
+"""Damage to the cluster, with the severity and the line, or its beginning, that preflight says of it.
 
 In the order of the report.
 """

@@ -1,4 +1,4 @@
-"""What a deployment run and `cli render` say of one stack, in which order, and what still is said beside a mistake."""
+"""Messages of a deployment run and of `cli render` for one stack: their order, and those beside a mistake."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What has changed since the facts of an approved preview, of all that a stack needs."""
+"""Changes since the facts of an approved preview, of all that a stack needs."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -39,7 +39,7 @@ class Edited:
     name: str
     message: str
     file: Path
-    """Where the message is written."""
+    """File in which the message is written."""
     base: str
     """Name of the base, which is `default` unless the case says another."""
     stack: object

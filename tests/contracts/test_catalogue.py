@@ -123,7 +123,7 @@ def test_what_says_neither_commit_nor_day_is_no_source(text):
 
 
 def test_services_of_profiles_are_warned_of_what_no_profile_knows():
-    """Which commit is current, and which group of a node opens its device files."""
+    """They know neither the current commit nor the group of a node that opens its device files."""
     messages = lines(planned().warnings, "warning")
     keys = {message.partition(": ")[0].partition(".p")[2].partition(".")[2] for message in messages}
     assert keys == {"model.source", "pod.supplementalGroups"}

@@ -83,7 +83,7 @@ def test_a_function_that_is_too_long_is_found():
 
 
 def test_tests_lie_where_their_sources_lie():
-    """Nothing lies at the top, and each folder of tests has a folder of sources of the same name."""
+    """No module lies at the top, and each folder of tests has a folder of sources of the same name."""
     folders = {path.parent.relative_to("tests") for path in Path("tests").rglob("test_*.py")}
     mirrored = {folder for folder in folders if folder.parts[:1] not in {(name,) for name in ELSEWHERE}}
     assert Path() not in mirrored

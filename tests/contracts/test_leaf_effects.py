@@ -59,7 +59,7 @@ OBJECTS = {
     "patch": {"spec": {"minReadySeconds": 7}},
     "topologySpreadConstraints": {"maxSkew": 7},
 }
-"""What stands where Kubernetes' own shapes are passed through."""
+"""Values for the places at which Kubernetes' own shapes are passed through."""
 GROUPS: dict[str, list[dict[str, Any]]] = {
     "allocation": [
         {"type": "extended-resource", "resourceName": "nvidia.com/edited"},
@@ -77,7 +77,7 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
         {"type": "keyless", "identity": "edited", "issuer": "https://edited.example.com"},
     ],
 }
-"""What stands instead of a whole group, whose `type` cannot change alone."""
+"""Whole groups that stand instead of another, because `type` cannot change alone."""
 
 EDITED = {"contractVersion": 1, "storageClassName": "edited", "gateway": {"name": "edited", "provider": "gke"}}
 PLATFORM = Outputs({"inferencePlatform": {"contractVersion": 1}, "edited": EDITED, "kubeconfig": "{}"})

@@ -1,4 +1,4 @@
-"""What holds of every stack that is accepted, whatever its names, numbers and the order of its keys."""
+"""Properties of every stack that is accepted, whatever its names, numbers and the order of its keys."""
 
 import copy
 import json
@@ -35,7 +35,7 @@ LEGAL = {
     "ClusterRole": SEGMENT,
     "ClusterRoleBinding": SEGMENT,
 }
-"""What a name must look like, by kind; of all others, a DNS subdomain."""
+"""Shape of a name, by kind; of all others, a DNS subdomain."""
 
 SERVICES = st.from_regex(LABEL_1035, fullmatch=True)
 NAMESPACES = st.from_regex(LABEL, fullmatch=True)

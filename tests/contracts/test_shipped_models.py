@@ -16,7 +16,7 @@ TABLE = yaml.load(Path("tests/contracts/shipped-models.yaml").read_text(encoding
 MODELS, ADAPTERS, PRIVATE = TABLE["models"], TABLE["adapters"], TABLE["private"]
 EVERY = {path.name: plan(shipped(path)) for path in SHIPPED}
 SHOWN = 0.937
-"""What a driver shows of a device's nominal memory: 46068Mi of 48Gi."""
+"""Share of a device's nominal memory that a driver shows: 46068Mi of 48Gi."""
 
 
 def variants(stack):

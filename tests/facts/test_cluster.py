@@ -94,7 +94,7 @@ ANSWERS = {
     "/apis": discovery(("apps", "v1", "Deployment"), ("inference.networking.k8s.io", "v1", "InferencePool")),
 }
 KNOWN = {"apis", "gateways", "routes", "metrics", "bundles", "origin"}
-"""What the answers tell."""
+"""Facts in the answers."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a cluster has, as its API server tells it, and each read that fails alone."""
+"""The inventory of a cluster is what its API server tells, and each read fails alone."""
 
 import queue
 import threading

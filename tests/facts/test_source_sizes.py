@@ -1,4 +1,4 @@
-"""Which sources are asked for sizes, within what time, and what their answers do to a stack."""
+"""Sources are asked for their sizes within a time, and the answers become sizes of a stack."""
 
 import subprocess
 import sys

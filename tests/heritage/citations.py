@@ -1,4 +1,4 @@
-"""What the tests cite of other systems, and what the catalogue and the list of deviations say of it.
+"""Citations of other systems in the tests, and the words of the catalogue and the list of deviations on them.
 
 Tests cite in three ways, of which `CATALOGUE.md` has examples: in their names, in docstrings, and as the item of a
 deviation.
@@ -35,7 +35,7 @@ LINK = re.compile(r"\[([^]]+)\]\(([^)]+)\)")
 Cited = tuple[str, str]
 """A system, and an id of it."""
 Cites = dict[str, set[Cited]]
-"""What each function of the tests cites, by `path::function`."""
+"""Citations of each function of the tests, by `path::function`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from local.report import Report
 
 ROOT = Path(__file__).parent.parent.parent
 RENDERING = ("cli", "composition", "facts", "manifests", "models", "planning", "Pulumi.yaml", ".venv")
-"""What a project has to have for its plan to be printed."""
+"""Files that a project has to have for its plan to be printed."""
 PLAN = """\
 Pulumi.dev.yaml describes 13 objects:
   Namespace                   models

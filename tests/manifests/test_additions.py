@@ -1,4 +1,4 @@
-"""What somebody added to a list that a manifest states as a whole is found, said and written over."""
+"""Additions of somebody else to a list that a manifest states as a whole are found, said and written over."""
 
 import copy
 

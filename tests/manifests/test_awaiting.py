@@ -1,4 +1,4 @@
-"""What is waited for stands in the annotations that the provider reads, and nowhere else."""
+"""The annotations that the provider reads say for what it waits, and nothing else does."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a canary takes from its service, what it never takes, and one message for both."""
+"""A canary takes some keys from its service, others never, and one message serves both."""
 
 import pytest
 

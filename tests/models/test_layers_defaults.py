@@ -1,4 +1,4 @@
-"""What stands on the defaults: services, the schema of both, and one message for what many inherit."""
+"""Services stand on the defaults, with a schema for both and one message for what many inherit."""
 
 import copy
 from functools import cache

@@ -1,4 +1,4 @@
-"""What prefill takes from its service and from the defaults, and how it goes."""
+"""Prefill takes keys from its service and from the defaults, and goes with a null."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is advised where a key has no value and nothing is inherited that the null could remove."""
+"""Advice for a key without a value, if nothing is inherited that the null could remove."""
 
 import pytest
 

@@ -18,7 +18,7 @@ CANARY = {
 }  # fmt: skip
 V1, V2 = model(1), model(2)
 STUCK = {f"pod-ready.stage.kwok.x-k8s.io/{delay}": "24h" for delay in ("delay", "jitter-delay")}
-"""What keeps a fake node from ever making a pod ready, as an image that never comes would."""
+"""Delays that keep a fake node from ever making a pod ready, as an image that never comes would."""
 
 
 def stack(namespace, model, canary=None, **service):

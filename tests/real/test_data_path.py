@@ -15,7 +15,7 @@ NAMESPACE = "paths"
 CANARY = {"x-canary": "always"}
 HOST = "code.example.com"
 ASKED = "x-went-into-resp-headers"
-"""What a picker puts on the answers to requests for which it was asked."""
+"""Headers that a picker puts on the answers to requests for which it was asked."""
 CHANCE = 1e-6
 """How often a share may look wrong by chance."""
 CHAT = {

@@ -1,4 +1,4 @@
-"""What the configuration states is taken back in one run, whoever changed it; what others own is left alone."""
+"""One run takes back every change to what the configuration states; what others own is left alone."""
 
 import json
 import re

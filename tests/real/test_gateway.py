@@ -21,7 +21,7 @@ OLD, NEW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, from a server or from the gateway itself."""
+    """Answer of a server or of the gateway itself."""
 
     status: int
     headers: dict[str, str]

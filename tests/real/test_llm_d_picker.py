@@ -1,4 +1,4 @@
-"""What only a running picker of llm-d does. Nothing here runs unless one is on PATH."""
+"""Behaviour that only a running picker of llm-d has. No test here runs unless one is on PATH."""
 
 import contextlib
 import socket

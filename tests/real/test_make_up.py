@@ -145,7 +145,7 @@ def write_lock(checkout):
 
 @pytest.mark.timeout(1800)
 def test_make_up_that_is_killed_again_and_again_finishes_in_the_end(clone):
-    """What is deployed in the end is what the lock in the folder of the program has."""
+    """The deployment in the end is that of the lock in the folder of the program."""
     checkout, environment, _ = clone
     fetched = write_lock(checkout)
     for moment in (

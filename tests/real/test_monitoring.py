@@ -70,7 +70,7 @@ def foreign(kind, name, namespace):
 
 
 def test_what_is_called_alike_and_not_ours_stays_as_it_is(deploy, plane):
-    """What is off is not looked for by name, and a monitor in another namespace is another monitor."""
+    """A monitor that is off is not looked for by name, and one in another namespace is another monitor."""
     name, theirs = "beside-theirs", "theirs"
     one = deploy(stack(name) | {"defaults": {"metrics": {"picker": False}}})
     one.up()

@@ -1,4 +1,4 @@
-"""Who reaches whom, as somebody else's reading of NetworkPolicies has it: every edge, and nothing beside them."""
+"""Every permitted connection, and no other, is one that another reading of NetworkPolicies finds."""
 
 from itertools import product
 

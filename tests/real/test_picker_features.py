@@ -1,4 +1,4 @@
-"""What a running picker does with objectives, rewrites and flow control, as the stack says.
+"""A running picker treats objectives, rewrites and flow control as the stack says.
 
 Each test runs with the picker that is built here, and with one of llm-d if it is on PATH.
 """
@@ -64,7 +64,7 @@ def full(path):
 
 
 def test_objectives_decide_who_is_refused_while_every_pod_is_busy(path, full):
-    """Where the table says that the picker of a release does not read them, nobody is refused."""
+    """A picker of a release that does not read them, by the table, refuses nobody."""
     asked, release = path
     header = release.picker.headers.objective
     statuses = {name: asked.ask("sorted", headers={header: f"sorted-{name}"}).status for name in ("batch", "chat")}
@@ -77,7 +77,7 @@ def test_objectives_decide_who_is_refused_while_every_pod_is_busy(path, full):
 
 
 def test_rewrites_decide_which_model_the_engine_is_asked_for(path):
-    """Where the table says that the picker of a release does not read them, no name is rewritten."""
+    """A picker of a release that does not read them, by the table, rewrites no name."""
     asked, release = path
     served = "org/model" if release.picker.unread_requests is None else "old/model"
     assert asked.ask("sorted", model="old/model").seen["model"] == served

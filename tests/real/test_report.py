@@ -74,7 +74,7 @@ SELECTOR = "selector = labels.role_selector(variant.names, workload.role)\n"
 OTHER_SELECTOR = SELECTOR.replace(
     "\n", ' | ({"example.com/other": "x"} if workload.name == "replaced-decode" else {})\n'
 )
-"""What a release of the program changes if it selects pods by another label: the API server takes no such update."""
+"""Change by a release of the program that selects pods by another label: the API server takes no such update."""
 
 
 def stack(after):
@@ -91,7 +91,7 @@ def stack(after):
 
 @dataclass(frozen=True)
 class Story:
-    """What each step of the change has written."""
+    """Words that each step of the change has written."""
 
     affected: str
     codes: dict[str, dict[str, int]]

@@ -176,7 +176,7 @@ def beside(changes, key):
 
 SEEDED, PINGED, DRAINED = {"engine": {"args": ["--seed=7"]}}, {"health": {"path": "/ping"}}, {"drainTimeout": "20s"}
 NEUTRAL = SEEDED | PINGED | DRAINED
-"""What does not depend on the cache, and rolls through the pods that are there."""
+"""Changes that do not depend on the cache, and roll through the pods that are there."""
 DRAINS_LONG = {"mi300x"}
 """Examples whose pods drain longer than a picker does by default, so that their pickers end no earlier."""
 OTHER_ENGINE = {"engine": {"image": "registry.example/engine:v9"}}

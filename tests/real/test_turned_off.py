@@ -1,4 +1,4 @@
-"""What turning a feature off takes away: its own objects, and nothing of anybody else's that is called alike.
+"""Turning a feature off takes away its own objects, and nothing of anybody else's that is called alike.
 
 The rows are those of OtterScale's operator (5.5), which deletes whatever has the name that it would have given; those
 about scraping are in test_monitoring too, several pickers in test_picker_rollout, the canary in test_canary.

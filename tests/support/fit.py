@@ -10,7 +10,7 @@ GI = 2**30
 USED = 0.9
 """Share of a device that vLLM takes unless it is told another one."""
 WORKING = 2 * GI
-"""What a step of the model takes beside weights and cache."""
+"""Memory that a step of the model takes beside weights and cache."""
 
 
 def flag(workload: Any, name: str) -> str | None:

@@ -50,16 +50,16 @@ class Monitor(MockMonitor):
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of the program registered and exported."""
+    """Registrations and exports of one run of the program."""
 
     made: Mapping[str, Any]
     """The arguments of each resource, by logical name."""
     requests: Mapping[str, Request]
-    """What the engine was asked for, by URN."""
+    """Registered resources, by URN."""
     awaited: Mapping[str, frozenset[str]]
     """URNs of the resources that `awaited` follows from, by service key."""
     outputs: Mapping[str, Any]
-    """What was exported, as the program gave it."""
+    """Exports, as the program gave them."""
 
     def urn(self, kind: str, name: str, namespace: str = "models") -> str:
         """Return the URN of an object; exactly one."""

@@ -1,4 +1,4 @@
-"""What is read from published wheels, and how it becomes a table."""
+"""Facts are read from published wheels and become a table."""
 
 import hashlib
 import io

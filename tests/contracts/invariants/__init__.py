@@ -1,4 +1,4 @@
-"""What has to be true of every rendered stack, said independently of the builders.
+"""Statements that hold for every rendered stack, written independently of the builders.
 
 Each invariant takes the wishes of a service or of its canary (the tree as written, with inheritance and the documented
 defaults said again here) and the rendered objects, and yields what is wrong. `tests.contracts.test_invariants` runs

@@ -1,4 +1,4 @@
-"""Where weights lie on claims: their names, and the folder of each source."""
+"""Weights on claims: the names of claims, and the folder of each source."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What the proofs know without asking the program: images, devices, labels of nodes, and what the channels can do."""
+"""Facts that the proofs know without the program: images, devices, labels of nodes, features of the channels."""
 
 GI = 2**30
 UNITS = {"Mi": 2**20, "Gi": GI, "Ti": 2**40}
@@ -25,7 +25,7 @@ IGNORED = [
     *("original/**", "metal/**", "coreml/**", "onnx/**", "openvino/**", "*.onnx", "*.onnx_data", "*.pth", "*.h5"),
     *("*.msgpack", "*.ot", "*.tflite", "*.gguf"),
 ]
-"""What of a repository the downloader leaves out, because vLLM never reads it."""
+"""Files of a repository that the downloader leaves out, because vLLM never reads them."""
 CONFIG_GROUPS = {
     "llm-d-0.10": ("llm-d.ai/v1alpha1", "llm-d.ai"),
     "gie-1.3": ("inference.networking.x-k8s.io/v1alpha1", "inference.networking.x-k8s.io"),
@@ -105,7 +105,7 @@ METRICS = {
 """vLLM's gauges."""
 
 FRONT_ENDS = ("35.191.0.0/16", "130.211.0.0/22", "2600:2d00:1:1::/64", "2600:2d00:1:b029::/64")
-"""Whence Google's load balancers ask and check."""
+"""Addresses from which Google's load balancers ask and check."""
 
 READ = ["get", "list", "watch"]
 DROPPED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}

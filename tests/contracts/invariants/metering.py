@@ -1,4 +1,4 @@
-"""What metering adds to a stack: rights, the interceptor's own objects, and where routes lead requests."""
+"""Metering adds rights, the interceptor's own objects and the places to which routes lead requests."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence

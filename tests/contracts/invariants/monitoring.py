@@ -1,4 +1,4 @@
-"""What is scraped: each monitor asks the port that serves metrics, as somebody who may read them and nothing else.
+"""Each monitor asks the port that serves metrics, as somebody who may read them and nothing else.
 
 And what the load balancer of a GKE Gateway is told about the pool that it reaches pod by pod.
 """

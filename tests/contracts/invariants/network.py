@@ -1,4 +1,4 @@
-"""What each kind of pods may do in the network, from its own point of view."""
+"""Rights of each kind of pods in the network, from its own point of view."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which objects there are: what was asked for and nothing else, each marked as its owner's."""
+"""The objects are those that were asked for and no others, each marked as its owner's."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -42,7 +42,7 @@ TLS_FLAGS = {
     "certificate": {"--cert-path": "/certificates", "--enable-cert-reload": "true"},
     "none": {"--secure-serving": "false"},
 }
-"""What a picker is told that does not make its certificate itself."""
+"""Flags of a picker, by the origin of its certificate, if it does not make that itself."""
 
 
 METRICS_BY = {"metrics-data-source": None, "tls-metrics-data-source": {"scheme": "https", "insecureSkipVerify": True}}

@@ -10,7 +10,7 @@ from tests.contracts.invariants.wishes import Role
 from tests.contracts.invariants.world import World, same
 
 PASSED = ("nodeSelector", "schedulerName", "runtimeClassName", "priorityClassName", "imagePullSecrets")
-"""What a pod has as its user wrote it."""
+"""Fields of a pod that stand as its user wrote them."""
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 APART = {"containers", "initContainers", "volumes", "terminationGracePeriodSeconds"}
 """Fields of a pod that other invariants speak of."""

@@ -1,4 +1,4 @@
-"""Who owns the number of replicas: the user, or an autoscaler, and what that is told."""
+"""The number of replicas is the user's or an autoscaler's, which has its limits and metrics from the stack."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -25,7 +25,7 @@ class Owner:
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     said: Mapping[str, Any]
-    """What is said about the claim."""
+    """The user's words on the claim."""
     model: Mapping[str, Any]
     stack: Mapping[str, Any]
     pod: Mapping[str, Any]

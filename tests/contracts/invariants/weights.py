@@ -14,9 +14,9 @@ from tests.contracts.invariants.world import Pods, World, named, same, secret, t
 MARKER = "disable-update-notifications"
 HOME = "/fetch"
 AGAIN = ["sh", "-c", 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done']
-"""What runs the rest of a command until it succeeds, and ends with its pod."""
+"""The script runs the rest of a command until it succeeds, and ends with its pod."""
 ENTRYPOINTS = {True: "/usr/local/bin/entrypoint.sh", False: "/storage-initializer/scripts/initializer-entrypoint"}
-"""What the image that verifies ModelKits and the downloader run."""
+"""Commands of the image that verifies ModelKits, and of the downloader."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Item:
     volume: str
     path: str
     below: str | None
-    """Where in its volume it is."""
+    """Folder in its volume."""
     claim: str | None = None
     """The claim that holds it before any pod starts; absent: each pod fetches it."""
     again: bool = False
     """Whether its container tries again itself: a restart would end all pods of a replica."""
     said: Mapping[str, Any] | None = None
-    """What is said about an adapter; absent: this is the model."""
+    """The user's words on an adapter; absent: this is the model."""
 
     @property
     def scheme(self) -> str:

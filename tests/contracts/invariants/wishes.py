@@ -1,4 +1,4 @@
-"""What a stack asks for, read from its tree: inheritance, and the numbers that follow from it."""
+"""Wishes of a stack, read from its tree: inheritance, and the numbers that follow from it."""
 
 import json
 import re
@@ -15,12 +15,12 @@ INHERITED = {
     *("engine", "accelerator", "acceleratorMemory", "parallelism", "resources", "pod", "health", "rollout"),
     "disruptionBudget",
 }
-"""What prefill has of its service."""
+"""Keys that prefill has of its service."""
 NOT_OF_A_CANARY = {
     *("name", "namespace", "route", "rewrites", "interceptor", "canary"),
     *("replicas", "autoscaling", "prefill"),
 }
-"""What a canary has not of its service; its prefill inherits by rules of its own."""
+"""Keys that a canary has not of its service; its prefill inherits by rules of its own."""
 BEFORE_THE_END = 15
 """Seconds until nobody sends requests to a pod that ends, and from the engine's own deadline to the kill."""
 

@@ -50,7 +50,7 @@ class Pods:
 
 @dataclass(frozen=True)
 class World:
-    """What the invariants of one service look at."""
+    """Objects and wishes that the invariants of one service look at."""
 
     wish: Wish
     index: Mapping[Place, Any]

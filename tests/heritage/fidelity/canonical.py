@@ -16,10 +16,10 @@ class Leaf:
     """A value of an object that is neither a map nor a list."""
 
     path: str
-    """Where it is: keys, names of list items and values of list items, whatever their order."""
+    """Place of a leaf: keys, names of list items and values of list items, whatever their order."""
     value: str
     at: tuple[str | int, ...]
-    """Where it is: keys and indices."""
+    """Place of a leaf: keys and indices."""
 
 
 def text(one: Any) -> str:

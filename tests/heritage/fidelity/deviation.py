@@ -1,4 +1,4 @@
-"""What a deviation is, and how an object of ours becomes theirs by undoing one after the other."""
+"""A deviation, and how an object of ours becomes theirs by undoing one after the other."""
 
 import fnmatch
 from collections.abc import Callable

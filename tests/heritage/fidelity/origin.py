@@ -1,4 +1,4 @@
-"""Where the leaves of a mapped object come from: our renderer, or the mapping."""
+"""Origin of the leaves of a mapped object: our renderer, or the mapping."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ class Scenario:
     key: str
     tree: Mapping[str, Any]
     with_sidecar: Mapping[str, Any] | None
-    """Where the sidecar is wished for without prefill, which we refuse: the same wishes with prefill."""
+    """The same wishes with prefill, if they wish for the sidecar without it, which we refuse."""
     fingerprints: Mapping[str, str]
 
     def ours(self) -> dict[str, Any]:

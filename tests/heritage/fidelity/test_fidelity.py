@@ -32,7 +32,7 @@ WITHOUT_COUNTERPART = {
 READABLE_BY_DEFAULT = {
     "ClusterRoleBinding EPP", "Secret EPP-metrics-reader", "ClusterRole EPP-metrics-reader", "ServiceMonitor EPP",
 }  # fmt: skip
-"""What their picker lacks where its block is absent, so that nobody can read its metrics (A3)."""
+"""Objects that their picker lacks if its block is absent, so that nobody can read its metrics (A3)."""
 
 
 def rows():

@@ -120,7 +120,7 @@ def test_e2_nothing_restarts_a_picker_but_what_is_its_own(change):
 
 @every_channel
 def test_e3_of_several_pickers_one_that_is_ready_is_waited_for_and_not_all(release):
-    """Which of them the real picker makes ready in an election, no test shows."""
+    """No test shows the one that the real picker makes ready in an election."""
     one = deployment(channelled(release, qwen=picking(replicas=3)))
     annotations = one["metadata"]["annotations"]
     assert "pulumi.com/skipAwait" not in annotations
@@ -350,7 +350,7 @@ def test_s3_nothing_that_is_deployed_may_write_but_a_lease_and_its_events(stack)
 
 @pytest.mark.parametrize("collector", ["prometheus-operator", "gmp"])
 def test_s4_who_scrapes_is_not_the_picker_and_may_do_nothing_else(collector):
-    """What the API server and the real picker make of the token: `tests/real/test_monitoring.py`."""
+    """The API server and the real picker judge the token in `tests/real/test_monitoring.py`."""
     everything = rendered(scraped(collector))
     (secret,) = kind(everything, "Secret")
     reader = secret["metadata"]["annotations"]["kubernetes.io/service-account.name"]
@@ -401,7 +401,7 @@ def test_s7_profiles_are_off_in_every_line_and_stay_off(release, auth):
 
 @pytest.mark.parametrize("release", [one for one in channels() if channel(one).sidecar is not None])
 def test_s8_a_sidecar_stands_only_where_the_picker_writes_its_header(release):
-    """What asks the pods of a pool alone is refused nothing that it needs: `tests/real/test_identity.py`."""
+    """A pod that asks the pods of a pool alone is refused nothing that it needs: `tests/real/test_identity.py`."""
     assert not any(sidecars(one) for one in model_servers(rendered(channelled(release))))
     everything = rendered(channelled(release, qwen={"prefill": {}}))
     (proxy,) = [one for template in serving(everything) for one in sidecars(template)]

@@ -179,7 +179,7 @@ def test_w7_a_fixed_number_of_replicas_is_written(shape, replicas):
 
 
 LOOP = ["sh", "-c", 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done']
-"""What repeats a fetch of a group; no value is in it, and it passes each as a token."""
+"""The script repeats a fetch of a group; no value is in it, and it passes each as a token."""
 
 
 @every_stack

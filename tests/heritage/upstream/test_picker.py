@@ -210,7 +210,7 @@ def test_no_two_services_share_a_secret():
 
 
 def test_several_pickers_are_waited_for_as_they_become_ready():
-    """What the real engine makes of these waits, no test shows. See upstream picker-15."""
+    """No test shows how the real engine takes these waits. See upstream picker-15."""
     (several,), (one,) = (pickers(rendered(picking(replicas=count))) for count in (2, 1))
     waits = json.loads(several["metadata"]["annotations"]["pulumi.com/waitFor"])
     assert {"jsonpath={.status.readyReplicas}=1", "jsonpath={.status.updatedReplicas}=2"} <= {*waits}

@@ -1,4 +1,4 @@
-"""What holds for every model and every device: more memory, shorter contexts and fewer numbers never fit worse."""
+"""Properties of every model and device: more memory, shorter contexts and fewer numbers never fit worse."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a model takes in all is within five percent of what llm-d-planner says, by its measurements on an H100."""
+"""The total of a model is within five percent of llm-d-planner's, by its measurements on an H100."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What differs between the facts of two readings."""
+"""Differences between the facts of two readings."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What libyaml writes has the bytes that PyYAML's own code writes."""
+"""The text of libyaml has the bytes that PyYAML's own code writes."""
 
 import json
 from itertools import chain

@@ -1,4 +1,4 @@
-"""What is scraped, by whom and as whom; and what GKE's load balancer is told about a pool."""
+"""Monitors, with targets and identities, and the checks that GKE's load balancer makes of a pool."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What is put into the picker's configuration: weights, flow control, and a user's own as it is."""
+"""The picker's configuration gets weights, flow control, and a user's own as it is."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is wrong with a user's own configuration of the picker, whatever is written."""
+"""Mistakes in a user's own configuration of the picker are found, whatever is written."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What the picker refuses beyond single values: data without a producer, sources, combinations, and its header."""
+"""Refusals of the picker beyond single values: data without a producer, sources, combinations, and its header."""
 
 import pytest
 import yaml

@@ -1,4 +1,4 @@
-"""What a picker's plugins ask for: a protocol, the flag of the experimental, and a word where they go."""
+"""A picker's plugins ask for a protocol, for the flag of the experimental, and a word announces their end."""
 
 from tests.support.stacks import lines
 from tests.support.stacks.picker_configs import custom, planned, single

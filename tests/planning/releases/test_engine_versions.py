@@ -1,4 +1,4 @@
-"""Which version of vLLM an image has, and what that version knows."""
+"""The version of vLLM in an image, and the flags and features of that version."""
 
 import pytest
 

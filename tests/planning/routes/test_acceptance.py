@@ -1,4 +1,4 @@
-"""Which routes a deployment run waits for, what a preview says of the others, and how that is rendered."""
+"""A deployment run waits for its routes; a preview reports on the others; and so they are rendered."""
 
 import json
 

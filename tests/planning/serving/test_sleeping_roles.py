@@ -11,7 +11,7 @@ PROMETHEUS = {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090
 
 @pytest.mark.parametrize("monitors", [{}, {"metrics": {"type": "none"}}])
 def test_a_role_that_sleeps_is_told_when_the_stack_scrapes_nothing(monitors):
-    """Nothing wakes the role while nobody scrapes the picker. See defects A27."""
+    """The role never wakes while nobody scrapes the picker. See defects A27."""
     stack = tree(qwen={"endpointPicker": FLOW, "autoscaling": SLEEPS})
     stack["observability"] = {**PROMETHEUS, **monitors}
     reason = "observability.metrics.type: none; a scraper of your own has to"

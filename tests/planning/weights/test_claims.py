@@ -1,4 +1,4 @@
-"""Where weights lie: sizes and names of claims, the Jobs that fill them, and when pods may read them."""
+"""Claims of weights: sizes and names, the Jobs that fill them, and when pods may read them."""
 
 import copy
 from itertools import pairwise

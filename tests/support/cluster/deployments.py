@@ -42,27 +42,27 @@ LISTING = ("-m", "pip", "list", "-v", "--format", "json")
 BEGUN = ("passphrase", "configured", "backend", "project/Pulumi.dev.yaml")
 """Files of an engine's folder with a stack in which nothing is deployed."""
 WEIGHTS = ("weights", "fill")
-"""What the logical names of a claim of weights and of its Job have before the hash of what they hold."""
+"""Beginnings of the logical names of a claim of weights and of its Job, before the hash of what they hold."""
 
 Deploy = Callable[..., "Deployed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What the engine did to one object."""
+    """One operation of the engine on one object."""
 
     op: str
     """`create`, `update`, `delete`, or a step of a replacement."""
     name: str
     """The object's logical name."""
     began: int
-    """Where in the engine's log."""
+    """Line of its beginning in the engine's log."""
     ended: int | None
-    """Where in the engine's log it was done, awaited where the object is; none where it failed."""
+    """Line of its end in the engine's log, awaited if the object is; none if it failed."""
 
 
 class Operations(tuple[Operation, ...]):
-    """What one run did, in the order of its beginning; components, which are no objects, are left out."""
+    """Operations of one run, in the order of their beginnings; components, which are no objects, are left out."""
 
     __slots__ = ()
 

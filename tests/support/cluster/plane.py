@@ -37,7 +37,7 @@ GO = {"GOGC": "400"}
 Their processor time shrinks by a tenth, that of an API server's start by a sixth. The API server takes 1.1 GB for 0.7.
 """
 USED = pytest.StashKey[dict[str, str]]()
-"""What was used, a line for each tool by its name; a worker process hands it to the one that reports."""
+"""Tools in use, a line for each by its name; a worker process hands it to the one that reports."""
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What somebody else has: every object of a stack once more, called alike, and not ours to touch."""
+"""Somebody else's objects: every object of a stack once more, called alike, and not ours to touch."""
 
 import copy
 import json

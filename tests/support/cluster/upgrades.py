@@ -24,7 +24,7 @@ RECORDINGS = ROOT / "tests" / "support" / "upgrades"
 SECRET = "4dabf18193072939515e22adb298388d"
 """Key of every secret value in a state (pulumi, sdk/go/common/resource/sig)."""
 MANIFEST = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""}
-"""What a state says about the engine that wrote it."""
+"""Manifest of the engine that wrote a state."""
 PROVIDER = "pulumi:providers:kubernetes"
 GENERATED = {"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
 """Metadata that the API server writes."""
