@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from facts import catalogue_files
+from planning.selection import shipped
 
 _HEAD = """# Catalogue
 
@@ -85,8 +85,8 @@ def text() -> str:
 
 def _profiles() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield each profile with its id and what the first line of its file says about the model."""
-    for document in catalogue_files.read_shipped():
-        file = catalogue_files.SHIPPED.parent / document.file
+    for document in shipped.files():
+        file = shipped.FOLDER.parent / document.file
         about = Path(file).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
         yield from ((key, about, profile) for key, profile in document.tree["profiles"].items())
 

@@ -24,7 +24,7 @@ from models.stack_layers import merge_stack
 from planning.ground.cluster_facts import NOTHING_READ, ClusterFacts
 from planning.ground.needs import Needs
 from planning.hardware import accelerators
-from planning.selection import decisions, seats
+from planning.selection import decisions, seats, shipped
 from planning.selection.catalogue import Catalogue, Declared
 from planning.selection.decisions import Decided, Decision
 from planning.selection.records import Evaluation, Scope
@@ -139,11 +139,11 @@ def _catalogue(merged: Layer) -> tuple[Catalogue, tuple[Document, ...], tuple[Pr
     names = spec.get("files", ())
     listed = [each for each in cast("list[object]", names) if isinstance(each, str)] if isinstance(names, list) else []
     documents = catalogue_files.read(listed, File()) if listed else ()
-    shipped = () if spec.get("shipped") is False else catalogue_files.read_shipped()
+    tables = () if spec.get("shipped") is False else shipped.files()
     declared = [
         *_of_stack(merged, spec),
         *(each for document in documents for each in _of_file(Scope.FILE, document.file, document.tree)),
-        *(each for document in shipped for each in _of_file(Scope.SHIPPED, document.file, document.tree)),
+        *(each for document in tables for each in _of_file(Scope.SHIPPED, document.file, document.tree)),
     ]
     problems = (problem for document in documents for problem in _file_problems(document))
     return Catalogue(declared, accelerators.classes(_classes(merged))), documents, (*problems, *_duplicates(declared))

@@ -1,39 +1,15 @@
-"""Reader of files with serving profiles: those that this program ships, and those that a stack names."""
+"""Reader of the files with serving profiles that a stack names."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable
 from pathlib import Path as File
-from typing import Any, cast
 
 from facts import base_files, yaml_file
 from models import engine_yaml
 from models.engine_yaml import Document
 from models.paths import Path
 from models.problems import ConfigError, Problem
-from planning.ground import yaml_text
 
-SHIPPED = File(__file__).parents[1] / "catalogue"
-"""Folder of the shipped files, one for each model."""
 _FILES = Path("catalogue", "files")
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogueDocument:
-    """The values of a file with profiles."""
-
-    file: str
-    """Name of the file in messages."""
-    tree: Mapping[str, Any]
-
-
-@cache
-def read_shipped(folder: File = SHIPPED) -> tuple[CatalogueDocument, ...]:
-    """Return the shipped files, sorted by name. Their trees are shared, and may not be changed."""
-    return tuple(
-        CatalogueDocument(f"{folder.name}/{path.name}", cast("dict[str, Any]", yaml_text.load(path.read_text("utf-8"))))
-        for path in sorted(folder.glob("*.yaml"))
-    )
 
 
 def read(names: Iterable[str], root: File) -> tuple[Document, ...]:

@@ -10,13 +10,11 @@ from models.image_references import ImageReference, ImageReferenceError
 from models.selection import Question
 from models.source import place, scheme
 from models.vocabulary import amount
-from planning.fit import memory, served
-from planning.fit.memory import Devices
-from planning.fit.served import Served
 from planning.ground.cluster_facts import Unknown
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import gibibytes
 from planning.hardware.nodes import ClassNode
+from planning.selection import fitting
 from planning.selection.fleet import Fleet
 from planning.selection.preferences import preferences
 from planning.selection.records import Candidate, Reason, Verdict
@@ -156,25 +154,7 @@ def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None
 
 def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
     """Drop a candidate whose devices hold no context. A service may shorten the one that the profile has."""
-    accelerator, service = candidate.accelerator, candidate.profile.service
-    source = service.model.source
-    if accelerator is None or accelerator.memory is None or accelerator.allocation is None or source is None:
-        return None
-    layout = service.parallelism
-    request = served.request(
-        Served(
-            model=service.model,
-            engine=service.engine,
-            devices=Devices(accelerator.vendor, accelerator.product, accelerator.memory),
-            tensor=layout.tensor or max(1, candidate.profile.device_count // (layout.pipeline * layout.data)),
-            pipeline=layout.pipeline,
-            data=layout.data,
-            expert=layout.expert,
-            utilization=service.engine.gpu_memory_utilization,
-            block=service.kv_cache.block_size,
-        )
-    )
-    found = request if isinstance(request, Unknown) else memory.fits(request)
+    found = fitting.fit(candidate.profile, candidate.accelerator)
     if isinstance(found, Unknown) or found.longest:
         return None
     taken = f"weights take {gibibytes(found.weights)}, overhead {gibibytes(found.overhead)}"

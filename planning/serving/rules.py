@@ -17,7 +17,7 @@ from planning.ground.names import PRIMARY
 from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
-from planning.serving import autoscaling, engine, fitting, listeners, load_balancing, version_rules
+from planning.serving import autoscaling, engine, fit_rules, listeners, load_balancing, version_rules
 from planning.serving.workload import Workload
 from planning.variant import images, kv_cache
 from planning.variant.context import Contexts, RoleContext, VariantContext
@@ -54,7 +54,7 @@ def warnings(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
     for name, context in roles.items():
         is_first = (variant.variant_name, name) == (PRIMARY, labels.DECODE)
         yield from version_rules.warnings(context, None if is_first else variant.service.engine)
-        yield from problem_warnings(fitting.problems(context))
+        yield from problem_warnings(fit_rules.problems(context))
 
 
 def _check_role(context: RoleContext) -> Iterator[Problem]:
@@ -67,7 +67,7 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
     yield from listeners.problems(context)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from _check_memory(context)
-    yield from errors(fitting.problems(context))
+    yield from errors(fit_rules.problems(context))
     if role.patch:
         devices = accelerators.resource_names({role.accelerator: context.accelerator})
         yield from patch.problems(context.path / "patch", role.patch, Limits(context.drain, drain_timeout, devices))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from cli import profiles
-from facts import catalogue_files
+from planning.selection import shipped
 
 
 def test_the_committed_page_is_the_catalogue(golden):
@@ -21,7 +21,7 @@ def test_the_command_prints_the_page():
 def test_every_profile_has_a_row_and_every_model_its_precisions_by_class():
     page = profiles.text()
     found = dict(re.findall(r"^\| \[([\w-]+)\]\(https://\S+\) (\|.+\|)$", page, re.MULTILINE))
-    keys = {key for document in catalogue_files.read_shipped() for key in document.tree["profiles"]}
+    keys = {key for document in shipped.files() for key in document.tree["profiles"]}
     assert found.keys() == keys
     assert found["gpt-oss-120b-h100-fp4"] == "| `nvidia-h100-80gb` | 1 | fp4 |  | optimized |"
     (head, _, *rows) = [

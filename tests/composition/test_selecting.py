@@ -43,7 +43,7 @@ class Counting(Given):
 
 
 def test_a_stack_that_selects_nothing_reads_no_catalogue_and_no_nodes(monkeypatch):
-    monkeypatch.setattr(selecting.catalogue_files, "read_shipped", lambda: pytest.fail("the catalogue was read"))
+    monkeypatch.setattr(selecting.shipped, "files", lambda: pytest.fail("the catalogue was read"))
     target = Counting(NOTHING_READ)
     compose(tree(), target, NAME)
     assert len(target.reads) == 1

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from facts import catalogue_files
 from models.profile import CatalogueFile
 from models.source import hub
 from models.vocabulary import amount
 from planning.hardware import accelerators
+from planning.selection import shipped
 from tests.support.catalogue import COMMENT, comments, profiles, service, stack
 from tests.support.fit import demand, room
 from tests.support.known_flags import engine_version, engines, unknown_to_engine
@@ -71,25 +71,25 @@ def is_place(text):
 
 
 def test_a_file_has_the_profiles_of_one_model_and_is_called_like_it():
-    for document in catalogue_files.read_shipped():
+    for document in shipped.files():
         CatalogueFile.model_validate(document.tree)
         (model,) = {profile["model"] for profile in document.tree["profiles"].values()}
         name = Path(document.file).stem
         assert name == model.partition("/")[2].lower()
         assert {key.startswith(f"{name.replace('.', '-')}-") for key in document.tree["profiles"]} == {True}
-    assert len(profiles()) == sum(len(document.tree["profiles"]) for document in catalogue_files.read_shipped())
+    assert len(profiles()) == sum(len(document.tree["profiles"]) for document in shipped.files())
 
 
 def test_the_catalogue_has_models_of_each_kind_for_both_vendors():
     found = Counter()
-    for document in catalogue_files.read_shipped():
+    for document in shipped.files():
         about = Path(document.file).read_text(encoding="utf-8").splitlines()[0]
         vendors = {
             profile["service"]["accelerator"].partition("-")[0] for profile in document.tree["profiles"].values()
         }
         kinds = [kind for kind in ("Dense", "Mixture", "images", "Embeddings") if kind in about]
         found.update((kind, vendor) for kind in kinds for vendor in vendors)
-    assert len(catalogue_files.read_shipped()) >= 12
+    assert len(shipped.files()) >= 12
     assert {profile["type"] for profile in profiles().values()} == {"optimized", "general", "preview"}
     assert {kind for kind, _ in found} == {"Dense", "Mixture", "images", "Embeddings"}
     assert {vendor for _, vendor in found} == {"amd", "nvidia"}

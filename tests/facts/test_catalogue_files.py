@@ -1,18 +1,9 @@
-"""Files with serving profiles: what is read, and what is said of those that cannot be."""
+"""Files with serving profiles that a stack names: what is read, and what is said of those that cannot be."""
 
 import pytest
 
 from facts import catalogue_files
 from models.problems import ConfigError
-
-
-def test_shipped_files_are_read_in_the_order_of_their_names(tmp_path):
-    for name in ("qwen3", "gpt-oss"):
-        (tmp_path / f"{name}.yaml").write_text(f"profiles: {{{name}: {{}}}}\n", encoding="utf-8")
-    (tmp_path / "README.md").write_text("no profile", encoding="utf-8")
-    found = catalogue_files.read_shipped(tmp_path)
-    assert [each.file for each in found] == [f"{tmp_path.name}/gpt-oss.yaml", f"{tmp_path.name}/qwen3.yaml"]
-    assert [[*each.tree["profiles"]] for each in found] == [["gpt-oss"], ["qwen3"]]
 
 
 def test_files_of_a_stack_are_read_relative_to_its_folder(tmp_path):

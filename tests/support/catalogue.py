@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from facts import catalogue_files
+from planning.selection import shipped
 from tests.support.stacks import tree
 
 COMMENT = re.compile(r"    # (?P<keys>[\w., ]+): (?P<place>https?://\S+)")
@@ -16,14 +16,14 @@ COMMENT = re.compile(r"    # (?P<keys>[\w., ]+): (?P<place>https?://\S+)")
 @cache
 def profiles() -> dict[str, dict[str, Any]]:
     """Return the shipped profiles by id, as they are written."""
-    return {key: each for document in catalogue_files.read_shipped() for key, each in document.tree["profiles"].items()}
+    return {key: each for document in shipped.files() for key, each in document.tree["profiles"].items()}
 
 
 @cache
 def comments() -> dict[str, list[str]]:
     """Return the comments in each profile."""
     found = dict[str, list[str]]()
-    for document in catalogue_files.read_shipped():
+    for document in shipped.files():
         key = ""
         for line in Path(document.file).read_text(encoding="utf-8").splitlines():
             head = re.fullmatch(r"  ([\w-]+):", line)

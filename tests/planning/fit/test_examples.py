@@ -31,6 +31,8 @@ def fit(example):
             utilization=example.get("utilization", 0.9),
             precision=Precision(example["precision"]) if "precision" in example else None,
             block=example.get("block"),
+            batch_tokens=example.get("step"),
+            sequences=example.get("sequences"),
             graphs=False,
         )
     )
@@ -46,9 +48,10 @@ def test_the_room_for_the_cache_is_that_of_the_log(number):
         assert found.cached_tokens == pytest.approx(example["tokens"], rel=TOLERANCE)
 
 
-def test_the_examples_are_of_six_models_on_three_classes_and_say_where_they_are_from():
+def test_the_examples_are_of_six_models_on_three_classes_of_two_vendors_and_say_where_they_are_from():
     assert len({each["model"] for each in EXAMPLES}) >= 6
     assert len({each["class"] for each in EXAMPLES}) >= 3
+    assert {each["class"].partition("-")[0] for each in EXAMPLES} >= {"amd", "nvidia"}
     assert all(each["page"].startswith("https://") for each in EXAMPLES)
     assert isinstance(TABLE["date"], dt.date)
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from facts import catalogue_files
 from models.layers import Layer, Origin
 from models.paths import Path
 from planning.hardware import accelerators
+from planning.selection import shipped
 from planning.selection.catalogue import Catalogue, Declared
 from planning.selection.preferences import bandwidths
 from planning.selection.records import Reason, Scope
@@ -13,7 +13,7 @@ from tests.support.stacks.profiles import facts, node, question, selection
 
 DECLARED = [
     Declared(name, Scope.SHIPPED, Layer(tree, Origin(Path("profiles", name), file=document.file)))
-    for document in catalogue_files.read_shipped()
+    for document in shipped.files()
     for name, tree in document.tree["profiles"].items()
 ]
 WHOLE = Catalogue(DECLARED, accelerators.classes({}))
@@ -47,6 +47,15 @@ def test_every_shipped_profile_names_a_class_and_is_the_best_of_something():
         assert not {row.reason for row in table.rows} & {Reason.UNKNOWN_CLASS}
         best |= {table.chosen.id} if table.chosen is not None else set()
     assert best == {each.id for each in DECLARED}
+
+
+def test_shipped_files_are_read_in_the_order_of_their_names(tmp_path):
+    for name in ("qwen3", "gpt-oss"):
+        (tmp_path / f"{name}.yaml").write_text(f"profiles: {{{name}: {{}}}}\n", encoding="utf-8")
+    (tmp_path / "README.md").write_text("no profile", encoding="utf-8")
+    found = shipped.files(tmp_path)
+    assert [each.file for each in found] == [f"{tmp_path.name}/gpt-oss.yaml", f"{tmp_path.name}/qwen3.yaml"]
+    assert [[*each.tree["profiles"]] for each in found] == [["gpt-oss"], ["qwen3"]]
 
 
 UNSTATED = ["intel-flex-170"]

@@ -16,6 +16,7 @@ from planning.resolve import resolve
 from planning.serving import fitting
 from planning.weights import locks
 from tests.support.stacks import NAME, lines, plan, tree
+from tests.support.stacks.profiles import composed, profile
 
 GI = 2**30
 MISTRAL = "hf://mistralai/Mistral-Small-24B-Instruct-2501"
@@ -68,24 +69,50 @@ CASES = {
         "accelerator": "cpu",
         "resources": {"limits": {"memory": "18Gi"}},
     },
+    "a model of which the catalogue has a quantised profile": {
+        "model": {"source": "hf://meta-llama/Llama-3.3-70B-Instruct"},
+        "accelerator": "nvidia-h200",
+    },
+    "a model whose quantised profile has other devices": {
+        "model": {"source": "hf://meta-llama/Llama-3.3-70B-Instruct"},
+        "accelerator": "amd-mi210",
+    },
     "AMD's devices": {"model": {"source": "hf://deepseek-ai/DeepSeek-R1"}, "accelerator": "amd-mi300x"},
 }
 """Services of the kind of A9, whose devices are too small."""
+PROFILE = "replace accelerator, parallelism, model.source and model.size"
+"""Beginning of the remedy that names a profile."""
+
+
+TAKEN = ("accelerator", "parallelism")
+"""Keys of a service whose values a profile decides, besides those of its model."""
 
 
 def mended(values, remedy):
-    """Return a service with one remedy of a message."""
-    changed = dict(values)
+    """Yield a service with each change that one remedy of a message names."""
     if length := re.fullmatch(r"set model.maxModelLen to (\d+) at most", remedy):
-        changed["model"] = {**service(**values)["model"], "maxModelLen": int(length[1])}
+        yield values | {"model": {**service(**values)["model"], "maxModelLen": int(length[1])}}
     elif sizes := re.fullmatch(r"set under parallelism (.*?) \(.*\)", remedy):
-        pairs = dict(each.split(": ") for each in sizes[1].split(", "))
-        changed["parallelism"] = {**values.get("parallelism", {}), **{key: int(each) for key, each in pairs.items()}}
+        pairs = {key: int(size) for key, size in (each.split(": ") for each in sizes[1].split(", "))}
+        yield values | {"parallelism": {**values.get("parallelism", {}), **pairs}}
     elif limit := re.fullmatch(r"raise resources.limits.memory to (\w+)", remedy):
-        changed["resources"] = {"limits": {"memory": limit[1]}}
+        yield values | {"resources": {"limits": {"memory": limit[1]}}}
+    elif chosen := re.fullmatch(rf"{PROFILE} by model.name: (\S+) and selection.profile: (\S+) \(.*\)", remedy):
+        model = {key: each for key, each in values["model"].items() if key not in {"source", "size"}}
+        others = {key: each for key, each in values.items() if key not in TAKEN}
+        yield others | {"model": {**model, "name": chosen[1]}, "selection": {"profile": chosen[2]}}
     else:
-        changed["accelerator"] = re.fullmatch(r"use (\S+)", remedy)[1]
-    return changed
+        yield from (values | {"accelerator": name} for name in re.findall(r"(?:use|,|or) (\S+) \(", remedy))
+
+
+def remedies_of(message):
+    return re.search(r"\); (.*)", message)[1].split(", or ")
+
+
+def mended_fit(values):
+    """Return the fit of a service after its profile was selected, if it asks for one."""
+    given = values if "selection" in values else service(**values)
+    return composed({**tree(), "services": {"qwen": given}, "checks": {"fit": "skip"}}).plan.services[0].primary.decode
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES.keys())
@@ -93,11 +120,60 @@ def test_what_is_too_small_is_refused_with_remedies_that_then_pass(values):
     """See defects A9."""
     (message,) = messages(stack(**values))
     assert message.startswith("services.qwen.accelerator: is too small for ")
-    remedies = message.partition("; set ")[2] or message.rpartition("; ")[2]
-    remedies = f"set {remedies}" if "; set " in message else remedies
-    for remedy in remedies.split(", or "):
-        assert workload(stack(**mended(values, remedy))).fit.is_sufficient, remedy
-    assert len(remedies.split(", or ")) >= 1
+    for remedy in remedies_of(message):
+        changed = list(mended(values, remedy))
+        assert changed, remedy
+        assert all(mended_fit(each).fit.is_sufficient for each in changed), remedy
+
+
+LLAMA = {"model": {"source": "hf://meta-llama/Llama-3.3-70B-Instruct"}, "accelerator": "nvidia-h200"}
+
+
+def profile_of(**values):
+    """Return the id of the profile that a message names; None if it names none."""
+    (message,) = messages({**stack(**LLAMA), **values})
+    named = re.search(r"selection.profile: (\S+)", message)
+    return named and named[1]
+
+
+def of_one_device(key, precision="fp8", **model):
+    """Return profiles of the model with one device."""
+    source = {"source": "hf://RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", "size": "68Gi", **model}
+    architecture = {**ARCHITECTURE, "layers": 80, "heads": 64}
+    keys = {"model": {**source, "architecture": architecture}}
+    more = {"precision": precision, "model": "meta-llama/Llama-3.3-70B-Instruct"}
+    return {"catalogue": {"profiles": {key: profile("nvidia-h200", service=keys, **more)}}}
+
+
+def test_a_quantised_profile_of_the_catalogue_is_named():
+    assert profile_of() == "llama-3-3-70b-instruct-h200-fp8-throughput"
+    assert profile_of(**of_one_device("a-private-one")) == "a-private-one"
+
+
+def test_no_profile_is_named_that_would_not_fit_or_is_no_smaller():
+    of_nobody = {"catalogue": {"shipped": False}}
+    assert profile_of(**of_nobody) is None
+    for given in (of_one_device("too-large", size="120Gi"), of_one_device("whole", precision="bf16")):
+        assert profile_of(catalogue={**given["catalogue"], "shipped": False}) is None
+    tight = {**LLAMA, "engine": {"gpuMemoryUtilization": 0.5}}
+    alone = {"catalogue": {**of_one_device("tight")["catalogue"], "shipped": False}}
+    assert profile_of(**alone) == "tight"
+    assert profile_of(**alone, services={"qwen": tight}) is None
+
+
+def test_no_profile_is_named_whose_keys_an_inherited_one_would_beat():
+    wide, narrow = ({"parallelism": {"tensor": size}} for size in (2, 1))
+    assert profile_of(services={"qwen": {**LLAMA, **wide, "canary": {"weight": 10, **narrow}}}) is None
+    assert profile_of(services={"qwen": {**LLAMA, "prefill": wide}}) is None
+
+
+def test_classes_are_named_with_the_sequences_that_they_hold():
+    (message,) = messages(stack(model={"source": "hf://Qwen/Qwen3-8B"}, accelerator="nvidia-l4"))
+    (classes,) = [each for each in remedies_of(message) if each.startswith("use ")]
+    named = re.findall(r"(\S+) \((\d+) × 40960 tokens\)", classes)
+    assert len(named) == 3
+    for name, sequences in named:
+        assert fit(model={"source": "hf://Qwen/Qwen3-8B"}, accelerator=name).most_sequences == int(sequences)
 
 
 def test_the_severity_is_that_of_the_check():

@@ -1,0 +1,39 @@
+"""The profiles that this program ships: tables in the folder `catalogue`, one file for each model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path as File
+from types import MappingProxyType
+from typing import Any, cast
+
+from models.profile import Profile
+from planning.ground import yaml_text
+
+FOLDER = File(__file__).parents[2] / "catalogue"
+"""Folder of the shipped files."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedFile:
+    """The values of a shipped file."""
+
+    file: str
+    """Name of the file in messages."""
+    tree: Mapping[str, Any]
+
+
+@cache
+def files(folder: File = FOLDER) -> tuple[ShippedFile, ...]:
+    """Return the shipped files, sorted by name. Their trees are shared, and may not be changed."""
+    return tuple(
+        ShippedFile(f"{folder.name}/{path.name}", cast("dict[str, Any]", yaml_text.load(path.read_text("utf-8"))))
+        for path in sorted(folder.glob("*.yaml"))
+    )
+
+
+@cache
+def profiles(model: str) -> Mapping[str, Profile]:
+    """Return the shipped profiles of a model by id."""
+    found = {key: each for file in files() for key, each in file.tree["profiles"].items() if each["model"] == model}
+    return MappingProxyType({key: Profile.model_validate(each) for key, each in found.items()})

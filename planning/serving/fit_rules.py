@@ -1,0 +1,196 @@
+"""Problems of roles that do not fit their devices, and what does fit."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from models.paths import Path
+from models.problems import Problem
+from models.profile import Profile
+from models.source import served_name
+from models.vocabulary import amount
+from planning.fit import memory
+from planning.fit.memory import Devices, Fit
+from planning.ground.cluster_facts import Unknown
+from planning.ground.names import PRIMARY
+from planning.hardware.accelerators import AcceleratorClass
+from planning.selection import fitting as profile_fitting
+from planning.selection import shipped
+from planning.serving import fitting
+from planning.variant.context import RoleContext, VariantContext
+
+_GI = 2**30
+_NODE = 8
+"""Devices of a node whose number is unknown; the boards of every vendor have 8."""
+_MOST_DEVICES = 64
+"""Devices of a replica that the search for a remedy tries at most."""
+_MOST_CLASSES = 3
+"""Classes that a message names at most."""
+_QUANTISED = frozenset({"fp4", "fp8", "int4", "int8"})
+
+
+def problems(context: RoleContext) -> Iterator[Problem]:
+    """Yield the problem of a role that does not fit its devices, as `checks.fit` wants it."""
+    mode = context.variant.stack.checks.fit
+    if mode == "skip":
+        return
+    found = fitting.fit(context)
+    if isinstance(found, Unknown):
+        if mode == "strict":
+            what = f"whether the model fits went unchecked: {found.reason}"
+            yield Problem(context.path / "model", what, severity="warning")
+        return
+    if not found.is_sufficient:
+        severity = "error" if mode == "strict" else "warning"
+        remedy = ", or ".join(remedies(context, found))
+        at = context.path / "accelerator"
+        yield Problem(at, _what(context, found), remedy, _dependencies(context), severity=severity)
+
+
+def _what(context: RoleContext, found: Fit) -> str:
+    """Return what is wrong with a role that does not fit."""
+    unit = "device" if context.layout.devices_per_pod else "worker"
+    usable = f"the engine may use {fitting.gibibytes(found.usable)} of a {unit} of {context.role.accelerator}"
+    taken = f"weights take {fitting.gibibytes(found.weights)}, overhead {fitting.gibibytes(found.overhead)}"
+    if found.room < 0 or found.longest == 0:
+        return f"is too small for the model ({usable}; {taken})"
+    sequence = f"the cache {fitting.gibibytes(found.cache)}"
+    return f"is too small for a sequence of {found.request.tokens} tokens ({usable}; {taken}, {sequence})"
+
+
+def remedies(context: RoleContext, found: Fit) -> Iterator[str]:
+    """Yield what would fit, the smallest change first."""
+    longest = found.longest
+    if longest:
+        yield f"set model.maxModelLen to {longest} at most"
+    if not context.layout.devices_per_pod:
+        yield f"raise resources.limits.memory to {_sufficient_limit(context, found)}"
+        return
+    candidates = (_larger_layout(context, found), _other_classes(context, found), _quantised_profile(context, found))
+    larger = [remedy for remedy in candidates if remedy is not None]
+    yield from larger
+    if longest == 0 and not larger:
+        yield "use a smaller model, or one with fewer bits"
+
+
+def _sufficient_limit(context: RoleContext, found: Fit) -> str:
+    """Return the memory limit with which an engine on CPUs starts.
+
+    The cache gets half of what weights leave (`engine_environment.cpu_memory`), in whole GiB for each worker.
+    """
+    workers, whole = fitting.workers(context), -(-found.cache // _GI) * _GI
+    needed = found.weights * workers + workers * max(2 * whole, found.cache + found.overhead)
+    size = amount(context.variant.spec.model.size or "0") * context.layout.data_local
+    needed = max(needed, int(size) + 2 * whole * workers)
+    return f"{-(-(needed + fitting.host_memory(context)) // _GI)}Gi"
+
+
+def _larger_layout(context: RoleContext, found: Fit) -> str | None:
+    """Return the next larger parallelism that fits; None if there is none on nodes of the class."""
+    layout, heads = context.layout, found.request.architecture.heads
+    node = context.accelerator.devices_per_node or _NODE
+    tensor, pipeline = layout.tensor, layout.pipeline
+    while tensor * pipeline < _MOST_DEVICES:
+        is_wider = tensor * 2 * layout.data_local <= node and (heads is None or heads % (tensor * 2) == 0)
+        tensor, pipeline = (tensor * 2, pipeline) if is_wider else (tensor, pipeline * 2)
+        if pipeline > 1 and layout.data > 1:
+            return None
+        larger = memory.fits(memory.with_layout(found.request, tensor=tensor, pipeline=pipeline))
+        if isinstance(larger, Fit) and larger.is_sufficient:
+            sizes = [f"tensor: {tensor}"] * (tensor != layout.tensor) + [f"pipeline: {pipeline}"] * (
+                pipeline != layout.pipeline
+            )
+            room = f"{larger.most_sequences} × {found.request.tokens} tokens"
+            return f"set under parallelism {', '.join(sizes)} ({room})"
+    return None
+
+
+def _other_classes(context: RoleContext, found: Fit) -> str | None:
+    """Return the classes of the same vendor on which the same parallelism fits, those with the least memory first.
+
+    They have the number of sequences that the cache then holds. None if there is no such class.
+    """
+    candidates = sorted(_products(context.variant.classes, context.accelerator), key=lambda each: (each[1], each[0]))
+    fitting_classes = list[str]()
+    for name, size, cls in candidates:
+        if cls.devices_per_node is not None and cls.devices_per_node < context.layout.devices_per_pod:
+            continue
+        other = memory.fits(replace(found.request, devices=Devices(cls.vendor, cls.product, size)))
+        if isinstance(other, Fit) and other.is_sufficient:
+            room = f"{other.most_sequences} × {found.request.tokens} tokens"
+            fitting_classes.append(f"{name} ({room})")
+    if not fitting_classes:
+        return None
+    *others, last = fitting_classes[:_MOST_CLASSES]
+    return f"use {', '.join(others)} or {last}" if others else f"use {last}"
+
+
+def _products(
+    classes: Mapping[str, AcceleratorClass], like: AcceleratorClass
+) -> Iterator[tuple[str, int, AcceleratorClass]]:
+    """Yield the classes of a vendor whose devices have more memory."""
+    for name, cls in classes.items():
+        if cls.vendor == like.vendor and cls.memory is not None and cls.memory > (like.memory or 0):
+            yield name, cls.memory, cls
+
+
+def _quantised_profile(context: RoleContext, found: Fit) -> str | None:
+    """Return the profile of the catalogue that serves the model with fewer bytes; None if none fits.
+
+    The role's class comes first, then others of its vendor with the fewest devices. A prefill and a canary inherit keys
+    of their service, which win over those of a profile.
+    """
+    variant, cls = context.variant, context.accelerator
+    name = served_name(variant.spec.model.name, variant.spec.model.source)
+    if name is None or variant.variant_name != PRIMARY or variant.spec.prefill is not None:
+        return None
+    candidates = list[tuple[bool, int, str, str]]()
+    for key, profile in _profiles(variant, name):
+        class_name = profile.service.accelerator
+        accelerator = variant.classes.get(class_name)
+        if profile.precision not in _QUANTISED or accelerator is None or accelerator.vendor != cls.vendor:
+            continue
+        sequences = _sequences(context, found, profile, accelerator)
+        if sequences:
+            about = f"{profile.precision}, {profile.device_count} × {class_name}, {sequences}"
+            candidates.append((class_name != context.role.accelerator, profile.device_count, key, about))
+    if not candidates:
+        return None
+    *_, key, about = min(candidates)
+    keys = "accelerator, parallelism, model.source and model.size"
+    return f"replace {keys} by model.name: {name} and selection.profile: {key} ({about})"
+
+
+def _profiles(variant: VariantContext, model: str) -> Iterator[tuple[str, Profile]]:
+    """Yield the profiles of a model by id: those of the stack file, then the shipped ones that it does not replace."""
+    catalogue = variant.stack.catalogue
+    yield from ((key, each) for key, each in catalogue.profiles.items() if each.model == model)
+    if catalogue.shipped:
+        yield from ((key, each) for key, each in shipped.profiles(model).items() if key not in catalogue.profiles)
+
+
+def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: AcceleratorClass) -> str | None:
+    """Return how many sequences a profile holds; None if it does not fit, or has no fewer bytes of weights.
+
+    Keys of the service win over those of the profile, and those of `defaults` do not. So it has to fit with the engine
+    of either.
+    """
+    model, tokens = context.variant.spec.model, context.variant.spec.model.max_model_len
+    changed = {"lora": model.lora, **({} if tokens is None else {"max_model_len": tokens})}
+    served_model = profile.service.model.model_copy(update=changed)
+    fits = [profile_fitting.fit(profile, cls, served_model, engine) for engine in (None, context.role.engine)]
+    known = [fit for fit in fits if isinstance(fit, Fit) and fit.is_sufficient]
+    if len(known) < len(fits) or any(fit.request.weights >= found.request.weights for fit in known):
+        return None
+    return f"{min(fit.most_sequences for fit in known)} × {max(fit.request.tokens for fit in known)} tokens"
+
+
+def _dependencies(context: RoleContext) -> tuple[Path, ...]:
+    """Return the paths on which the fit of a role depends."""
+    top, at = context.variant.path, context.path
+    keys = ("accelerator", "acceleratorMemory", "parallelism", "engine", "resources")
+    return (
+        *(at / key for key in keys),
+        top / "model",
+        top / "kvCache",
+        Path("accelerators", context.role.accelerator),
+    )
