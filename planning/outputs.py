@@ -1,7 +1,7 @@
 """Outputs of a stack, which other repositories read: plain JSON with sorted arrays.
 
-Within a version of the contract, keys are only added. What the outputs say is true at the end of a run: they are
-exported only after everything that is awaited is up.
+Within a version of the contract, keys are only added. The outputs are true at the end of a run: they are
+exported only after all awaited objects are up.
 """
 
 from collections.abc import Collection, Iterator
@@ -61,7 +61,7 @@ def _service(service: ServicePlan, interceptor: InterceptorPlan | None, *, with_
 
 
 def _awaited_kinds(service: ServicePlan, *, with_route: bool) -> Iterator[contract.Awaited]:
-    """Yield what a run waits for.
+    """Yield the kinds of objects that a run waits for.
 
     A picker is ready only after its pool exists. A workload is ready only with all its replicas, but an autoscaler may
     want another number later.

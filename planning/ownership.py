@@ -1,7 +1,7 @@
 """Checks of the names of a stack's objects: whether the cluster has objects of these names, and whose they are.
 
-Neither a preview nor a server-side dry run tells. Up to version 4.28 the provider takes an existing object over when it
-creates one, and from 4.29 on the run fails halfway.
+Neither a preview nor a server-side dry run shows this. Up to version 4.28, the provider takes over an existing object
+when it should create one. From 4.29 on, the run fails halfway.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,10 +17,10 @@ from planning.ground.marks import Identity, Mark, StackName, Verdict
 
 _CLAIM = "PersistentVolumeClaim"
 UNASKED = frozenset({"Namespace", "Secret"})
-"""Kinds whose owners are not asked for.
+"""Kinds whose marks this check does not read.
 
-Namespaces have a check of their own. Who may list Secrets may read them; a Secret of a stack belongs to whoever has the
-service account of the same name.
+Namespaces have a check of their own. Secrets are not listed, because whoever may list them may read their values. A
+Secret of a stack belongs to the owner of the service account of the same name.
 """
 _UNCHECKED = "whether objects of others have the names of this stack's objects went unchecked"
 
@@ -74,7 +74,7 @@ def problems(
 
 
 def _gets_mark(named: NamedObject, verdict: Verdict) -> bool:
-    """Tell whether an object from before the mark gets one. A Job that is there keeps its metadata."""
+    """Tell whether a run adds the mark to an object that was made before the mark. An existing Job never gets it."""
     return verdict is Verdict.UNMARKED and named.place[1] != "Job"
 
 
@@ -107,7 +107,7 @@ def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
 
 
 def import_command(named: NamedObject, name: StackName, instance: Instance = MAIN) -> str:
-    """Return the command that adopts an object: the state has it then, and a run changes it to what is stated."""
+    """Return the command that adopts an object into the state. The next run changes the object to its plan."""
     *_, namespace, object_name = named.place
     identifier = f"{namespace}/{object_name}" if namespace else object_name
     urn = f"urn:pulumi:{name.stack}::{name.project}::{instances.TYPE}"

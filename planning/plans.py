@@ -54,7 +54,7 @@ class VariantPlan:
     source: str
     """Source of the weights."""
     pins: Mapping[str, Pin]
-    """Pins of what the pods serve, by name: of the model and its adapters. Empty without a lock."""
+    """Pins of the model and the adapters that the pods fetch, by the name that clients send. Empty without a lock."""
     accelerators: Mapping[str, str]
     """Name of the accelerator class of each role."""
     profiles: Mapping[str, ChosenProfile]
@@ -69,12 +69,12 @@ class VariantPlan:
     """Owner of the weights' claim and of its fill Job: this variant, the primary, or a cache. This variant if there is
     no claim."""
     port: int
-    """Port on which the serving pods receive requests from the Service. It is the first one of the pool's."""
+    """Port on which the serving pods receive requests from the Service. It is the first port of the pool."""
     ports_annotation: str | None
     """Annotation of serving pods with the ports that they serve. None if the pool has one port, or if its picker does
     not read it."""
     endpoint_picker: Picker | None
-    """None if the Service of the decode pods gets the requests; then there is no pool."""
+    """None if the Service of the decode pods gets the requests. There is no pool then."""
     gke: LoadBalancing | None
     """Settings of GKE's load balancer. None if the gateway is not GKE's."""
     requests: PoolRequests
@@ -272,7 +272,7 @@ def decide(
 ) -> StackPlan:
     """Return the plan of the stack called `name`, which has passed the rules.
 
-    `profiles` are those that were selected, by the path of the service, canary or prefill.
+    `profiles` are the selected profiles, by the path of the service, canary or prefill.
     """
     stack = resolved.stack
     mirroring = routes.mirroring_namespaces(resolved.routes.values())

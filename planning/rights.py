@@ -1,8 +1,8 @@
 """Rights that a stack needs of whoever previews it, deploys it or looks at it: rules of Roles and of a ClusterRole.
 
 The requests of the provider are in provider/pkg/await of pulumi-kubernetes (4.25): `await.go` for all objects,
-`deployment.go` and `job.go` for what else it reads while it waits. Discovery and the version need no rule: every
-authenticated user has `system:discovery`.
+`deployment.go` and `job.go` for further objects that it reads while it waits. Discovery and the version need no rule:
+every authenticated user has `system:discovery`.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ _OF_PODS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 """Groups and resources that the provider reads while it waits for an object of a kind, and in a refresh."""
 _URLS = "/"
-"""In the place of an API group: the resources are paths of the API server."""
+"""Stands in the place of an API group if the resources are paths of the API server."""
 _UNCHECKED = "whether this run has the rights that it needs went unchecked"
 _EVERYWHERE = ""
 """Namespace of rules that hold in the whole cluster."""
@@ -66,7 +66,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """Rights that a stack gives to its own identities. Whoever gives them needs them, too."""
+    """Rights that a stack gives to its own identities. A user can give only rights that the user has."""
 
     namespace: str
     """Namespace of the Role; empty for a ClusterRole."""
@@ -76,20 +76,20 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Objects of a stack, and the rights that they give away."""
+    """Objects of a stack, and the rights that they give to identities of the stack."""
 
     objects: frozenset[tuple[str, str]]
     """Kind (`apiVersion/Kind`) and namespace of its objects; empty for cluster-scoped objects."""
     compared: frozenset[tuple[str, str]]
-    """Those of them that a preview compares with the cluster, or whose owners it asks for."""
+    """Kind and namespace of the objects that a preview compares with the cluster, or whose marks it reads."""
     granted: tuple[Granted, ...]
     bound: frozenset[str]
-    """Names of ClusterRoles that it binds and does not make."""
+    """Names of ClusterRoles that the stack binds and does not make."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The smallest rules that suffice for a purpose, by namespace; empty for those of the ClusterRole."""
+    """The smallest rules that suffice for a purpose, by namespace. The ClusterRole's rules have the empty namespace."""
 
     rules: Mapping[str, tuple[Mapping[str, list[str]], ...]]
 
@@ -99,15 +99,16 @@ class Options:
     """Rights beyond the smallest ones of a preview."""
 
     secrets: bool = False
-    """Whether the existence of Secrets is read. Who may read that may read their values."""
+    """Whether a preview checks that Secrets exist. Whoever may do this may read their values."""
     dry_run: bool = False
-    """Whether a preview asks the API server what it would do, which takes the verbs of writing."""
+    """Whether a preview sends dry runs to the API server. They need the verbs for writing."""
 
 
 def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Rights:
     """Return the rights that suffice for a purpose.
 
-    The rules of namespaces that the stack creates are in the ClusterRole, because no Role can be there before.
+    The rules of namespaces that the stack creates are in the ClusterRole, because no Role can exist before its
+    namespace.
     """
     deploys = purpose is Purpose.DEPLOY
     reads_secrets, writes = options.secrets or deploys, options.dry_run or deploys
@@ -122,7 +123,7 @@ def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Righ
 
 
 def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Problem]:
-    """Yield a warning for each namespace in which a user lacks rights, and one for those in the whole cluster.
+    """Yield a warning for each namespace in which a user lacks rights, and a warning for the whole cluster.
 
     It is no error, because a run may end without a right that it uses only after a failure.
     """
@@ -165,7 +166,7 @@ def _has(values: Collection[str], value: str) -> bool:
 
 
 def _reads(needs: Needs, *, secrets: bool) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules of what facts are read from."""
+    """Yield the rules for reading cluster facts."""
     if needs.namespaces:
         yield _EVERYWHERE, Rule("", ("namespaces",), _READ, tuple(sorted(needs.namespaces)))
     for gateway in sorted(needs.gateways):
@@ -186,7 +187,7 @@ def _reads(needs: Needs, *, secrets: bool) -> Iterator[tuple[str, Rule]]:
 
 
 def _capacity_reads(needs: Needs) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules of facts about devices."""
+    """Yield the rules for reading facts about devices."""
     if needs.nodes:
         yield _EVERYWHERE, Rule("", ("nodes",), _LIST)
     for namespace in sorted(needs.quotas):
@@ -208,14 +209,14 @@ def _object_rules(made: Made, verbs: tuple[str, ...], *, secrets: bool) -> Itera
 
 
 def _waits(made: Made) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules of what the provider watches while it waits."""
+    """Yield the rules for the objects that the provider watches while it waits."""
     for api, namespace in sorted(made.objects):
         yield namespace, _rule(api, _WAITED)
     yield from _of_pods(made, _WAITED)
 
 
 def _of_pods(made: Made, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules of what the provider reads beside objects that have pods.
+    """Yield the rules for the objects that the provider reads in addition to objects that have pods.
 
     Without them a refresh counts these objects as unhealthy, and shows an update.
     """
@@ -225,7 +226,7 @@ def _of_pods(made: Made, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
 
 
 def _grants(made: Made) -> Iterator[tuple[str, Rule]]:
-    """Yield the rights that a stack gives away, and the right to give that of ClusterRoles that it does not make."""
+    """Yield the rights that a stack gives away, and the right to bind ClusterRoles that it does not make."""
     for granted in made.granted:
         rule = granted.rule
         for group in rule.get("apiGroups", ()):
@@ -250,7 +251,7 @@ class _Verbs:
 
     @classmethod
     def of(cls, rules: Iterable[tuple[str, Rule]], created: Collection[str]) -> "_Verbs":
-        """Collect rules. Those of namespaces that do not exist yet hold everywhere."""
+        """Collect rules. Rules for namespaces that do not exist yet hold in the whole cluster."""
         verbs = dict[tuple[str, str, str, tuple[str, ...]], set[str]]()
         for namespace, rule in rules:
             place = _EVERYWHERE if namespace in created else namespace
@@ -259,7 +260,7 @@ class _Verbs:
         return cls(verbs)
 
     def minimal(self) -> Iterator[tuple[tuple[str, str, str, tuple[str, ...]], tuple[str, ...]]]:
-        """Yield the verbs that no wider rule has: one without names, or one of the whole cluster."""
+        """Yield the verbs that no wider rule has. A rule is wider without names, or in the whole cluster."""
         for (place, group, resource, names), verbs in sorted(self.verbs.items()):
             wider = {(place, group, resource, ()), (_EVERYWHERE, group, resource, ())}
             wider -= {(place, group, resource, names)}

@@ -59,9 +59,9 @@ def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
 
 
 def replicas(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
-    """Yield a warning for every number of replicas that somebody else set, and that the configuration states otherwise.
+    """Yield a warning for every workload whose number of replicas somebody else changed.
 
-    Whether this run changes it depends on the run: with `--refresh` it does, else if the workload changes anyway.
+    A run sets the configured number only if it refreshes (`--refresh`), or if it changes the workload anyway.
     """
     for service in plan.services:
         for variant in service.variants:
@@ -70,9 +70,9 @@ def replicas(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
 
 
 def ports(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
-    """Yield a warning for every pool whose ports change while pods run that serve the old ones.
+    """Yield a warning for every pool whose ports change while its pods still serve the old ports.
 
-    Pools of another generation come up beside the old ones instead.
+    A new generation has no such problem, because its pool is made beside the old pool.
     """
     for service in plan.services:
         for variant in service.variants:

@@ -1,7 +1,7 @@
-"""Bytes of the KV cache: what one sequence takes of each device.
+"""Bytes of the KV cache that one sequence takes of each device.
 
-`sequence_bytes` counts entries. `reserved_bytes` counts as the engine does when it starts: whole blocks, and beside a
-window the tokens of one step, because vLLM frees what has left the window only afterwards (vllm 0.21.0,
+`sequence_bytes` counts entries. `reserved_bytes` counts whole blocks, as the engine does when it starts. For a window,
+it adds the tokens of one step, because vLLM frees tokens that have left the window only after the step (vllm 0.21.0,
 `max_memory_usage_bytes` of the specs in v1/kv_cache_interface.py).
 """
 
@@ -18,8 +18,8 @@ _BLOCK = 16
 _SIDES = 2
 """Keys and values."""
 _EVEN = 1.5
-"""How many times as many layers of one kind as of another are padded to the larger number (vllm 0.21.0,
-`_get_kv_cache_groups_uniform_page_size`)."""
+"""Ratio of the layers of two kinds, larger number to smaller, below which both are padded to the larger number (vllm
+0.21.0, `_get_kv_cache_groups_uniform_page_size`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Precision:
     width: float
     """Bytes of a number."""
     scale: int = 0
-    """Bytes of the scale that each head of a token has, for keys as for values."""
+    """Bytes of a scale. Each head of a token has a scale for keys and a scale for values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Layers that cache alike."""
+    """Layers that cache in the same way."""
 
     layers: int
     heads: int = 0
@@ -74,7 +74,7 @@ class Setting:
 
 
 def groups(architecture: Architecture) -> tuple[Group, ...] | Unknown:
-    """Return the layers of a model by what they cache."""
+    """Return the layers of a model in groups that cache in the same way."""
     family = architecture.family
     if family is not None and not families.knows(family):
         return Unknown(f"what models of the family {family} cache is unknown")
@@ -104,7 +104,7 @@ def _group(layers: CacheLayers, architecture: Architecture) -> Group | Unknown:
 
 
 def head_dim(architecture: Architecture) -> int | None:
-    """Return the numbers of one head; None if they are unknown."""
+    """Return the width of one head, as a count of numbers; None if it is unknown."""
     if architecture.head_dim is not None:
         return architecture.head_dim
     if architecture.hidden_size is None or architecture.heads is None:
@@ -113,7 +113,7 @@ def head_dim(architecture: Architecture) -> int | None:
 
 
 def sequence_bytes(found: Iterable[Group], tokens: int, setting: Setting) -> float:
-    """Return the bytes that a sequence takes of each device, without what blocks leave unused."""
+    """Return the bytes that a sequence takes of each device, without the unused parts of blocks."""
     total = 0.0
     for group in found:
         layers = -(-group.layers // setting.pipeline)
@@ -123,7 +123,7 @@ def sequence_bytes(found: Iterable[Group], tokens: int, setting: Setting) -> flo
 
 
 def reserved_bytes(found: tuple[Group, ...], tokens: int, setting: Setting) -> int:
-    """Return the bytes that the engine must have of each device to serve a sequence of so many tokens."""
+    """Return the bytes of each device that the engine must have to serve a sequence of `tokens` tokens."""
     size, total = _group_size(found), 0.0
     for group in found:
         padded = ceil(group.layers / size) * size
@@ -143,7 +143,7 @@ def _blocks(group: Group, tokens: int, setting: Setting) -> int:
 
 
 def _group_size(found: tuple[Group, ...]) -> int:
-    """Return the number to whose multiple the layers of each kind are padded; 1 if one kind of layer needs none."""
+    """Return the number to a multiple of which the layers of each kind are padded; 1 without padding."""
     numbers = [group.layers for group in found if not (group.fixed or group.latent)]
     if len(numbers) < _SIDES:
         return 1

@@ -1,7 +1,7 @@
 """Reader of architectures in a `config.json`.
 
-What a layer caches depends on the family of the model (`model_type`). A family that `families.yaml` does not have stays
-unknown: what its layers cache is not guessed.
+The cache of a layer depends on the family of the model (`model_type`). If `families.yaml` does not have the family, the
+cache stays unknown. It is not guessed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,10 +30,10 @@ _TEXT = "text_config"
 _SLIDING = "sliding_attention"
 _FULL = frozenset({"full_attention", "attention", "deepseek_sparse_attention", "indexed_attention"})
 _WIDE, _NARROW = 4, 2
-"""Bytes of a number in float32, which recurrent states have, and in bfloat16, which the inputs of convolutions have."""
+"""Bytes of a number in float32 and in bfloat16."""
 _INDEX_SCALE, _INDEX_BLOCK = 4, 128
-"""Bytes of the scale of an index in float8, and the numbers for which there is one (vllm 0.21.0, DeepseekV32Indexer
-in model_executor/models/deepseek_v2.py)."""
+"""Bytes of a scale of an index in float8, and how many numbers share a scale (vllm 0.21.0, DeepseekV32Indexer in
+model_executor/models/deepseek_v2.py)."""
 _V4_ENTRY = 584
 """Bytes of an entry of DeepSeek V4: 448 in float8, 64 in bfloat16, 8 of scales (vllm 0.21.0, MLAAttentionSpec)."""
 _MATRICES = 3
@@ -45,7 +45,7 @@ class _UnknownError(Exception):
 
 
 def architecture(config: object) -> Architecture | None:
-    """Return the numbers in the `config.json` of a model; None if it has none of them."""
+    """Return the architecture in the `config.json` of a model; None if the file has no number of an architecture."""
     if not isinstance(config, dict):
         return None
     outer = cast("dict[str, Any]", config)
@@ -110,7 +110,7 @@ def _expert_share(values: _Config, known: Mapping[str, Any], width: int, dense: 
 
 
 def _cache(values: _Config, family: str) -> dict[str, Any]:
-    """Return the fields of what a model of a known family caches. Without its numbers even its layers are unknown."""
+    """Return the fields about the cache of a model of a known family. If numbers are missing, `layers` is unknown."""
     try:
         groups = tuple(_READERS[families.shape(family)](values))
     except _UnknownError:
@@ -160,7 +160,7 @@ def _window_groups(layers: int, sliding: int, window: int | None) -> Iterator[Ca
 
 
 def _alternating(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Gemma 2, every other of which has a window."""
+    """Yield the layers of Gemma 2. Every other layer has a window."""
     if _schedule(values) is not None:
         yield from _standard(values)
         return
@@ -169,7 +169,7 @@ def _alternating(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _pattern(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Gemma 3: the last of each six caches all tokens, the others a window."""
+    """Yield the layers of Gemma 3: each sixth layer caches all tokens, the other layers cache a window."""
     if _schedule(values) is not None:
         yield from _standard(values)
         return
@@ -178,7 +178,7 @@ def _pattern(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _chunks(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Llama 4: each fourth caches all tokens, the others a chunk."""
+    """Yield the layers of Llama 4: each fourth layer caches all tokens, the other layers cache a chunk."""
     layers, chunk = _number(values, "num_hidden_layers"), next(_integers(values, ("attention_chunk_size",)), 8192)
     every = next(_integers(values, ("no_rope_layer_interval",)), 4)
     yield from _group(layers // every)
@@ -186,7 +186,7 @@ def _chunks(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _latent(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of MLA, and those of an index beside it."""
+    """Yield the layers with latent attention (MLA), and the layers that also cache an index."""
     layers = _number(values, "num_hidden_layers")
     yield from _group(layers, latent=_number(values, "kv_lora_rank") + _number(values, "qk_rope_head_dim"))
     width = next(_integers(values, ("index_head_dim",)), None)
@@ -199,7 +199,7 @@ def _index_bytes(width: int) -> int:
 
 
 def _indexed_layers(values: _Config, layers: int) -> int:
-    """Return the layers that have an index of their own; the others use that of an earlier one."""
+    """Return the number of layers that cache an index. The other layers use the index of an earlier layer."""
     kinds = values.get("indexer_types") or values.get("index_topk_pattern")
     if kinds is None:
         return layers
@@ -266,7 +266,7 @@ def _jamba(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _gemma4(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Gemma 4: those that cache all tokens have other heads, and the last ones share a cache."""
+    """Yield the layers of Gemma 4. Layers that cache all tokens have other heads. The last layers have no own cache."""
     kinds = _schedule(values)
     shared = values.get("num_kv_shared_layers", 0)
     if kinds is None or not isinstance(shared, int):
@@ -331,4 +331,4 @@ _READERS: Mapping[str, Callable[[_Config], Iterator[CacheLayers]]] = {
     "patterned": _pattern,
     "standard": _standard,
 }
-"""Readers by the shape of a family, as `families.yaml` says it."""
+"""Readers by the name of a shape in `families.yaml`."""

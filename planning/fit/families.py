@@ -11,7 +11,7 @@ ENCODER = "encoder"
 
 
 class Shape(Sourced):
-    """Families whose layers cache alike."""
+    """Families whose layers cache in the same way."""
 
     families: list[str]
 
@@ -26,7 +26,7 @@ def knows(family: str) -> bool:
 
 
 def shape(family: str) -> str:
-    """Return how the layers of a known family cache."""
+    """Return the name of the shape of a known family."""
     return _shapes()[family]
 
 

@@ -1,7 +1,7 @@
-"""Fit of a model on devices: weights, cache and overhead beside the memory that the engine may use.
+"""Fit of a model on devices: weights, cache and overhead against the memory that the engine may use.
 
-An engine starts if the cache holds one sequence of the longest context. More sequences are a matter of speed: those
-that find no place wait.
+An engine starts if the cache has room for one sequence of the longest context. With room for more sequences it is
+faster; sequences without room wait.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ _LOGIT = 16
 """Bytes that the engine's sampler takes for each token of the vocabulary and each sequence: logits in float32, their
 sorted copy, and its indices of 8 bytes (vllm 0.21.0, v1/sample/ops/topk_topp_sampler.py)."""
 _STREAMS = 2
-"""Copies of what a layer takes in: hidden states and the residual."""
+"""Inputs of a layer: hidden states and the residual."""
 _GATED = 3
 """Widths of a feed-forward network that exist at once: two projections, and their product."""
 HALF = 2
@@ -58,7 +58,7 @@ class Request:
     pipeline: int = 1
     data: int = 1
     expert: bool = False
-    """Whether experts are distributed whole."""
+    """Whether a device holds whole experts, and not a part of each expert."""
     number: int = HALF
     """Bytes of a number with which the engine computes."""
     utilization: float = 0.9
@@ -76,13 +76,13 @@ class Request:
     offload: int = 0
     """Bytes of the weights on each device that are kept in the host's memory."""
     space: int | None = None
-    """Bytes of each device that the cache has, if a setting says them; None for all that is left."""
+    """Bytes of each device for the cache, if a setting states them; None if the cache gets all that is left."""
     adapters: Adapters | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Memory that a model takes of each device. All numbers are bytes, unless they say otherwise."""
+    """Memory that a model takes of each device, in bytes."""
 
     request: Request
     weights: int
@@ -94,18 +94,18 @@ class Fit:
 
     @property
     def room(self) -> int:
-        """Return what is left for the cache; below 0 if not even the weights fit."""
+        """Return the bytes that are left for the cache; below 0 if not even weights and overhead fit."""
         left = self.usable - self.weights - self.overhead
         return left if self.request.space is None else min(left, self.request.space)
 
     @property
     def cache(self) -> int:
-        """Return the cache of one sequence of the longest context."""
+        """Return the bytes that the cache takes for one sequence of the longest context."""
         return self.cache_of(self.request.tokens)
 
     @property
     def free(self) -> int:
-        """Return what is left beside weights, overhead and the cache of one sequence."""
+        """Return the bytes that are left after weights, overhead and the cache of one sequence."""
         return self.room - self.cache
 
     @property
@@ -117,7 +117,7 @@ class Fit:
     def longest(self) -> int:
         """Return the longest context for which the engine can start; 0 if there is none.
 
-        It may be longer than the model's own.
+        It may be longer than the requested context.
         """
         limit = max(self.request.tokens, self.request.architecture.context_length or 0)
         if self.cache_of(limit) <= self.room:
@@ -130,7 +130,7 @@ class Fit:
 
     @property
     def most_sequences(self) -> int:
-        """Return how many sequences of the longest context the cache holds."""
+        """Return the number of sequences of the longest context that the cache holds."""
         if self.room < 0:
             return 0
         per_sequence = self.cache
@@ -138,22 +138,22 @@ class Fit:
 
     @property
     def sequences(self) -> int:
-        """Return the sequences of a batch."""
+        """Return the number of sequences in a batch."""
         return self.request.sequences or _batch(self.request).sequences
 
     @property
     def cached_tokens(self) -> int:
-        """Return the tokens that the whole cache holds if all sequences have the longest context."""
+        """Return the number of tokens that the whole cache holds if all sequences have the longest context."""
         per_sequence = self.cache
         return 0 if self.room < 0 or not per_sequence else int(self.room / per_sequence * self.request.tokens)
 
     def cache_of(self, tokens: int) -> int:
-        """Return the cache of one sequence of so many tokens."""
+        """Return the bytes that the cache takes for one sequence of `tokens` tokens."""
         return cache.reserved_bytes(self.groups, tokens, self.setting)
 
 
 def fits(request: Request) -> Fit | Unknown:
-    """Return what a model takes of each device, or why that is unknown."""
+    """Return the memory that a model takes of each device, or the reason why it is unknown."""
     groups = cache.groups(request.architecture)
     if isinstance(groups, Unknown):
         return groups
@@ -179,14 +179,14 @@ def fits(request: Request) -> Fit | Unknown:
 
 
 def width(dtype: str | None) -> int:
-    """Return the bytes of a number of a type; None is bfloat16."""
+    """Return the bytes of a number by its type; a type of None means bfloat16."""
     return _WIDTHS.get((dtype or "").removeprefix("torch."), HALF)
 
 
 def loaded_bytes(architecture: Architecture, files: int | None, number: int) -> int | None:
     """Return the bytes of the weights as the engine holds them; None if they are unknown.
 
-    `files` are the bytes as they are published. Without them the number of parameters counts.
+    `files` are the bytes of the published files. Without them, the number of parameters counts.
     """
     if files is not None:
         return files * number // max(number, width(architecture.dtype))
@@ -194,7 +194,7 @@ def loaded_bytes(architecture: Architecture, files: int | None, number: int) -> 
 
 
 def _batch(request: Request) -> overheads.Batch:
-    """Return the batch of a request: that of its flags, or the engine's default."""
+    """Return the batch of a request: the numbers of its flags, else the engine's defaults."""
     default = overheads.batch(request.devices.vendor, request.devices.product, request.devices.memory)
     sequences = request.sequences or default.sequences
     tokens = request.batch_tokens or min(max(default.tokens, sequences), sequences * request.tokens)
@@ -202,7 +202,7 @@ def _batch(request: Request) -> overheads.Batch:
 
 
 def _weights(request: Request) -> int:
-    """Return the weights on the device that holds most.
+    """Return the bytes of the weights on the device that holds most of them.
 
     Routed experts are divided among all copies of a replica, as whole experts or in parts (vllm 0.21.0,
     FusedMoEParallelConfig.make). Everything else is divided by tensor only. The first and the last stage of a pipeline
@@ -222,7 +222,7 @@ def _weights(request: Request) -> int:
 
 
 def _outside(request: Request, overhead: overheads.Overhead) -> int:
-    """Return what is taken outside torch."""
+    """Return the bytes that an engine takes outside torch."""
     devices = request.tensor * request.pipeline * request.data
     taken = overheads.size(overhead.alone if devices == 1 else overhead.together)
     layers = -(-(request.architecture.layers or 0) // request.pipeline)
@@ -230,7 +230,7 @@ def _outside(request: Request, overhead: overheads.Overhead) -> int:
 
 
 def _activations(request: Request, batch: overheads.Batch) -> int:
-    """Return the peak of a step: what layers take for all its tokens, or sampling for all sequences."""
+    """Return the peak bytes of a step: the inputs of a layer, and its network or the sampler, whichever is larger."""
     architecture = request.architecture
     hidden, inner = architecture.hidden_size, architecture.intermediate_size
     if hidden is None or inner is None or architecture.vocab_size is None:
@@ -254,7 +254,7 @@ def _adapters(request: Request) -> int:
     queries, keys = heads * each, (architecture.kv_heads or heads) * each
     inner = 0 if architecture.experts else architecture.intermediate_size or 0
     tensor = request.tensor
-    # Of a projection that divides its output, the first matrix is whole on each device; of the others, the second is.
+    # If devices divide the output of a projection, the first matrix is whole on each device. Otherwise the second is.
     ins = 4 * hidden + queries // tensor + (2 * hidden + inner // tensor if inner else 0)
     outs = (queries + 2 * keys) // tensor + hidden + (2 * inner // tensor + hidden if inner else 0)
     layers = -(-(architecture.layers or 0) // request.pipeline)

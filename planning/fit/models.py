@@ -16,9 +16,9 @@ class Row(Spec):
     like: str | None = None
     """Name of the row that has the architecture."""
     context: int | None = None
-    """Longest context, if it is not that of the row that has the architecture."""
+    """Longest context, if it differs from the context in the row that has the architecture."""
     bytes: int | None = None
-    """Bytes of the weights as they are published; None if no source says them."""
+    """Bytes of the weights as they are published; None if no source states them."""
     source: str
 
 

@@ -1,4 +1,4 @@
-"""Memory that engines take of a device beside weights and cache, and their default batches: `overheads.yaml`."""
+"""Memory that engines take of a device besides weights and cache, and their default batches: `overheads.yaml`."""
 
 from functools import cache
 
@@ -9,7 +9,7 @@ from planning.ground.tables import Sourced
 
 
 class Overhead(Sourced):
-    """Bytes of each device that an engine takes on devices of a vendor."""
+    """Bytes that an engine takes of each device of a vendor."""
 
     hidden: Quantity
     alone: Quantity
@@ -42,7 +42,7 @@ class _Table(Spec):
 
 
 def of_vendor(vendor: str) -> Overhead:
-    """Return what an engine takes on devices of a vendor."""
+    """Return the overhead of an engine on devices of a vendor."""
     vendors = _table().vendors
     return vendors.get(vendor) or vendors["other"]
 

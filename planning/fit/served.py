@@ -1,4 +1,4 @@
-"""Requests of served models: what a model, its engine and its devices demand, as flags of the engine change it."""
+"""Requests of served models, made of a model, its devices, and the settings and flags of its engine."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from planning.releases.engine_versions import EngineVersion
 
 _GI = 2**30
 _NARROW_CACHE, _TINY_CACHE = 1, 0.5625
-"""Bytes of a number in float8, and in four bits with a scale of eight for each 16 (vllm 0.21.0, FullAttentionSpec)."""
+"""Bytes of a number in float8, and in four bits with an 8-bit scale per 16 numbers (vllm 0.21.0, FullAttentionSpec)."""
 _SCALE = 4
 """Bytes of the scale of a head (vllm 0.21.0, AttentionSpec.page_size_bytes)."""
 _WIDE = 4
@@ -50,13 +50,13 @@ class Served:
     block: int | None = None
     """Tokens of a block of the cache; None for the engine's default."""
     space: int | None = None
-    """Bytes of each device that the cache has; None for all that is left."""
+    """Bytes of each device for the cache; None if the cache gets all that is left."""
     version: EngineVersion | None = None
-    """Version of vLLM; None for a version that counts graphs."""
+    """Version of vLLM. None counts as a version that counts the memory of graphs."""
 
 
 def request(served: Served) -> Request | Unknown:
-    """Return the request of a served model, or what of it is unknown."""
+    """Return the request of a served model, or the reason why it is unknown."""
     source = source_of(served.model)
     if isinstance(source, Unknown):
         return source
@@ -87,7 +87,7 @@ def request(served: Served) -> Request | Unknown:
 
 
 def _missing(architecture: Architecture, weights: int | None) -> Unknown:
-    """Return what is unknown of a model without weights or context. That its family is comes first."""
+    """Return the reason why weights or context of a model are unknown. An unknown cache is reported first."""
     groups = cache.groups(architecture)
     if isinstance(groups, Unknown):
         return groups
@@ -97,7 +97,7 @@ def _missing(architecture: Architecture, weights: int | None) -> Unknown:
 
 
 def source_of(model: Model) -> Source | Unknown:
-    """Return what is known of a model: from its configuration, its lock or the shipped table."""
+    """Return the numbers of a model from its configuration, its lock or the shipped table."""
     pin, size = model.pin, None if model.size is None else int(amount(model.size))
     if size is None and pin is not None and not pin.packed:
         size = pin.bytes
@@ -123,7 +123,7 @@ def _number(arguments: Mapping[str, Flag], name: str) -> int | None:
 
 
 def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVersion | None) -> Request:
-    """Return a request as the engine's flags change it."""
+    """Return a request with the changes by the engine's flags."""
     since = overheads.of_vendor(found.devices.vendor).graphs_since
     counts_graphs = since is not None and (version is None or version.is_at_least(since))
     offloaded, space = _value(arguments, "--cpu-offload-gb"), _number(arguments, "--kv-cache-memory-bytes")
@@ -139,7 +139,7 @@ def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVe
 
 
 def with_arguments(found: Request, tokens: Sequence[str]) -> Request:
-    """Return a request as the arguments of an engine's container say it; what they do not say is the default."""
+    """Return a request with the settings in the arguments of an engine's container, and defaults for the others."""
     arguments = {flag.switch: flag for flag in flags.parse(tokens)}
     utilization = _value(arguments, "--gpu-memory-utilization")
     space = _number(arguments, "--kv-cache-memory-bytes")
@@ -177,7 +177,7 @@ def from_gibibytes(text: str) -> int:
 
 
 def _precision(name: str | None, number: int) -> Precision:
-    """Return the precision of `--kv-cache-dtype`."""
+    """Return the precision that a value of `--kv-cache-dtype` means."""
     match name:
         case None | "auto" | "bfloat16" | "float16":
             return Precision(number if name in {None, "auto"} else memory.HALF)

@@ -1,4 +1,4 @@
-"""The sets of custom resource definitions (CRDs) that a cluster may need, and how to install each."""
+"""The sets of custom resource definitions (CRDs) that a cluster may need, with the commands that install them."""
 
 from pydantic import Field
 
@@ -17,7 +17,7 @@ class Bundle(Spec):
     kinds: list[str]
     """Kinds as `apiVersion/Kind`."""
     definition: str | None = None
-    """Name of a CRD that says in an annotation which version of the bundle is installed; None if none does."""
+    """Name of a CRD that says in an annotation which version of the bundle is installed; None if no CRD says it."""
     source: str
 
 

@@ -1,6 +1,6 @@
 """Cluster facts: records of the target cluster, made by the readers in `facts/`.
 
-A failed read is `Unknown`, never an empty record. What a cluster has besides kinds, routes and Gateways is in
+A failed read is `Unknown`, never an empty record. Further records, such as those of nodes and namespaces, are in
 `planning.ground.inventory`.
 """
 
@@ -188,9 +188,9 @@ class Permissions:
     """Rules that the user of a run has."""
 
     rules: Mapping[str, tuple[Mapping[str, Any], ...]]
-    """Rules as a Role has them, by namespace; empty for those of the whole cluster."""
+    """Rules as a Role has them, by namespace. Rules for the whole cluster have the empty namespace."""
     is_complete: bool = True
-    """Whether these are all. An authorizer outside of the API server does not list its rules."""
+    """Whether the rules are complete. An authorizer outside of the API server does not list its rules."""
 
 
 Place = tuple[str, str, str, str]
@@ -219,7 +219,7 @@ class LiveObject:
     others: tuple[FieldOwner, ...] = ()
     """Owners of fields other than Pulumi."""
     ours: tuple[Mapping[str, Any], ...] = ()
-    """Trees of the fields that Pulumi set, as those of a `FieldOwner`."""
+    """Trees of the fields that Pulumi set, in the form of `FieldOwner.fields`."""
 
     def writer(self, *path: str) -> str | None:
         """Return who set a field last; None for Pulumi, or if nobody owns the field."""
@@ -236,15 +236,15 @@ def _has(fields: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LiveObjects:
-    """Objects of the cluster that stacks of this program made, and marks of objects whoever made them."""
+    """Objects of the cluster that stacks of this program made, and the marks of all objects that anybody made."""
 
     objects: Mapping[Place, LiveObject]
     refused: tuple[str, ...] = ()
     """Kinds (`apiVersion/Kind`) of objects that the API server did not let the run read."""
     marks: Mapping[Place, Mark] = field(default_factory=dict[Place, Mark])
-    """Marks of the objects that have a name of the stack's objects."""
+    """Marks of the objects that have the name of an object of the stack."""
     unchecked: tuple[str, ...] = ()
-    """Kinds (`apiVersion/Kind`) of marks that the API server did not let the run read."""
+    """Kinds (`apiVersion/Kind`) of objects whose marks the API server did not let the run read."""
 
 
 PARTS: Mapping[str, type] = {
@@ -263,11 +263,11 @@ PARTS: Mapping[str, type] = {
     "metered": Metered,
     "live_pools": LivePools,
 }
-"""Types of the parts of `ClusterFacts` other than the kinds, by the name that the part has in a facts file, too."""
+"""Types of the parts of `ClusterFacts` except `apis`, by the name of the part. Facts files have the same names."""
 
 
 def unread(reason: Unknown) -> ClusterFacts:
-    """Return the facts of a cluster of which nothing is known, for one reason."""
+    """Return facts that are all unknown for the same reason."""
     parts: dict[str, Any] = dict.fromkeys(PARTS, reason)
     return ClusterFacts(reason, **parts)
 

@@ -10,7 +10,7 @@ _VOLATILE = frozenset({"metrics", "requested"})
 
 
 def differences(before: ClusterFacts, after: ClusterFacts) -> Iterator[str]:
-    """Yield a line for everything that is new, gone or different. Parts that one of the readings lacks are named."""
+    """Yield a line for each entry that is new, gone or different, and for each part that one reading lacks."""
     for name in ("apis", *PARTS):
         if name in _VOLATILE:
             continue
@@ -33,7 +33,7 @@ def _part_differences(name: str, before: Mapping[str, Any], after: Mapping[str, 
 
 
 def _entries(part: Any) -> Mapping[str, Any]:  # noqa: ANN401, any part
-    """Return what a part holds, by name."""
+    """Return the entries of a part by name."""
     (field,) = part.__slots__
     value = getattr(part, field)
     if isinstance(value, Mapping):

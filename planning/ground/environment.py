@@ -45,7 +45,7 @@ def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
 def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> tuple[Variable, ...]:
     """Return the variables of a container, each after the variables that it refers to.
 
-    Otherwise generated variables precede the user's. If a variable is generated and set by the user, the user's value
+    Apart from that, generated variables precede the user's. If the user sets a generated variable, the user's value
     is used.
     """
     merged, placed = {**generated, **explicit}, dict[str, Variable]()

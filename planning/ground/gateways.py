@@ -17,7 +17,7 @@ class WeightedPools(Sourced):
     """Rules of a route that divide requests among several pools."""
 
     since: list[str] = Field(default=[])
-    """First version of each minor line in which the picker of each pool is asked; newer lines count like the last one.
+    """First version of each minor line that asks the picker of each pool. All versions of newer lines ask it, too.
     Empty if every version does."""
 
 
@@ -60,7 +60,7 @@ class GatewayFacts(Spec):
     """None if a release channel says it, or if it is unknown."""
     weighted_pools: WeightedPools
     target_ports: TargetPorts | None = None
-    """None if no version is known to reach more than one."""
+    """None if no version is known to reach more than one target port."""
     timeouts: Timeouts | None = None
     """None if they are unknown."""
     proxies: Proxies | None = None
@@ -71,7 +71,7 @@ class PayloadProcessors(Sourced):
     """Processors in front of a gateway that read the model from the bodies of requests."""
 
     labels: list[str]
-    """Labels of the ConfigMaps that tell a processor which models there are; each has the value `true`."""
+    """Labels of the ConfigMaps that tell a processor which models there are. Each label has the value `true`."""
 
 
 class _Table(Spec):
@@ -92,7 +92,7 @@ def payload_processors() -> PayloadProcessors:
 def asks_each_picker(gateway: Gateway) -> bool:
     """Tell whether the picker of each pool is asked if a rule has several pools.
 
-    If the version is unknown, it counts as one that lacks what some versions lack.
+    If the version is unknown, the answer is yes only if every version asks.
     """
     known = facts(gateway)
     if known is None or not known.weighted_pools.since:
@@ -101,7 +101,7 @@ def asks_each_picker(gateway: Gateway) -> bool:
 
 
 def is_at_least_one(version: str, minimums: list[str]) -> bool:
-    """Tell whether a version is at least the first one of its minor line, or of the newest line."""
+    """Tell whether a version is at least the minimum of its minor line, or at least the highest minimum."""
     found, first = numbers(version), sorted(map(numbers, minimums))
     return found >= first[-1] or any(found[:2] == line[:2] and found >= line for line in first)
 

@@ -10,7 +10,7 @@ from models.paths import Path
 from models.problems import Problem
 
 TYPE = "inference-stacks:index:InferenceStack"
-"""Type of the component that all of an inference stack is in."""
+"""Type of the component that contains all resources of an inference stack."""
 PROVIDER_TYPE = "pulumi:providers:kubernetes"
 
 
@@ -21,7 +21,7 @@ class Instance:
     name: str = "inference-stack"
     """Logical name of the component."""
     prefix: str = ""
-    """Beginning of the logical names of all that is in the component."""
+    """Beginning of the logical names of all resources in the component."""
 
     @property
     def provider_name(self) -> str:

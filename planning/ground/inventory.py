@@ -1,6 +1,6 @@
-"""Records of what a cluster has besides routes: nodes, namespaces, classes, quotas, Secrets, devices.
+"""Records of a cluster's nodes, namespaces, classes, quotas, Secrets, devices and pools.
 
-They are parts of `ClusterFacts`. Each has a single field, which is called like the part.
+Some of them are parts of `ClusterFacts`. Such a record has a single field, with the name of the part.
 """
 
 from collections.abc import Mapping
@@ -78,7 +78,7 @@ class LiveNamespace:
 
     @property
     def level(self) -> str | None:
-        """Return the Pod Security level that is enforced. None if no label states one; then the cluster's default is.
+        """Return the enforced Pod Security level. None if no label states a level: the cluster's default holds then.
 
         Kubernetes itself defaults to `privileged`.
         """
@@ -189,13 +189,13 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class MeteredService:
-    """A Service with a resource id. The interceptor finds those of its type."""
+    """A Service with a resource id. The interceptor finds only Services of one type."""
 
     namespace: str
     name: str
     resource_id: str
     service_type: str | None = None
-    """Value of the label with the type; None if there is none."""
+    """Value of the label with the type; None if the Service does not have this label."""
     key: str | None = None
     """Key of the service in the configuration; None if the Service does not say it."""
     mark: Mark = NO_MARK
@@ -203,7 +203,7 @@ class MeteredService:
 
     @property
     def is_found(self) -> bool:
-        """Tell whether the interceptor finds it by its resource id."""
+        """Tell whether the interceptor finds the Service by its resource id."""
         return self.service_type == labels.routing_contract(self.resource_id)[labels.SERVICE_TYPE]
 
 
@@ -216,7 +216,7 @@ class Metered:
 
 @dataclass(frozen=True, slots=True)
 class LivePool:
-    """An InferencePool of the cluster, with what controllers of gateways say of it."""
+    """An InferencePool of the cluster, with the verdict of the controllers of gateways."""
 
     namespace: str
     name: str
@@ -224,7 +224,7 @@ class LivePool:
     accepted: bool | None
     """Whether every gateway that names the pool accepts it and its picker; None if no controller reports."""
     reason: str = ""
-    """The controller's reason if one does not."""
+    """Reason of a controller whose gateway does not accept them; else empty."""
 
 
 @dataclass(frozen=True, slots=True)

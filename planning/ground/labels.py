@@ -29,7 +29,7 @@ POD_SECURITY = {POD_SECURITY_LEVEL: "restricted"}
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open: while no picker answers, requests go to any pod."""
 TAKEN_BACK = f"{_OURS}/taken-back"
-"""Annotation with what a run took back that somebody else had added to the object."""
+"""Annotation that lists the additions of somebody else that a run took back from the object."""
 INTERCEPTOR = f"{_OURS}/interceptor"
 """Label with the name of the interceptor's Service on the interceptor's pods."""
 SERVICE_KEY = f"{_OURS}/service-key"
@@ -78,7 +78,7 @@ def interceptor_selector(service_name: str) -> dict[str, str]:
 
 
 def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[str, str]:
-    """Return the user's labels, sorted, and the recommended labels of an object, which replace a user's."""
+    """Return the user's labels, sorted, and the recommended labels of an object, which take precedence."""
     return {
         **dict(sorted(user_labels.items())),
         "app.kubernetes.io/name": base,
@@ -89,7 +89,7 @@ def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[
 
 
 def serving(base: str, role: str) -> dict[str, str]:
-    """Return the labels by which llm-d's tools find serving pods, including both spellings of the first one."""
+    """Return the labels by which llm-d's tools find serving pods, including both spellings of the first label."""
     return {
         "llm-d.ai/inference-serving": "true",
         "llm-d.ai/inferenceServing": "true",

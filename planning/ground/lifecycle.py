@@ -42,8 +42,8 @@ class Drain:
     pre_stop: int
     """Time from the pod's deletion until the engine gets its signal to end."""
     engine: int | None
-    """Time that the engine gives to running requests. None if it ends at once; `pre_stop` is longer then, unless there
-    is no time to give."""
+    """Time that the engine gives to running requests. None if the engine ends at once; `pre_stop` then contains this
+    time."""
     worker_pre_stop: int
     """`pre_stop` of a worker pod. The pod has to work for its leader until the leader has drained."""
     grace: int
@@ -63,7 +63,7 @@ def loading_seconds(health: Health, size: str | None, *, spans_pods: bool) -> in
     """Return the time from an engine's start until its model must be loaded.
 
     If a replica spans pods, its first engine waits until the other pods have fetched the weights and have started, too.
-    An explicit startup timeout contains that.
+    An explicit startup timeout contains this wait.
     """
     startup = startup_seconds(health, size)
     return startup + fetch_seconds(size) if spans_pods and health.startup_timeout is None else startup
@@ -80,9 +80,9 @@ def fetch_seconds(size: str | None) -> int:
 
 
 def probes(health: Health, size: str | None, ready_path: str, *, spans_pods: bool = False) -> Probes:
-    """Return the probes of an engine that loads weights of the given size; it is ready if `ready_path` answers.
+    """Return the probes of an engine that loads weights of the given size. The engine is ready if `ready_path` answers.
 
-    A replica may span several pods.
+    `spans_pods` says whether a replica spans several pods.
     """
     interval = seconds(health.interval)
     return Probes(

@@ -1,7 +1,7 @@
 """The mark: a label and an annotation that say which stack of Pulumi an object belongs to.
 
-The label has project and stack, short enough to select by. The annotation has the whole name, which decides: a label
-may be shortened, and leaves out the organization.
+The label has project and stack, and is short enough for a selector. The annotation has the whole name. If an object
+has both, the annotation decides, because the label may be shortened and leaves out the organization.
 """
 
 import hashlib
@@ -65,11 +65,11 @@ class Verdict(Enum):
 
     OURS = "ours"
     ANOTHER = "another"
-    """Another stack's."""
+    """The object belongs to another stack."""
     UNMARKED = "unmarked"
-    """An object of this program, from before objects had a mark: of any stack."""
+    """This program made the object before objects had a mark. It may belong to any stack."""
     FOREIGN = "foreign"
-    """Not of this program."""
+    """This program did not make the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Identity:
     """Earlier names, as `project/stack` or as `organization/project/stack`."""
 
     def verdict(self, mark: Mark) -> Verdict:
-        """Return whose an object with this mark is."""
+        """Return the owner of an object with this mark."""
         if mark.stack is not None:
             names = {str(self.name), *self.formerly}
             known = mark.stack in names or mark.stack.partition("/")[2] in self.formerly
@@ -99,7 +99,8 @@ class Identity:
 def label(project: str, stack: str) -> str:
     """Return project and stack as the value of a label, different for different stacks.
 
-    It is `<project>.<stack>`, or its beginning and a hash if that is ambiguous, too long or not allowed.
+    The value is `<project>.<stack>`. If this text is ambiguous, too long or not allowed, the value is the beginning of
+    the text and a hash.
     """
     text = f"{project}.{stack}"
     if "." not in project and len(text) <= LONGEST and _LABEL.fullmatch(text):

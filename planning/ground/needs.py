@@ -1,4 +1,4 @@
-"""Record of what a stack refers to in its cluster and does not make itself."""
+"""Records of the objects that a stack needs in its cluster and does not make itself."""
 
 from dataclasses import dataclass
 
@@ -11,16 +11,16 @@ LEVELS = (PRIVILEGED, BASELINE, RESTRICTED)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Name of an object that an object of the stack refers to."""
+    """Reference from an object of the stack to another object."""
 
     name: str
     """Name of the object. Empty for the default of its kind."""
     namespace: str
-    """Namespace of the object, and of the one that refers to it."""
+    """Namespace of both objects."""
     owner: str
-    """Owner of the object that refers to it."""
+    """Owner of the referring object."""
     referrer: str
-    """The object that refers to it, such as `Deployment models/qwen-decode`."""
+    """The referring object, such as `Deployment models/qwen-decode`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class Needs:
     """Objects of the cluster that a stack needs. Nothing else is read."""
 
     kinds: frozenset[str] = frozenset()
-    """Kinds of its objects, as `apiVersion/Kind`."""
+    """Kinds of the stack's objects, as `apiVersion/Kind`."""
     gateways: frozenset[GatewayRef] = frozenset()
     namespaces: frozenset[str] = frozenset()
-    """Namespaces of its objects, and those that it creates."""
+    """Namespaces of the stack's objects, and namespaces that the stack creates."""
     created: frozenset[str] = frozenset()
-    """Namespaces that it creates."""
+    """Namespaces that the stack creates."""
     secrets: tuple[Reference, ...] = ()
     """Secrets without which pods do not start."""
     metered: frozenset[str] = frozenset()
@@ -56,11 +56,11 @@ class Needs:
     priority_classes: tuple[Reference, ...] = ()
     pods: tuple[PodLevel, ...] = ()
     nodes: bool = False
-    """Whether it has pods that need nodes."""
+    """Whether the stack has pods that need nodes."""
     quotas: frozenset[str] = frozenset()
-    """Namespaces of its pods, whose quotas limit them."""
+    """Namespaces of the stack's pods. Quotas of these namespaces limit the pods."""
     slices: bool = False
-    """Whether its pods claim devices (ResourceClaimTemplate)."""
+    """Whether pods of the stack claim devices (ResourceClaimTemplate)."""
 
 
 NOTHING_NEEDED = Needs()

@@ -10,7 +10,7 @@ from planning.ground.parts import Part
 
 
 class Id(NamedTuple):
-    """The identity of an object of a stack. It is a tuple for speed: it is looked up about twenty times."""
+    """The identity of an object of a stack. It is a tuple for speed: each identity is looked up about twenty times."""
 
     owner: str
     """Owner of the object: a service or its canary (`planning.variant.context.owner`), a cache or a namespace."""

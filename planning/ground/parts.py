@@ -84,7 +84,7 @@ PICKER = Part(
 DESTINATION_RULE = Part("destination-rule", (PICKER_SERVICE,), "destination-rule")
 HEALTH_CHECK_POLICY = Part("health-check-policy", (POOL,), "health-check-policy")
 BACKEND_POLICY = Part("backend-policy", (POOL,), "backend-policy")
-# The policies of a Service have names of their own: while a service moves from its pool to the Service, both are there.
+# The policies of a Service have names of their own: while a service moves from its pool to the Service, both exist.
 SERVICE_HEALTH_CHECK_POLICY = Part("service-health-check-policy", (SERVICE,), "health-check-policy")
 SERVICE_BACKEND_POLICY = Part("service-backend-policy", (SERVICE,), "backend-policy")
 METRICS_READER = Part("metrics-reader", (NAMESPACE,), "metrics-reader")

@@ -66,7 +66,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Properties of a workload that a patch must leave to it."""
+    """Properties of a workload that a patch must not change."""
 
     drain: Drain
     drain_timeout: str
@@ -97,9 +97,9 @@ def apply(manifest: _Tree, patch: _Tree) -> dict[str, Any]:
 def origins(path: Path, patch: _Tree, patched: _Tree) -> dict[Path, Path]:
     """Return paths in the patched object, each with its path in the configuration, for `Rendered.origins`.
 
-    `path` is the path of the patch in the configuration. The result maps the root of the object (the empty path) to it.
-    The longest path that leads to a field decides where its problems are reported. A problem of a field that no other
-    entry leads to is therefore reported at the patch, even if the field is generated.
+    `path` is the path of the patch in the configuration. The result maps the root of the object (the empty path) to
+    `path`. The longest path that leads to a field decides where its problems are reported. A problem of a field that no
+    other entry leads to is therefore reported at the patch, even if the field is generated.
     """
     return {Path(): path, **dict(_item_origins("", path, patch, Path(), patched))}
 

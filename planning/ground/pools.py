@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 _CONDITIONS = frozenset({"Accepted", "ResolvedRefs"})
-"""Conditions of a pool that a gateway supports and whose endpoint picker exists."""
+"""Conditions that hold if a gateway supports the pool, and if the pool's endpoint picker exists."""
 _NONE: Mapping[str, Any] = {}
 
 
 def verdict(pool: Mapping[str, Any]) -> tuple[bool | None, str]:
-    """Return whether every controller that reports accepts a pool, and the reason of one that does not.
+    """Return whether every controller that reports accepts a pool, and the reason of a controller that does not.
 
-    None if no controller reports. A controller does so only after a route refers to the pool.
+    The verdict is None if no controller reports. Controllers report only after a route refers to the pool.
     """
     parents = (pool.get("status") or _NONE).get("parents") or ()
     reported = [

@@ -3,7 +3,7 @@
 HTTP_PORT, HTTPS_PORT = 80, 443
 """Default ports of URLs."""
 ROUTED_PORT = 8000
-"""Port of the routed Service. It is also the name of the port, which the interceptor looks for first."""
+"""Port of the routed Service. The port's name is the same number as text. The interceptor looks for this name first."""
 HEALTH_PORT = 9003
 """Port of the picker's gRPC health service."""
 METRICS_PORT = 9090

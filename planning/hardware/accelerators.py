@@ -42,7 +42,7 @@ class AcceleratorClass:
     devices_per_chip: int
     """Number of devices that the engine sees in one chip. The resource, or the device claim, counts chips."""
     device_files: tuple[str, ...]
-    """Device files that a node opens by default only to root and to a group of its own; empty if everyone may open
+    """Device files that by default only root and a special group may open on a node; empty if everyone may open
     them."""
     node_labels: Mapping[str, tuple[str, ...]]
     """Labels of the nodes that have the devices, each with its possible values."""
@@ -51,7 +51,7 @@ class AcceleratorClass:
     allocation: ExtendedResource | ResourceClaim | None
     """Way in which a pod gets its devices; None if the class has no devices."""
     provisioned: bool = False
-    """Whether nodes of the class come on demand."""
+    """Whether nodes of the class are created on demand."""
 
 
 class ShippedClass(Spec):

@@ -23,7 +23,7 @@ class Layout:
     devices_per_pod: int
     """Number of devices of a pod; 0 if the class has no devices."""
     chips_per_pod: int
-    """Number of chips that a pod requests, which hold its devices."""
+    """Number of chips that a pod requests. Its devices are on these chips."""
     pods_per_replica: int
     stages_per_pod: int
     """Number of pipeline stages in a pod."""

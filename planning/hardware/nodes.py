@@ -1,4 +1,4 @@
-"""The nodes of a cluster on which the pods of a role may run: their devices, and why pods do not get there."""
+"""The nodes of a cluster on which the pods of a role may run: their devices, and reasons that keep pods away."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class ClassNode:
 
     name: str
     allocatable: int
-    """Number of devices that pods can get; of a class without devices, 0."""
+    """Number of devices that pods can get; 0 for a class without devices."""
     requested: int | None
-    """Number of them that running pods have requested; None if it is unknown."""
+    """Number of these devices that running pods have requested; None if it is unknown."""
     obstacles: tuple[str, ...]
-    """Why no pod comes to the node, such as `cordoned`; empty if pods may come."""
+    """Reasons why no pod is placed on the node, such as `cordoned`; empty if pods may be placed there."""
 
 
 def of_class(
@@ -33,8 +33,8 @@ def of_class(
 ) -> tuple[ClassNode, ...] | Unknown:
     """Return the nodes with the labels and the devices that pods need. `Unknown` if the nodes are unknown.
 
-    The devices of a device claim are those of all drivers on the node: which of them a DeviceClass selects, its
-    expressions say.
+    For device claims, the devices of all drivers on a node count, because only the expressions of the DeviceClass say
+    which devices it selects.
     """
     if isinstance(facts.nodes, Unknown):
         return facts.nodes
@@ -73,7 +73,10 @@ def _devices(accelerator: AcceleratorClass, facts: ClusterFacts) -> Mapping[str,
 def _requested_devices(
     accelerator: AcceleratorClass, node: LiveNode, requested: Mapping[str, Mapping[str, int]] | None
 ) -> int | None:
-    """Return how many devices of a node are requested. Pods do not say which devices their claims got."""
+    """Return the number of requested devices of a node; None if it is unknown.
+
+    It is always unknown for device claims, because pods do not say which devices their claims got.
+    """
     if requested is None or not isinstance(accelerator.allocation, ExtendedResource):
         return None
     return requested.get(node.name, _NONE).get(accelerator.allocation.resource_name, 0)
@@ -97,7 +100,10 @@ def _obstacles(node: LiveNode, tolerations: Iterable[Mapping[str, Any]]) -> Iter
 
 
 def _tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
-    """Tell whether a toleration is of a taint (Kubernetes API, Toleration): without a key it is of every taint."""
+    """Tell whether a toleration matches a taint (Kubernetes API, Toleration).
+
+    A toleration without a key matches every taint if its operator is `Exists`.
+    """
     if toleration.get("effect") not in {None, "", taint.effect}:
         return False
     if not toleration.get("key"):

@@ -18,7 +18,7 @@ _ASSUMED_NODE_DEVICES = 8
 _MAX_LISTED = 8
 """Maximum number of divisors that a message lists. If there are more, it lists only the nearest ones."""
 _MAX_DOUBLINGS = 16
-"""Number of pipeline sizes that the search for a remedy tries. Each is twice the one before."""
+"""Number of pipeline sizes that the search for a remedy tries. Each is twice the size before."""
 _SERVICE_PATH_LENGTH = 2
 """Number of parts in the path of a service, such as `services.qwen`."""
 

@@ -1,4 +1,4 @@
-"""One rule for all that lies behind an endpoint picker: metered requests go past it, to the Service of a variant."""
+"""Rule for settings that need an endpoint picker: metered requests bypass the picker and go to a Service."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _PAST = "the interceptor asks the Service, past the endpoint picker"
 
 @dataclass(frozen=True, slots=True)
 class _Bypassed:
-    """A key of a variant whose effect an endpoint picker has."""
+    """A key of a variant that has its effect only through an endpoint picker."""
 
     key: str
     is_set: Callable[[Variant], object]
@@ -39,7 +39,7 @@ _BYPASSED = (
 
 
 def problems(path: Path, service: Service, mode: Mode) -> Iterator[Problem]:
-    """Reject what a metered service would have in vain."""
+    """Reject settings that have no effect, or a wrong effect, on a metered service."""
     canary = service.canary
     yield from _canary_problems(path, canary, mode)
     for at, variant in ((path, service), *(() if canary is None else ((path / "canary", canary),))):
@@ -57,7 +57,7 @@ def _problem(service: Path, at: Path, what: str, *, explicit_only: bool = False)
 
 
 def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[Problem]:
-    """Reject a canary that gets no requests, and one that gets a share: the interceptor forwards to one Service."""
+    """Reject a canary without requests, and a canary with a share: the interceptor forwards to one Service."""
     if canary is None:
         return
     depends_on, at = (Path("interceptor"), path / "interceptor"), path / "canary"
@@ -71,7 +71,7 @@ def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[
 
 
 def _scaling_problems(path: Path, at: Path, variant: Variant) -> Iterator[Problem]:
-    """Reject metrics of an endpoint picker, and zero replicas, which its queue would wake."""
+    """Reject metrics of an endpoint picker, and zero replicas: only the picker's queue could scale up from zero."""
     scaling = variant.autoscaling
     if scaling is None or not variant.endpoint_picker.enabled:
         return

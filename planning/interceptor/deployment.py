@@ -117,7 +117,7 @@ def wal_folder(deploy: InterceptorDeployment) -> str:
 
 
 def _models_namespace(spec: Interceptor, metered: Iterable[VariantContext]) -> str | None:
-    """Return the namespace that mode label searches; the rules admit one. None if nothing is searched."""
+    """Return the only namespace that the interceptor searches in mode label; None if it searches no namespace."""
     namespaces = sorted({variant.namespace for variant in metered})
     return namespaces[0] if spec.mode == "label" and namespaces else None
 

@@ -1,4 +1,4 @@
-"""The edge of metered requests: the Service that routes lead to, and the headers that they set and take away."""
+"""The edge of metered requests: the Service that routes lead to, and the headers that routes set and remove."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Edge:
 
 
 def edge(variant: VariantContext) -> Edge | None:
-    """Return the edge of requests that are meant for a variant; None if its service is not metered."""
+    """Return the edge of the requests for a variant; None if its service is not metered."""
     spec, resource_id = variant.stack.interceptor, variant.metered_as
     if spec is None or resource_id is None:
         return None
@@ -41,7 +41,7 @@ def edge(variant: VariantContext) -> Edge | None:
 
 
 def removed_headers(mode: str) -> tuple[str, ...]:
-    """Return the headers of clients that a route takes away. What it sets, it replaces."""
+    """Return the headers of clients that a route removes. Headers that the route sets are replaced instead."""
     headers = facts().headers
     return (*headers.forged, *(() if mode == "header" else (headers.upstream,)))
 

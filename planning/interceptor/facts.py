@@ -15,11 +15,11 @@ class Headers(Sourced):
     auth_id: str
     """Identity that requests are billed to. Whoever authenticates clients sets it."""
     resource_id: str
-    """Id of the model, which requests are billed and routed by."""
+    """Id of the model, by which requests are billed and routed."""
     upstream: str
     """Address that the interceptor forwards to, in mode header."""
     forged: list[str]
-    """Headers of clients that a route takes away."""
+    """Headers of clients that a route removes."""
 
 
 class Routing(Sourced):
@@ -44,7 +44,7 @@ class PodFacts(Sourced):
 
 
 class Shutdown(Sourced):
-    """Times of the end of a process."""
+    """Times of the shutdown of a process."""
 
     requests: int
     """Seconds for running requests."""

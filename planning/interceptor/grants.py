@@ -22,7 +22,7 @@ class InterceptorGrant:
     """Namespace of the interceptor's service account."""
     service_account: str
     stack: StackName
-    """The stack of the Role and of its binding. Other stacks in the namespace grant the same in their own ones."""
+    """The stack of the Role and of its binding. Other stacks in the namespace have their own Role and binding."""
 
     @property
     def role_name(self) -> str:

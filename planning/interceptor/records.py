@@ -24,11 +24,11 @@ class InterceptorPlan:
     mode: Mode
     namespace: str
     service: str
-    """Name of its Service, of its Deployment and of what belongs to them."""
+    """Name of the interceptor's Service, of its Deployment and of the objects beside them."""
     service_account: str
     port: int
     deployment: Deployment | None
-    """None if it runs already."""
+    """None if the interceptor runs already."""
     route_grant: RouteGrant | None
     """Grant that routes of other namespaces need. None if there are none."""
 
@@ -43,7 +43,7 @@ class InterceptorPlan:
 
 
 def plan(stack: Stack, primaries: Iterable[VariantContext], name: StackName) -> InterceptorPlan | None:
-    """Return the plan of a stack's interceptor; None if it has none. `primaries` are those of all services."""
+    """Return the plan of a stack's interceptor; None if there is none. `primaries` belong to all services."""
     spec = stack.interceptor
     if spec is None:
         return None

@@ -1,7 +1,7 @@
 """Search for the Service of a resource id, as the interceptor searches in mode label.
 
-The interceptor lists the Services of one namespace that have both labels, and takes the one that it finds. What it
-cannot resolve it answers with 404, whatever the reason is (phoebe 4f3fb26, internal/registry).
+The interceptor lists the Services of one namespace that have both labels. It resolves an id only if it finds exactly
+one Service. Otherwise it answers with 404, whatever the reason is (phoebe 4f3fb26, internal/registry).
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,7 +47,7 @@ def _is_match(service: Mapping[str, Any], resource_id: str, namespace: str) -> b
 
 
 def _port(ports: Iterable[Mapping[str, Any]]) -> int | None:
-    """Return the number of the port with the preferred name, else of the only port; None if neither is there."""
+    """Return the number of the port with the preferred name, else of the only port; None if there is no such port."""
     known = list(ports)
     preferred = [port for port in known if port.get("name") == facts().routing.port]
     chosen = preferred[:1] or (known if len(known) == 1 else [])

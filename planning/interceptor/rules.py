@@ -99,7 +99,7 @@ def _deployment(spec: Interceptor, deploy: InterceptorDeployment) -> Iterator[Pr
 
 
 def _headers(path: Path, service: Service, stack: Stack, spec: Interceptor) -> Iterator[Problem]:
-    """Reject changes of headers that the interceptor's contract decides, and more than a filter may have."""
+    """Reject changes of headers that the interceptor's contract decides, and more headers than a filter may have."""
     if not edge.is_led(service, stack):
         return
     known, removed, at = facts().headers, edge.removed_headers(spec.mode), path / "route"
@@ -154,7 +154,7 @@ def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
 
 
 def _others_grant(plan: InterceptorPlan) -> Iterator[Problem]:
-    """Yield the ReferenceGrant that somebody else has to make, in whose namespace the interceptor runs."""
+    """Yield a warning with the ReferenceGrant that the owner of the interceptor's namespace has to make."""
     grant = plan.route_grant
     if grant is None:
         return
@@ -191,7 +191,7 @@ def _events(deploy: InterceptorDeployment) -> Iterator[Problem]:
 
 
 def service_warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about a metered service: an endpoint picker that nobody asks, and requests that come unmetered."""
+    """Yield warnings about a metered service: an endpoint picker without requests, and requests without metering."""
     if variant.metered_as is None:
         return
     yield from bypass.warnings(variant)

@@ -30,7 +30,7 @@ class Emission(Spec):
 
 
 class Settings(Spec):
-    """The file."""
+    """All settings of the file."""
 
     listen_port: Port
     registry: Registry | None = None
@@ -39,7 +39,7 @@ class Settings(Spec):
 
 
 def text(spec: Interceptor, deploy: InterceptorDeployment, models_namespace: str | None) -> str:
-    """Return the settings as YAML. `models_namespace` is the namespace that mode label searches; None if none does."""
+    """Return the settings as YAML. `models_namespace` is the namespace that mode label searches, or None."""
     emit, groups = deploy.emit, facts().line(spec.mode).settings
     registry = None
     if "registry" in groups and models_namespace is not None:

@@ -34,7 +34,7 @@ class Usage:
     """Accelerator class of the devices that the budget limits; empty if it limits money."""
     allowed: Decimal
     services: Mapping[str, Decimal]
-    """Share of each service by key, without those that have nothing."""
+    """Share of each service by key. Services with a share of 0 are left out."""
 
     @property
     def total(self) -> Decimal:
@@ -47,7 +47,7 @@ class Usage:
 
 
 def problems(stack: Stack, classes: Mapping[str, AcceleratorClass], contexts: Contexts) -> Iterator[Problem]:
-    """Check prices and budgets: their classes are known, and no services have more than their budget."""
+    """Check that the classes of prices and budgets are known, and that no budget is exceeded."""
     yield from _class_problems(_PRICES, stack.prices.per_device_hour, classes)
     limits = {} if stack.budgets is None else stack.budgets.limits
     for value, limit in limits.items():
@@ -66,7 +66,7 @@ def problems(stack: Stack, classes: Mapping[str, AcceleratorClass], contexts: Co
 
 
 def usages(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[Usage]:
-    """Yield every budget with its shares. `devices` are those of each service by key.
+    """Yield every budget with its shares. `devices` are the devices of each service by key.
 
     A budget of money is left out if a class has no price.
     """
@@ -103,7 +103,7 @@ def _class_problems(at: Path, names: Iterable[str], classes: Mapping[str, Accele
 
 
 def _members(stack: Stack, value: str) -> list[str]:
-    """Return the keys of the services with a value of the label that budgets go by."""
+    """Return the keys of the services whose label for budgets has a value."""
     by = "" if stack.budgets is None else stack.budgets.by
     inherited = stack.labels.get(by)
     return [key for key, service in stack.services.items() if service.labels.get(by, inherited) == value]

@@ -21,9 +21,9 @@ class InterceptorNetwork:
     """Network policy and load balancing of the interceptor."""
 
     policy: Policy | None = None
-    """Policy of its pods. None without network policies, or if the stack does not deploy it."""
+    """Policy of the interceptor's pods. None without network policies, or if the stack does not deploy them."""
     load_balancing: LoadBalancing | None = None
-    """Settings of GKE's load balancer for its Service. None if it leads to no interceptor of this stack."""
+    """Settings of GKE's load balancer for the interceptor's Service. None if no such load balancer leads to it."""
 
 
 NO_NETWORK = InterceptorNetwork()
@@ -64,7 +64,7 @@ def _edges(
 def _load_balancing(
     plan: InterceptorPlan, deployment: Deployment, metered: list[VariantContext]
 ) -> LoadBalancing | None:
-    """Return the settings of GKE's load balancer. Its timeout is that of the longest requests of all services."""
+    """Return the settings of GKE's load balancer. Its timeout allows for the longest requests of all services."""
     behind = [
         variant
         for variant in metered

@@ -120,7 +120,7 @@ def _edges(peers: _Peers) -> Iterator[Edge]:
 
 
 def _request_edges(peers: _Peers) -> Iterator[Edge]:
-    """Yield the edges of requests from gateways or the interceptor, and those from the gateway to the picker."""
+    """Yield the edges of requests from gateways or the interceptor, and the edges from the gateway to the picker."""
     variant, decode = peers.variant, peers.decode.serving
     service_port = tcp(variant.spec.engine.port)
     interceptor = variant.stack.interceptor
@@ -133,7 +133,7 @@ def _request_edges(peers: _Peers) -> Iterator[Edge]:
 
 
 def interceptor_pods(spec: Interceptor) -> Pods:
-    """Return the pods of the interceptor. Labels are known of those that this stack deploys."""
+    """Return the pods of the interceptor. Their labels are known only if this stack deploys them."""
     selector = {} if spec.deploy is None else labels.interceptor_selector(spec.service_name)
     return Pods(spec.namespace, selector)
 
@@ -219,7 +219,7 @@ def _service_edges(peers: _Peers) -> Iterator[Edge]:
 def _scrape_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from scrapers to the pods that they scrape.
 
-    Those are the pods that a monitor selects, and those whose metrics an autoscaler uses.
+    These are the pods that a monitor selects, and the pods whose metrics an autoscaler uses.
     """
     monitoring, scrapes_queue = peers.monitoring, False
     for source in _scrapers(peers):

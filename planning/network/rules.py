@@ -49,14 +49,14 @@ def _policies(stack: Stack) -> Iterator[Problem]:
 
 
 def warnings(stack: Stack, policies: Iterable[Policy]) -> Iterator[Problem]:
-    """Yield warnings about settings of network policies without effect, and about requests that none may admit."""
+    """Yield warnings about settings of network policies without effect, and about requests that no policy may admit."""
     if stack.network_policies is not None:
         yield from _unused_settings(stack.network_policies, policies)
         yield from _refused_requests(stack, stack.network_policies)
 
 
 def _unused_settings(spec: NetworkPolicies, policies: Iterable[Policy]) -> Iterator[Problem]:
-    """Yield warnings about settings of network policies by which no policy lets anything through."""
+    """Yield warnings about addresses and namespaces in the settings that no policy contains."""
     at = Path("networkPolicies")
     ends = [
         end for policy in policies for edge in (*policy.ingress, *policy.egress) for end in (edge.source, edge.target)

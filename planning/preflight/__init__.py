@@ -1,9 +1,9 @@
 """Checks of the cluster: whether a stack can be deployed to it as it is, before anything is changed.
 
-One rule decides what is an error. What only a person can change makes a run fail, and is an error: kinds, namespaces,
-classes, listeners. What may still come while pods wait for it is a warning: Secrets, metrics, nodes, and what
-controllers write. What could not be read is a warning that names it. `checks.preflight: warn` makes warnings of the
-errors, and `skip` checks nothing.
+One rule decides what is an error. A lack that only a person can mend is an error: of kinds, namespaces, classes or
+listeners. A lack that may end while pods wait is a warning: of Secrets, metrics, nodes, or the approval of controllers.
+Facts that could not be read are a warning that names them. `checks.preflight: warn` turns errors into warnings, and
+`skip` checks nothing.
 """
 
 from planning.preflight.admission import levels

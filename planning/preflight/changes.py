@@ -1,4 +1,4 @@
-"""Check of a cluster against an earlier facts file, such as that of the preview that was approved."""
+"""Check of a cluster against an earlier facts file, such as the file of an approved preview."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ _OTHER = Unknown("it is not compared")
 
 
 def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[Problem]:
-    """Yield a warning for everything that a stack needs and that is different from the facts of an earlier preview.
+    """Yield a warning for each object that a stack needs and that differs from the facts of an earlier preview.
 
     The stack's own routes are left out. Facts that one of the readings lacks are not compared.
     """
@@ -38,13 +38,13 @@ def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, ide
 
 
 def _only(parts: Mapping[str, Any]) -> ClusterFacts:
-    """Return facts with some parts alone."""
+    """Return facts with these parts. All other parts are unknown."""
     others: dict[str, Any] = dict.fromkeys(PARTS, _OTHER)
     return ClusterFacts(**{**others, **parts})
 
 
 def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of the known parts of facts, without what a stack does not need."""
+    """Yield name and value of the known parts of facts, without objects that a stack does not need."""
     if not isinstance(facts.apis, Unknown):
         yield "apis", Served(facts.apis.kinds & needs.kinds)
     if not isinstance(facts.gateways, Unknown):
@@ -56,7 +56,7 @@ def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[t
 
 
 def _narrow_references(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of the known parts that objects refer to, without what a stack does not need."""
+    """Yield name and value of the known parts that objects refer to, without objects that a stack does not need."""
     if not isinstance(facts.namespaces, Unknown):
         found, names = facts.namespaces.namespaces, needs.namespaces - needs.created
         yield "namespaces", Namespaces({name: found[name] for name in found.keys() & names})

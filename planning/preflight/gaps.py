@@ -10,7 +10,7 @@ from planning.preflight.severity import Mode
 
 
 def gaps(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
-    """Yield a warning for each reason for which facts are unknown, with all that it leaves unchecked."""
+    """Yield a warning for each reason why facts are unknown, with all checks that were not made for this reason."""
     if mode == "skip":
         return
     by_reason = dict[str, list[str]]()
@@ -23,7 +23,7 @@ def gaps(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
 
 
 def _subjects(needs: Needs) -> Iterator[tuple[str, str]]:
-    """Yield part of the facts and name of each thing that a stack needs."""
+    """Yield the name of a part of the facts, and a text about the needed objects, for each need of a stack."""
     if needs.namespaces:
         yield "namespaces", f"namespaces ({', '.join(sorted(needs.namespaces))})"
     if needs.gateways:

@@ -47,7 +47,7 @@ def kinds(required: Iterable[str], facts: ClusterFacts, mode: Literal["strict", 
 def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
     """Return a problem for every CRD in the cluster that is older than the release channel requires for the stack.
 
-    If the versions are unknown, the result is a warning that nothing was checked. A text that is no version is a
+    If the versions are unknown, the result is a warning that nothing was checked. A CRD whose version is no number is a
     warning, too.
     """
     if mode == "skip" or isinstance(facts.apis, Unknown):
@@ -70,7 +70,7 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
 
 
 def _minimum_versions(plan: StackPlan) -> dict[str, tuple[str, str]]:
-    """Return the minimum version of each API group's CRDs, with that what needs it."""
+    """Return the minimum version of each API group's CRDs, and its reason as a text."""
     requirements = channel(plan.release).requirements
     minimums = {item.group: (item.version, f"release {plan.release}") for item in requirements.of_definitions}
     variants = [variant for service in plan.services for variant in service.variants]

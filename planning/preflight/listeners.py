@@ -35,7 +35,7 @@ def listeners(
 ) -> Iterator[Problem]:
     """Yield a problem for every route that no listener of its Gateway takes.
 
-    A Gateway that does not exist or that was not read is told elsewhere.
+    A Gateway that does not exist or that was not read is reported by another check.
     """
     if mode == "skip" or isinstance(facts.gateways, Unknown):
         return
@@ -50,7 +50,7 @@ def listeners(
 
 
 def _namespace_labels(name: str, needs: Needs, facts: ClusterFacts) -> Mapping[str, str] | Unknown:
-    """Return the labels of a namespace; of one that this run creates, those that it will have."""
+    """Return the labels of a namespace. If this run creates it, these are its future labels."""
     if isinstance(facts.namespaces, Unknown):
         return facts.namespaces
     live = facts.namespaces.namespaces.get(name)
@@ -61,7 +61,7 @@ def _namespace_labels(name: str, needs: Needs, facts: ClusterFacts) -> Mapping[s
 
 
 def _verdict(case: _Case) -> Iterator[tuple[Path, str, str]]:
-    """Yield the first reason for which no listener takes a route: path, what is wrong, and a remedy."""
+    """Yield the first reason why no listener takes a route: path, what is wrong, and a remedy."""
     parent, ref, found = case.route.parent, case.gateway.ref, case.gateway.listeners
     selected = [each for each in found if parent.section_name in {None, each.name}]
     if not selected:
@@ -125,7 +125,7 @@ def _host_verdict(case: _Case, ref: GatewayRef, selected: list[Listener]) -> Ite
 
 
 def _meet(first: str, second: str) -> bool:
-    """Tell whether two hosts have a host in common. A wildcard stands for one or more labels."""
+    """Tell whether a host exists that matches both hosts. A wildcard stands for one or more labels."""
     first, second = first.lower(), second.lower()
     return first == second or any(
         wide.startswith("*.") and narrow.endswith(wide[1:]) for wide, narrow in ((first, second), (second, first))

@@ -1,4 +1,7 @@
-"""Checks that the interceptor finds one Service for each resource id, among planned ones and beside others."""
+"""Checks that the interceptor finds exactly one Service for each resource id.
+
+The first check counts planned Services. The second check compares them with other Services of the cluster.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -32,7 +35,7 @@ def unresolved_ids(plan: StackPlan, services: Iterable[Mapping[str, Any]]) -> It
 
 
 def metering(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
-    """Yield a problem for each other Service of the cluster that has the labels of a planned one."""
+    """Yield a problem for each other Service of the cluster that has the labels of a planned Service."""
     if mode == "skip" or isinstance(facts.metered, Unknown):
         return
     holders = dict[tuple[str, str], list[MeteredService]]()
@@ -51,7 +54,8 @@ def _duplicate_problems(
 ) -> Iterator[Problem]:
     """Yield the problem of a resource id that another Service has.
 
-    A Service that gets another name is deleted before the one of the new name is made. That of another key goes last.
+    If a service only gets another name, there is no problem: its old Service is deleted before the new one is made. The
+    Service of another key is deleted only at the end of the run.
     """
     at = service.primary.path / "interceptor" / "resourceId"
     place, is_ours = f"Service {holder.namespace}/{holder.name}", identity.verdict(holder.mark) is Verdict.OURS

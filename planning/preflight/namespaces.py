@@ -1,4 +1,4 @@
-"""Checks of namespaces: those that a stack uses exist, and those that it creates are its own."""
+"""Checks that namespaces exist if a stack only uses them, and belong to nobody else if it creates them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,7 +16,7 @@ _CREATE = Path("namespaceOptions", "create")
 
 
 def namespaces(needs: Needs, facts: ClusterFacts, owners: Owners, identity: Identity, mode: Mode) -> Iterator[Problem]:
-    """Yield a problem for every namespace that is missing, is being deleted, or is to be created and is somebody's.
+    """Yield a problem for every namespace that is missing, is being deleted, or is to be created and belongs to others.
 
     A run with provider 4.28 or older would take over a namespace that exists, and `destroy` would delete it with all
     that is in it.

@@ -1,4 +1,4 @@
-"""Check of the nodes: whether a cluster has any on which the pods of a role may run."""
+"""Check of the nodes: whether a cluster has nodes on which the pods of a role may run."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Check of a facts file: whether it is of this cluster, and of today."""
+"""Check of a facts file: whether it is of this cluster, and not older than a day."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ _REMEDY = "write it again with python -m cli facts"
 def origin(facts: ClusterFacts | None, cluster: str | None, now: datetime, at: Path = FILE) -> Iterator[Problem]:
     """Yield a warning if facts from a file are of another cluster than `cluster`, or older than a day.
 
-    `now` is a time in UTC. `at` is the key that names the file. A name that is unknown is not compared.
+    `now` is a time in UTC. `at` is the key that names the file. An unknown name is not compared.
     """
     found = None if facts is None else facts.origin
     if found is None:

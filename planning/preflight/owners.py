@@ -1,4 +1,4 @@
-"""Places in the configuration at which a user wrote what an object refers to."""
+"""Places in the configuration at which a user wrote the names that objects refer to."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from planning.ground.needs import Reference
 from planning.plans import StackPlan
 
 _VARIANTS = frozenset({"canary"})
-"""Keys of a service below which another owner's values are."""
+"""Keys of a service whose values belong to another owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Owners:
         return cls(tree, {**{variant.owner: variant.path for variant in variants}, **caches, **metering})
 
     def locate(self, reference: Reference, keys: Collection[str]) -> Path:
-        """Return the path of the value that has the name of a reference, below one of some keys.
+        """Return the path of a value that equals the name of a reference, at or below one of `keys`.
 
         If there is none, return the place of the owner. A value at the top of the configuration counts as well.
         """
@@ -41,7 +41,7 @@ class Owners:
         return next((path for path, value in found if value == reference.name and {*path} & {*keys}), at)
 
     def storage(self, owner: str) -> Path:
-        """Return the place of the storage whose claim an owner has."""
+        """Return the place of an owner's storage. If the owner has none, return the place of the owner."""
         at = self.paths.get(owner, Path())
         return at / "storage" if self._value(at / "storage") is not None else at
 

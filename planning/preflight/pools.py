@@ -10,7 +10,7 @@ from planning.ground.pools import verdict
 
 
 def pools(live: LiveObjects) -> Iterator[Problem]:
-    """Yield a warning for every pool that a controller of a gateway refuses. Its requests fail."""
+    """Yield a warning for every pool that a controller of a gateway refuses. Requests to such a pool fail."""
     for (group, kind, namespace, name), found in sorted(live.objects.items()):
         if (group, kind) == (POOL_GROUP, "InferencePool"):
             is_accepted, reason = verdict(found.content)

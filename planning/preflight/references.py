@@ -1,4 +1,4 @@
-"""Checks that objects exist to which pods and claims refer: StorageClasses, PriorityClasses and Secrets."""
+"""Checks that the StorageClasses, PriorityClasses and Secrets exist to which pods and claims refer."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -43,7 +43,7 @@ def secrets(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> It
     """Yield a warning for every Secret that pods need and the cluster does not have.
 
     It is never an error, because a Secret may come while pods wait for it, or after this run creates its namespace. The
-    message has no name: whoever mistakes the key may have written a token.
+    message does not contain the name, because a user may have written a token there by mistake.
     """
     if mode == "skip" or isinstance(facts.secrets, Unknown):
         return
@@ -61,7 +61,7 @@ def _missing(kind: str, reference: Reference, found: Collection[str], owners: Ow
 
 
 def _alternatives(found: Collection[str] | Mapping[str, object]) -> str:
-    """Return names as text."""
+    """Return the names that a user can write, as text."""
     names = sorted(found)
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return f"one of {', '.join(names[:_MOST_NAMES])}{more}" if names else "that of a class that you create"

@@ -1,4 +1,4 @@
-"""Severity of what a cluster lacks."""
+"""Severity of problems of a cluster that lacks objects."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -6,4 +6,4 @@ from typing import Literal
 Mode = Literal["strict", "warn", "skip"]
 """Value of `checks.preflight`."""
 SEVERITIES: Mapping[Mode, Literal["error", "warning"]] = {"strict": "error", "warn": "warning", "skip": "warning"}
-"""Severity of what only a person can change."""
+"""Severity of problems that only a person can solve."""

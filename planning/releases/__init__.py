@@ -106,7 +106,7 @@ class SidecarFacts(Sourced):
     log_level: list[str]
     """Further flags if the user sets the log level."""
     copies: list[str]
-    """Further flags if every copy of the model in the pod has a port of its own, as `{copies}` says how many."""
+    """Further flags if every copy of the model in the pod has its own port. `{copies}` is the number of copies."""
 
 
 class PickerProbes(Sourced):
@@ -179,7 +179,7 @@ class Preset(Sourced):
 class TlsMetricsFacts(Sourced):
     """Parts of a configuration by which the picker reads metrics of pods that serve TLS and of pods that do not.
 
-    Each source asks every pod. If one of them gets no answer, the metrics that the other has read remain.
+    Each source asks every pod. If one source gets no answer, the metrics that the other source has read remain.
     """
 
     plugins: list[dict[str, Any]]
@@ -188,7 +188,7 @@ class TlsMetricsFacts(Sourced):
 
 
 class PredictorServer(Image):
-    """A server of the latency predictor, which its image's own command starts."""
+    """A server of the latency predictor. The command of its image starts it."""
 
     port: int
     """Port that the command listens on."""
@@ -218,7 +218,7 @@ class PredictorFacts(Sourced):
     training: str
     """Variable for the training server."""
     prediction: str
-    """Variable for the prediction servers, separated by commas."""
+    """Variable for the addresses of the prediction servers, separated by commas."""
     servers: PredictorServers | None = None
     """Servers that can be deployed beside the picker. None if the release has none."""
 

@@ -1,4 +1,4 @@
-"""Versions of vLLM: which one an image contains, and which flags, variables and JSON values it knows.
+"""Versions of vLLM: the version in an image, and the flags, variables and JSON values that it knows.
 
 The table `engines/vllm.yaml` has ranges of versions, written by `make facts` from the published wheels.
 """
@@ -42,7 +42,7 @@ class MultiPort(GroupFlags):
     """Flags that do not work if every copy of the model in a pod has a port of its own."""
 
     tls_since: str
-    """First version that serves TLS then."""
+    """First version that serves TLS with several ports."""
 
 
 class Groups(Spec):
@@ -51,7 +51,7 @@ class Groups(Spec):
     leader: GroupFlags
     """Flags that only the first pod takes."""
     single_pod: GroupFlags
-    """Flags that do not work in such a replica."""
+    """Flags that do not work in a replica of several pods."""
     multi_port: MultiPort
 
 
@@ -76,7 +76,8 @@ class EngineVersion:
     """The version of vLLM in an image."""
 
     number: str
-    """The version. If the image's is unknown, the release channel's; if it is outside the table, the closest one."""
+    """The version. If the image's version is unknown, this is the release channel's. If it is outside the table, this
+    is the closest version in the table."""
     is_known: bool
     """Whether the image's version is known and in the table."""
 
@@ -108,7 +109,7 @@ class EngineVersion:
 def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
     """Return the version of an image for an accelerator vendor.
 
-    An image of unknown version is taken for the channel's.
+    An image of unknown version counts as the channel's image.
     """
     number, versions = _number(image), table().versions
     if number is None:
@@ -120,7 +121,7 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
 
 @cache
 def versions_with(name: str) -> str | None:
-    """Return for messages which versions know a flag, JSON value or variable; None if none does."""
+    """Return, for messages, the versions that know a flag, JSON value or variable; None if no version knows it."""
     for known, names in (*table().flags.items(), *table().values.items(), *table().variables.items()):
         if name in names or name[1:] in names:
             first, _, last = known.rpartition(", ")[2].partition("..")
@@ -156,7 +157,7 @@ def _names(group: str, version: str) -> frozenset[str]:
 
 
 def _is_within(version: str, known: str) -> bool:
-    """Tell whether a version is within one of some ranges."""
+    """Tell whether a version is within one of the ranges in `known`."""
     for bounds in known.split(", "):
         first, _, last = bounds.partition("..")
         if _order(first) <= _order(version) and (not last or _order(version) <= _order(last)):
@@ -172,7 +173,7 @@ def _order(version: str) -> tuple[int, ...]:
 
 @cache
 def _number(image: str) -> str | None:
-    """Return the version of vLLM that the name of an image says; None if it says none."""
+    """Return the version of vLLM that the name of an image states; None if it states no version."""
     repository, tag = repository_and_tag(image)
     for family in tables.read(EngineImages, "releases/engines/images.yaml").families:
         if repository in family.repositories:

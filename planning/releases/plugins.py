@@ -1,4 +1,4 @@
-"""Facts about the plugins of an endpoint picker: their places, their parameters, and the values of these."""
+"""Facts about the plugins of an endpoint picker: their places, their parameters, and the values of parameters."""
 
 from typing import Any, Literal
 
@@ -11,8 +11,8 @@ from planning.ground.tables import Sourced
 class Condition(Spec):
     """A condition on one value of a mapping. Every field that is set must hold.
 
-    Where the mapping has no such value, the plugin's default counts. Comparisons say nothing about a value that is
-    absent or is no number, because the shape judges it.
+    If the mapping has no such value, the plugin's default counts. Comparisons ignore a value that is absent or is no
+    number, because the check of the shape judges it.
     """
 
     at: str
@@ -25,7 +25,7 @@ class Condition(Spec):
     folded: list[str] | None = None
     """Like `in`, but without regard to case, hyphens and underscores."""
     above: float | str | None = None
-    """Number, or path of a number, like the next three."""
+    """Number that the value must exceed, or path of that number. The next three fields have the same form."""
     at_least: float | str | None = None
     below: float | str | None = None
     at_most: float | str | None = None
@@ -112,7 +112,7 @@ class Data(Spec):
     noun: str
     """Name of the data in messages."""
     producer: str
-    """Type of the plugin whose data is used if none is named."""
+    """Type of the plugin whose data is used if no plugin is named."""
     created: bool = False
     """Whether the picker adds that plugin by itself."""
     unnamed: bool = False
@@ -124,7 +124,7 @@ class Consumption(Spec):
 
     data: str
     producer: str | None = None
-    """Parameter that names the plugin that produces the data; None if no parameter does."""
+    """Parameter with the name of the plugin that produces the data; None if there is no such parameter."""
     when: list[Condition] = Field(default=[])
     """Conditions on the plugin's parameters under which it uses the data."""
 

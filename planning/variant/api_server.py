@@ -15,14 +15,14 @@ _READY = "/v1/models"
 def drains(role: Role, layout: Layout, version: EngineVersion | None) -> bool:
     """Tell whether the engine itself lets running requests finish after SIGTERM.
 
-    Of several servers each closes its connections at once: only a server that manages the engines waits for them
-    (vllm 0.21.0 and 0.33.0, `MPClient.shutdown` in vllm/v1/engine/core_client.py).
+    If there are several servers, each closes its connections at once. Only a server that manages the engines waits for
+    them (vllm 0.21.0 and 0.33.0, `MPClient.shutdown` in vllm/v1/engine/core_client.py).
     """
     return version is not None and version.knows_flag(SHUTDOWN_TIMEOUT) and _count(role, layout) == "1"
 
 
 def _count(role: Role, layout: Layout) -> str | None:
-    """Return the number of servers of an engine as text: one for each copy of the model, unless the user says another.
+    """Return the number of servers of an engine as text: the user's number, else one for each copy of the model.
 
     With external load balancing, each copy is an engine with one server.
     """
@@ -40,14 +40,15 @@ def requires_key(role: Role) -> bool:
 def ready_path(role: Role, layout: Layout) -> str:
     """Return the path of the startup and readiness probes.
 
-    The supervisor of several servers answers /health alike (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py).
+    With a port for each copy, the probes ask /health. The supervisor of several servers answers it like a single server
+    (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py).
 
-    Probes send no key. With one they ask /health, which is not guarded; the port is closed until the model is loaded
-    (vllm 0.21.0, `AuthenticationMiddleware` in vllm/entrypoints/openai/server_utils.py).
+    Probes send no key. If requests need a key, the probes ask /health, which needs none. The port is closed until the
+    model is loaded (vllm 0.21.0, `AuthenticationMiddleware` in vllm/entrypoints/openai/server_utils.py).
     """
     return role.health.path or (_OPEN if layout.ports > 1 or requires_key(role) else _READY)
 
 
 def is_guarded(path: str) -> bool:
-    """Tell whether a path answers only to requests with the key, if there is one."""
+    """Tell whether a path answers only to requests with the key, if the engine has a key."""
     return path.startswith(_GUARDED)

@@ -16,7 +16,7 @@ class Share:
     primary: int
     canary: int
     headers: Mapping[str, str]
-    """Headers of requests that always go to the canary; such a request has all of them."""
+    """Headers by name. A request that has all of them always goes to the canary."""
 
 
 def share(canary: Canary | None) -> Share:

@@ -1,4 +1,4 @@
-"""Idle connections of engines: an engine keeps them longer than every client that asks it.
+"""Idle connections of engines: an engine keeps them longer than every client does.
 
 A server that closes an idle connection first can cross the next request of the client, which then fails (502 or 503).
 """
@@ -18,7 +18,7 @@ class Client(Spec):
     """A client of engines."""
 
     idle_seconds: int
-    """Time for which it keeps an idle connection."""
+    """Time in seconds for which the client keeps an idle connection."""
     source: str
     date: date
     """Day on which the source was read."""
@@ -29,9 +29,9 @@ class _Table(Spec):
 
 
 def keep_alive_seconds(client: str | None) -> int:
-    """Return the time for which an engine keeps an idle connection of the client.
+    """Return the time in seconds for which an engine keeps an idle connection of the client.
 
-    It is the longest of all clients if the client is unknown, such as one within the cluster.
+    An unknown client, such as a client within the cluster, counts as the client that keeps connections longest.
     """
     clients = tables.read(_Table, "variant/connections.yaml").clients
     known = [clients[client]] if client in clients else clients.values()

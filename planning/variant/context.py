@@ -151,7 +151,7 @@ class RoleContext:
 
     @property
     def engine_ports(self) -> tuple[int, ...]:
-        """Return the ports that the engine listens on for requests. A rank adds its number to the first one.
+        """Return the ports that the engine listens on for requests. Each rank adds its number to the first port.
 
         Source: vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py, `_build_vllm_dp_server_args`.
         """
@@ -165,7 +165,10 @@ class RoleContext:
 
     @property
     def supervisor_port(self) -> int | None:
-        """Return the port of the health of all copies; None if one port serves them. It follows the engine's ports."""
+        """Return the port that reports the health of all copies; None if one port serves all of them.
+
+        Its number follows those of the engine's ports.
+        """
         return self.engine_ports[-1] + 1 if self.layout.ports > 1 else None
 
 

@@ -14,7 +14,7 @@ _GI = 2**30
 
 
 def plan(spec: Variant, role: Role, layout: Layout, cache: KvCache) -> dict[str, EnvValue]:
-    """Return the generated variables of an engine, without those of tracing, connections and a CPU's memory."""
+    """Return the generated variables of an engine, except those for tracing, connections and the memory of CPUs."""
     env = dict[str, EnvValue]({"HOME": ENGINE_HOME})
     if images.is_custom(spec, role):
         return env
@@ -33,7 +33,8 @@ def plan(spec: Variant, role: Role, layout: Layout, cache: KvCache) -> dict[str,
 def connection(spec: Variant, role: Role, provider: str | None) -> dict[str, EnvValue]:
     """Return the variable for idle connections, which vLLM closes after 5 s by default.
 
-    `provider` implements the gateway, and is None without one. With prefill, sidecars of decode pods ask all engines.
+    `provider` is the gateway's provider; None without a gateway. With prefill, the client of all engines is the routing
+    sidecar of decode pods.
     """
     if images.is_custom(spec, role):
         return {}

@@ -103,7 +103,7 @@ def _role_identity(
 
 
 def _parallelism(role: Role) -> dict[str, object]:
-    """Return the layout of a role. Load balancing counts unless it is the default, which older generations lack."""
+    """Return the layout of a role. Default load balancing is left out, because hashes of older generations lack it."""
     fields = role.parallelism.model_dump()
     return {name: value for name, value in fields.items() if (name, value) != ("load_balancing", "internal")}
 

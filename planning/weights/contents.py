@@ -32,14 +32,14 @@ Answered = Content | Unusable | Unknown
 
 
 def stale(lockables: Iterable[Lockable], lock: Lock | None, updated: Collection[str]) -> Iterator[Lockable]:
-    """Yield the sources whose content has to be asked for: without a pin, and those of the `updated` blocks."""
+    """Yield the sources to ask for their content: sources without a pin, and sources of the `updated` blocks."""
     for each in lockables:
         if block_of(each.at) in updated or current_pin(each, lock) is None:
             yield each
 
 
 def current_pin(each: Lockable, lock: Lock | None) -> Pin | None:
-    """Return the pin of a source; None if the lock has none, or that of another source."""
+    """Return the pin of a source; None if the lock has no pin for it, or the pin of another source."""
     pin = None if lock is None else lock.pins.get(each.at)
     return pin if pin is not None and pin.is_of(each.source, each.settings) else None
 
@@ -53,8 +53,8 @@ def pins(
 ) -> dict[Path, Pin]:
     """Return the pins of all sources whose content is known.
 
-    `answers` are the answers of the sources that were asked, `running` are the paths of those that pods or Jobs have
-    fetched as they are written. A pin without an answer stays.
+    `answers` are the answers of the sources that were asked. `running` are the paths of the sources that pods or Jobs
+    have fetched by the text in the configuration. A source without an answer keeps its pin.
     """
     found = dict[Path, Pin]()
     for each in lockables:
@@ -69,7 +69,8 @@ def pins(
 def _pin(each: Lockable, earlier: Pin | None, content: Content, time: str, *, is_running: bool) -> Pin:
     """Return the pin of a content.
 
-    With an earlier pin of the same content, pods fetch the digest from now on. A claim keeps what it holds.
+    If there is an earlier pin, serving pods fetch by the digest from now on. A claim that was filled by name keeps its
+    files until the content moves.
     """
     values = {
         "was": each.source,
@@ -97,7 +98,7 @@ def _has_moved(pin: Pin, content: Content) -> bool:
 def differences(
     lockables: Iterable[Lockable], lock: Lock, answers: Mapping[Path, Answered], command: str
 ) -> Iterator[Problem]:
-    """Yield what is no longer as the lock has it, and what could not be asked. `command` writes the lock."""
+    """Yield the sources that differ from the lock, and those that could not be asked. `command` writes the lock."""
     for each in lockables:
         pin, content, at = lock.pins.get(each.at), answers.get(each.at), each.at / "source"
         if pin is None:

@@ -1,7 +1,7 @@
 """Effect of a lock on a stack: pins and sizes of its sources, and problems of sources that the lock does not have.
 
-A source is another one if its text or the settings that its content depends on differ. A pin of another source has no
-effect: the stack is as it is without a lock.
+A source has changed if its text differs, or the settings that its content depends on. The pin of the earlier source
+then has no effect: the stack is planned as without a lock.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _AnyVariant = TypeVar("_AnyVariant", Service, Canary)
 
 @dataclass(frozen=True, slots=True)
 class Lockable:
-    """A source of a stack that a lock has a pin of."""
+    """A source of a stack that a lock can pin."""
 
     at: Path
     """Path of the model, the adapter or the cache."""
@@ -38,7 +38,7 @@ class Lockable:
     question: Wanted
     """The question for content and bytes of the source."""
     by_pods: bool
-    """Whether serving pods fetch the source, and not a Job."""
+    """Whether serving pods fetch the source. If not, a Job does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class Locked:
 
     loaded: Loaded
     answers: Mapping[Wanted, Answer]
-    """Answers of the lock to questions for sizes, which no source is asked again."""
+    """Answers of the lock to questions for sizes. No source is asked these questions again."""
     warnings: tuple[Problem, ...]
 
 
 def lockables(stack: Stack) -> Iterator[Lockable]:
-    """Yield the sources of a stack that a lock has a pin of.
+    """Yield the sources of a stack that a lock can pin.
 
-    A model of a shared cache has the pin of the cache. Sources of a canary that are those of its service have the pins
-    of the service.
+    A model of a shared cache has the pin of the cache. If a canary and its service have the same source, the canary has
+    the pin of the service.
     """
     for key, cache in stack.caches.items():
         yield _of_cache(Path("caches", key), cache)
@@ -71,7 +71,7 @@ def lockables(stack: Stack) -> Iterator[Lockable]:
 def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
     """Return a stack with the pins of its lock. `stack_name` is the last part of the name of the stack.
 
-    Sources with a mistake have no pin.
+    Sources with a mistake get no pin.
     """
     mode = loaded.stack.checks.lock
     if lock is None:
@@ -175,7 +175,7 @@ def _of_model(at: Path, spec: Variant) -> Lockable:
 
 
 def _with_pins(stack: Stack, pins: Mapping[Path, Pin]) -> tuple[Stack, dict[Wanted, Answer]]:
-    """Return a stack with pins by path, and the answers of pins that give no size."""
+    """Return a stack with `pins` (by path), and answers for packed files, whose bytes are no size."""
     answers = dict[Wanted, Answer]()
     caches = {
         key: _with_pin(cache, pins.get(Path("caches", key)), sizes.cache_question(cache), answers)
@@ -188,7 +188,7 @@ def _with_pins(stack: Stack, pins: Mapping[Path, Pin]) -> tuple[Stack, dict[Want
 def _service(
     key: str, service: Service, stack: Stack, pins: Mapping[Path, Pin], answers: dict[Wanted, Answer]
 ) -> Service:
-    """Return a service whose sources have pins, and those of its canary."""
+    """Return a service with the pins of its sources and of its canary's sources."""
     at = Path("services", key)
     primary = _variant(at, service, stack, pins, answers)
     if service.canary is None:
@@ -226,7 +226,8 @@ _Sized = TypeVar("_Sized", Model, Cache)
 def _with_pin(spec: _Sized, pin: Pin | None, question: Wanted | None, answers: dict[Wanted, Answer]) -> _Sized:
     """Return a spec with a pin, and with the bytes of the pin as its size.
 
-    Times follow from it where the lock changes pods in any case: otherwise it would replace them for a time alone.
+    Times of pods follow from a size. A size that no claim needs is therefore set only if the pin changes the pods in
+    any case. Otherwise the lock would replace pods only to change a time.
     """
     if pin is None:
         return spec

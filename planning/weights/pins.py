@@ -1,4 +1,4 @@
-"""Validation of names of sources whose content may change: pods that start later would fetch other files.
+"""Validation of sources whose content may change under the same name: pods that start later would fetch other files.
 
 No preview shows such a change, because the name stays the same.
 """
@@ -34,9 +34,10 @@ def problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Pr
 
 
 def variant_warnings(variant: ConfiguredVariant) -> Iterator[Problem]:
-    """Yield warnings about names whose content may change; for a canary only about those that its service lacks.
+    """Yield warnings about sources whose content may change under the same name.
 
-    A source that a lock pins has none, unless pods or a claim have what they fetched before the lock.
+    Sources that a canary shares with its service are left out. A source that a lock pins gets no warning, unless pods
+    or a claim still have the files that they fetched before the lock.
     """
     known = set[str]() if variant.variant_name != CANARY else _pinned_sources(variant.service.model)
     is_filled = isinstance(variant.spec.storage, Dedicated | Existing)
@@ -46,7 +47,7 @@ def variant_warnings(variant: ConfiguredVariant) -> Iterator[Problem]:
 
 
 def cache_warnings(stack: Stack) -> Iterator[Problem]:
-    """Yield warnings about names whose content may change, of the sources of caches."""
+    """Yield warnings about the sources of caches whose content may change under the same name."""
     for at, source in _of_caches(stack).items():
         yield from _warnings(at, source, is_filled=True)
 
@@ -56,7 +57,7 @@ def _of_caches(stack: Stack) -> dict[Path, Source]:
 
 
 def _of_variant(variant: ConfiguredVariant) -> dict[Path, Source]:
-    """Return the sources of a variant that are fetched, by path. The source of a shared cache is the cache's."""
+    """Return the sources that a variant fetches, by path. A model in a shared cache is left out."""
     model, at = variant.spec.model, variant.path / "model"
     sources = dict[Path, Source]({at / "source": model}) if claims.cache_of(variant.spec) is None else {}
     adapters = {} if model.lora is None else model.lora.adapters

@@ -76,8 +76,8 @@ Sized = TypeVar("Sized", Model, Cache)
 def questions(loaded: Loaded) -> dict[Path, Wanted]:
     """Return the questions of a stack, by the path of the source in the configuration.
 
-    A source with a mistake has none. It was repaired with an example or a default, so that somebody else's server would
-    be asked, with the credentials of whoever runs this.
+    A source with a mistake gets no question. It was repaired with an example or a default, so that the question would
+    go to somebody else's server, with the user's credentials.
     """
     return {at: question for at, question in _questions(loaded.stack) if not _is_mistaken(at, loaded)}
 
@@ -101,14 +101,14 @@ def _questions(stack: Stack) -> Iterator[tuple[Path, Wanted]]:
 
 
 def cache_question(cache: Cache) -> Wanted | None:
-    """Return the question for the size of a cache; None if the size is stated or nobody knows it."""
+    """Return the question for the size of a cache; None if the size is stated, or if no server knows it."""
     if cache.size is not None or scheme(cache.source) not in _LOCKED:
         return None
     return Wanted(cache.source, cache.fill.endpoint, cache.fill.region, private=bool(cache.fill.secrets))
 
 
 def variant_question(spec: Variant) -> Wanted | None:
-    """Return the question for the size of a variant's weights; None if no claim of its own needs it."""
+    """Return the question for the size of a variant's weights; None if the variant has no claim that needs it."""
     model, storage = spec.model, spec.storage
     if not isinstance(storage, Dedicated) or storage.size is not None:
         return None

@@ -126,7 +126,7 @@ class Access:
     secret: str | None
     """Secret with the credentials; None if there is none."""
     endpoint: str | None
-    """URL of the server; None for the vendor's."""
+    """URL of the server; None for the vendor's server."""
     region: str | None
 
 
@@ -196,7 +196,8 @@ def model_access(model: Model) -> Access:
 def adapter_access(model: Model, adapter: Adapter) -> Access:
     """Return the settings with which the source of an adapter is opened: its own, else those of its model.
 
-    The model's settings are for the model's scheme, and its Secret and region for the model's server.
+    The model's settings are only for sources with the model's scheme. Its Secret and region are only for the model's
+    server.
     """
     explicit = Access(next(iter(adapter.secrets or ()), None), adapter.endpoint, adapter.region)
     if scheme(adapter.source) != scheme(model.source):
@@ -325,8 +326,8 @@ def _entrypoint(source: Source, *, kit: bool) -> tuple[str, ...]:
 def _command(item: _Item, source: Source, verify: Verification | None) -> tuple[str, ...]:
     """Return the command of a container.
 
-    It is empty for the image that verifies ModelKits, and for the downloader unless a listing is compared: their
-    entrypoints are used. `kit` overwrites files (`-o`).
+    It is empty if the image's entrypoint is used: by the image that verifies ModelKits, and by the downloader unless a
+    listing is compared. `kit` overwrites files (`-o`).
     """
     if item.listing is not None:
         return verified_fetch.command(item.listing, *_entrypoint(source, kit=False))
@@ -367,7 +368,7 @@ def _address(source: str) -> str:
 
 
 def fetched_text(source: str) -> str:
-    """Return how a container that fetches a source, or an engine of an image, names it."""
+    """Return the text for a source in an argument of the container that fetches it, or as the image of an engine."""
     return place(source) if scheme(source) in {"kit", "image"} else _address(source)
 
 
