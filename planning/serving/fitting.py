@@ -1,4 +1,4 @@
-"""Fit of roles: the request that a role makes of its devices, and the problems of those that do not fit."""
+"""Fit of roles: the request that a role makes of its devices, and the problems of roles that do not fit."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -16,14 +16,14 @@ from planning.variant.context import RoleContext
 
 _GI = 2**30
 _NODE = 8
-"""Devices of a node whose number is unknown; the boards of every vendor have 8."""
+"""Devices of a node if their number is unknown; the boards of every vendor have 8."""
 _MOST_DEVICES = 64
-"""Devices of a replica that the search for a remedy tries at most."""
+"""Maximum number of devices of a replica that the search for a remedy tries."""
 _CPU_SPACE = "VLLM_CPU_KVCACHE_SPACE"
 
 
 def fit(context: RoleContext) -> Fit | Unknown:
-    """Return what a role takes of each device, or why that is unknown."""
+    """Return the memory that a role takes of each device, or why it is unknown."""
     if context.is_custom:
         return Unknown("a custom engine's memory is its own")
     devices = _devices(context)
@@ -32,7 +32,7 @@ def fit(context: RoleContext) -> Fit | Unknown:
 
 
 def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
-    """Return the request that a role makes of its devices, or what of it is unknown."""
+    """Return the request that a role makes of its devices, or its unknown part."""
     layout, has_devices = context.layout, context.layout.devices_per_pod > 0
     return served.request(
         Served(
@@ -52,7 +52,7 @@ def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
 
 
 def _devices(context: RoleContext) -> Devices | Unknown:
-    """Return the devices of a role; of a CPU, the memory that a worker of the engine has."""
+    """Return the devices of a role. On CPUs, a device is the memory of one worker of the engine."""
     cls, name = context.accelerator, context.role.accelerator
     if cls.allocation is None:
         return Devices(cls.vendor, cls.product, max(0, _cpu_memory(context) // _workers(context)))
@@ -79,14 +79,14 @@ def _cpu_memory(context: RoleContext) -> int:
 
 
 def _cpu_space(context: RoleContext) -> int | None:
-    """Return the bytes of the cache of a worker on CPUs; None if a variable says them that is not a number."""
+    """Return the bytes of the cache of a worker on CPUs, as a variable has them; None if its value is no number."""
     explicit = environment.values(context.role.engine.env)
     value = explicit.get(_CPU_SPACE, context.environment.get(_CPU_SPACE))
     return served.from_gibibytes(value) if isinstance(value, str) else None
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
-    """Yield the problem of a role that does not fit its devices, as `checks.fit` wants it."""
+    """Yield the problem of a role that does not fit its devices; `checks.fit` decides the severity."""
     mode = context.variant.stack.checks.fit
     if mode == "skip":
         return
@@ -121,7 +121,7 @@ def gibibytes(size: int) -> str:
 
 
 def remedies(context: RoleContext, found: Fit) -> Iterator[str]:
-    """Yield what would fit, the smallest change first."""
+    """Yield changes with which the role would fit, the smallest change first."""
     longest = found.longest
     if longest:
         yield f"set model.maxModelLen to {longest} at most"
@@ -141,7 +141,7 @@ def remedies(context: RoleContext, found: Fit) -> Iterator[str]:
 def _sufficient_limit(context: RoleContext, found: Fit) -> str:
     """Return the memory limit with which an engine on CPUs starts.
 
-    The cache gets half of what weights leave (`engine_environment.cpu_memory`), in whole GiB for each worker.
+    The cache gets half of the memory that weights leave (`engine_environment.cpu_memory`), in whole GiB per worker.
     """
     workers, whole = _workers(context), -(-found.cache // _GI) * _GI
     needed = found.weights * workers + workers * max(2 * whole, found.cache + found.overhead)
@@ -171,7 +171,7 @@ def _larger_layout(context: RoleContext, found: Fit) -> str | None:
 
 
 def _other_class(context: RoleContext, found: Fit) -> str | None:
-    """Return the class with the least memory, of the same vendor, on which the same parallelism fits."""
+    """Return the class of the same vendor with the least memory on which the same parallelism fits."""
     candidates = sorted(_products(context.variant.classes, context.accelerator), key=lambda each: (each[1], each[0]))
     for name, size, cls in candidates:
         pod = context.layout.devices_per_pod
@@ -186,7 +186,7 @@ def _other_class(context: RoleContext, found: Fit) -> str | None:
 def _products(
     classes: Mapping[str, AcceleratorClass], like: AcceleratorClass
 ) -> Iterator[tuple[str, int, AcceleratorClass]]:
-    """Yield the classes of a vendor whose devices have more memory."""
+    """Yield the classes of the same vendor whose devices have more memory than those of `like`."""
     for name, cls in classes.items():
         if cls.vendor == like.vendor and cls.memory is not None and cls.memory > (like.memory or 0):
             yield name, cls.memory, cls
