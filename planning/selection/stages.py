@@ -1,4 +1,4 @@
-"""Filter stages of a selection, in order. Each drops the candidates that lack one thing."""
+"""Filter stages of a selection, in order. Each stage drops candidates for one kind of reason."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from planning.selection.records import Candidate, Reason, Verdict
 
 @dataclass(frozen=True)
 class Situation:
-    """A question, and what its answer depends on besides the candidates."""
+    """A question, and the facts besides the candidates on which its answer depends."""
 
     question: Question
     classes: Mapping[str, AcceleratorClass]
@@ -48,7 +48,7 @@ class Situation:
 
 
 class Stage(NamedTuple):
-    """One filter: its name, and the verdict on a candidate, None if it passes."""
+    """One filter: its name, and the verdict on a candidate; None if the candidate passes."""
 
     name: str
     judge: Callable[[Candidate, Situation], Verdict | None]
@@ -63,7 +63,7 @@ def images_of(candidate: Candidate) -> frozenset[ImageReference]:
 
 
 def covers(wide: AcceleratorClass, narrow: AcceleratorClass) -> bool:
-    """Tell whether a class is that of all products of the vendor of another one."""
+    """Tell whether the class `wide` stands for all products of the vendor of `narrow`."""
     return wide.product is None and (wide.vendor, wide.allocation) == (narrow.vendor, narrow.allocation)
 
 
@@ -133,7 +133,7 @@ def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
 
 
 def preferred_place(candidate: Candidate, situation: Situation) -> int | None:
-    """Return the place of a candidate's class in `selection.accelerators`; None if it is not in there."""
+    """Return the place of a candidate's class in `selection.accelerators`; None if the class is not listed."""
     for index, name in enumerate(situation.question.accelerators):
         listed = situation.classes.get(name)
         if name == candidate.class_name:
@@ -155,7 +155,7 @@ def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None
 
 
 def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
-    """Drop a candidate whose devices hold no context. A service may shorten the one that the profile has."""
+    """Drop a candidate whose devices hold no context. A service may shorten the context of the profile."""
     accelerator, service = candidate.accelerator, candidate.profile.service
     source = service.model.source
     if accelerator is None or accelerator.memory is None or accelerator.allocation is None or source is None:
