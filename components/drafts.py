@@ -33,7 +33,7 @@ class Settings:
     problems: tuple[Problem, ...] = ()
     """Problems that the caller found."""
     lock: str | None = None
-    """Path of the lock. None for the lock with the name of the Pulumi stack, or for none if there is a prefix."""
+    """Path of the lock. None for the lock of the Pulumi stack; an inference stack with a prefix then has no lock."""
 
     def lock_file(self, instance: Instance) -> LockFile | None:
         """Return the place of the lock; None if the inference stack has none."""

@@ -1,4 +1,4 @@
-"""Configurations with which an endpoint picker serves, but not as their author can have meant.
+"""Mistakes in configurations that an endpoint picker accepts.
 
 `REASONS` names every reason for which such a configuration is refused; docs/picker-lint.md explains each.
 """
@@ -244,11 +244,11 @@ REASONS: dict[str, Callable[[Graph, Setting], Iterator[Problem]]] = {
     "never asks prefill pods": _without_prefill,
     "selects pods of another role": _other_roles,
 }
-"""Checks by reason. Each check refuses configurations with which the picker serves."""
+"""Checks by reason. Each check refuses configurations that the picker accepts."""
 
 
 def problems(graph: Graph, setting: Setting) -> Iterator[tuple[str, Problem]]:
-    """Yield the problems of a configuration that its author cannot have meant, each with its reason."""
+    """Yield the mistakes in a configuration that the picker accepts, each with its reason."""
     for reason, check in REASONS.items():
         for problem in check(graph, setting):
             yield reason, problem

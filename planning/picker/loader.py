@@ -81,7 +81,7 @@ def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
 
 
 def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
-    """Tell whether the picker ignores a path below `flowControl` because its gate is off. It reads the detector."""
+    """Tell whether the picker ignores a path: all of `flowControl` but the detector, while the gate is off."""
     below = path.below(graph.path) if path.is_within(graph.path) else path
     return (
         below[:1] == (FLOW_CONTROL,)

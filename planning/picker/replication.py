@@ -13,7 +13,7 @@ from planning.variant.context import VariantContext
 _ACTIVE_ACTIVE = "active-active"
 _CACHE_SCORER, _CACHE_PRODUCER = "prefix-cache-scorer", "approx-prefix-cache-producer"
 _PRODUCER_NAME = "prefixMatchInfoProducerName"
-"""Parameter that names the producer which the scorer reads; the approximate cache without this parameter."""
+"""Parameter with the producer that the scorer reads. Without it, the scorer reads the approximate cache."""
 
 
 def elects_leader(picker: EndpointPicker) -> bool:

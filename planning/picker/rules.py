@@ -159,7 +159,7 @@ def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
 
 
 def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject patches of the picker's Deployment that cannot be applied, or that change a field of another key."""
+    """Reject patches of the picker's Deployment that cannot be applied, or that change generated fields."""
     change = variant.spec.endpoint_picker.patch
     if not change:
         return

@@ -115,7 +115,7 @@ def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: Cluste
 
 
 def _groups(changes: Iterable[Change], takers: Mapping[Place, _Nodes]) -> dict[tuple[str, bool], list[Change]]:
-    """Return the changes by resource, and by whether any node takes their pods; none of those with unknown nodes."""
+    """Return the changes with known nodes, by resource and by whether any node takes their pods."""
     found = dict[tuple[str, bool], list[Change]]()
     for change in changes:
         nodes = takers[change.place]
