@@ -1,4 +1,4 @@
-"""Drafts of inference stacks: what is composed of each, before any of the program is registered."""
+"""Drafts of inference stacks: their compositions, before the program registers any of them."""
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
@@ -33,7 +33,7 @@ class Settings:
     problems: tuple[Problem, ...] = ()
     """Problems that the caller found."""
     lock: str | None = None
-    """Path of the lock. None for the one that the name of the Pulumi stack leads to, which this program alone has."""
+    """Path of the lock. None for the lock of the Pulumi stack; an inference stack with a prefix then has no lock."""
 
     def lock_file(self, instance: Instance) -> LockFile | None:
         """Return the place of the lock; None if the inference stack has none."""
@@ -42,7 +42,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An inference stack without mistakes, and the cluster that it is for."""
+    """An inference stack without mistakes, and its cluster."""
 
     composition: Composition
     access: Access
@@ -96,7 +96,7 @@ def _draft(instance: Instance, tree: object, settings: Settings, run: Program) -
 
 
 def _kubeconfig(tree: object, settings: Settings) -> str | None:
-    """Return the kubeconfig: the given one, or else that of the platform.
+    """Return the given kubeconfig, or else the kubeconfig of the platform.
 
     Raises `ConfigError` if the tree names a platform whose outputs are not given.
     """

@@ -27,12 +27,13 @@ _RATE = k8s.KubeClientSettingsArgs(qps=1000, burst=2000)
 class InferenceStack(pulumi.ComponentResource):
     """All that one configuration describes: services, endpoint pickers, routes, and what they need.
 
-    A program may make several. Mistakes of all of them are reported together, and then none is registered.
+    A program may make several inference stacks. Mistakes of all of them are reported together, and then no inference
+    stack is registered.
     """
 
     outputs: Mapping[str, Any]
-    """Outputs by name; empty after a mistake. `awaited` of a service is an Output, which resolves when all of it is up.
-    """
+    """Outputs by name; empty after a mistake. `awaited` of a service is an Output, which resolves when all awaited
+    objects of the service are up."""
 
     def __init__(  # noqa: PLR0913 - each is a setting that is no part of the configuration
         self,
@@ -49,13 +50,13 @@ class InferenceStack(pulumi.ComponentResource):
     ) -> None:
         """Compose the configuration `tree`, and register its objects.
 
-        `kubeconfig` is the text of one; by default the environment names the cluster. `platform` are the outputs of the
-        platform that the tree names, as `read_platform` returns them, or their values by name. `prefix` begins all
-        logical names; by default it is the name and a hyphen. With an empty one, children have the names and, as
-        aliases, the URNs that they had before they were in a component. `previewed` is the path of the facts of an
-        approved preview. `problems` are those that the caller found; they are reported together with others. `lock` is
-        the path of the lock, relative to the program's folder. Absent: with an empty prefix the file
-        inference.<Pulumi stack>.lock.yaml, if there is one; otherwise none.
+        `kubeconfig` is the text of a kubeconfig; by default the environment names the cluster. `platform` are the
+        outputs of the platform that the tree names, as `read_platform` returns them, or their values by name. All
+        logical names begin with `prefix`; by default it is the name and a hyphen. With an empty prefix, the aliases of
+        children are their URNs outside of a component. `previewed` is the path of the facts of an approved preview.
+        `problems` are mistakes that the caller found; they are reported together with others. `lock` is the path of the
+        lock, relative to the program's folder. Without `lock` and with an empty prefix, the lock is the file
+        inference.<Pulumi stack>.lock.yaml, if there is one; with another prefix there is no lock.
         """
         self._instance = Instance(name, f"{name}-" if prefix is None else prefix)
         run = program.of_run()
@@ -116,9 +117,9 @@ class InferenceStack(pulumi.ComponentResource):
 
 
 def _outputs(composition: Composition, registered: Registered) -> dict[str, Any]:
-    """Return the outputs. What a service says is awaited resolves when all those objects are up.
+    """Return the outputs. `awaited` of a service resolves when all awaited objects of the service are up.
 
-    A run that fails before keeps the outputs of the run before it.
+    A run that fails earlier keeps the outputs of the previous run.
     """
     contract = composition.contract
     services = {

@@ -23,11 +23,11 @@ class Program:
         self._mistakes = dict[str, list[str]]()
 
     def refuse(self, headline: str, lines: Iterable[str]) -> None:
-        """Note mistakes. With them, no inference stack of the program is registered."""
+        """Note mistakes. After a mistake, no inference stack of the program is registered."""
         self._mistakes.setdefault(headline, []).extend(lines)
 
     def add(self, sibling: Sibling) -> list[Problem]:
-        """Add an inference stack, and return what it would take from earlier ones."""
+        """Add an inference stack, and return its conflicts with earlier inference stacks."""
         taken = instances.problems(sibling, self._siblings)
         self._siblings.append(sibling)
         return taken
@@ -35,7 +35,7 @@ class Program:
     def sound(self) -> pulumi.Output[list[pulumi.Resource]]:
         """Return an output to depend on. It resolves after the program has made all of its inference stacks.
 
-        It fails with all mistakes if there is one.
+        It fails with all mistakes if there are any.
         """
         return pulumi.Output.from_input(self._check())
 

@@ -11,9 +11,9 @@ from planning.ground.order import Id
 _SECRET_OUTPUTS = ["data", "stringData"]
 """Fields of a Secret that are encrypted in the state."""
 _FORCED = {"pulumi.com/patchForce": "true"}
-"""Annotation that lets an update take over stated fields that somebody else changed; else it ends in a conflict.
+"""Annotation that lets an update take over stated fields that somebody else changed, instead of ending in a conflict.
 
-What the manifest does not state, such as the replicas of an autoscaled workload, stays with its owner.
+Fields that the manifest does not state, such as the replicas of an autoscaled workload, stay with their owner.
 """
 
 Registered = dict[Id, pulumi.Resource]
@@ -24,8 +24,8 @@ another component."""
 class KubernetesObject(pulumi.CustomResource):
     """An object of any kind, with the type that the SDK's class gives it, and all fields of its manifest as inputs.
 
-    The SDK's classes say no more about an object, and to import those of the core group alone takes a third of a second
-    in every command.
+    The SDK's classes add nothing to an object, and importing the classes of the core group alone takes a third of a
+    second in every command.
     """
 
     def __init__(self, name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> None:

@@ -44,6 +44,6 @@ def object_labels(
 ) -> dict[str, str]:
     """Return the labels of an object or of pods.
 
-    In this order, later labels take precedence: labels of users, `base`, recommended labels, `override`.
+    Later labels take precedence over earlier ones: labels of users, `base`, recommended labels, `override`.
     """
     return {**labels.standard(variant.names.base, component, {**variant.user_labels, **base}), **override}

@@ -1,8 +1,8 @@
-"""Additions: what somebody added in the cluster to a list or map that a manifest states as a whole.
+"""Additions: items and keys that somebody added in the cluster to a list or map that a manifest states as a whole.
 
 Pulumi's provider compares no more items and keys than a manifest has (`pruneSlice` and `pruneMap` in
-provider/pkg/provider/util.go of pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows them. An
-annotation that says what is taken back makes the run write the object anew, which replaces the list.
+provider/pkg/provider/util.go of pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows additions.
+An annotation that names the additions makes the run write the object anew, which replaces the list or map.
 """
 
 import json
@@ -18,7 +18,7 @@ from planning.ground import labels
 from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects
 
 _UNREAD = frozenset({"ConfigMap", "Job", "Namespace", "PersistentVolumeClaim", "Secret", "ServiceAccount"})
-"""Kinds that are not read: they are secret, or have no list or map that is stated as a whole and can change."""
+"""Kinds that are not read: secret kinds, and kinds without a changeable list or map that is stated as a whole."""
 _NONE: Mapping[str, str] = {}
 _Tree = Mapping[str, Any]
 
@@ -43,7 +43,7 @@ def kinds(components: Iterable[Component]) -> frozenset[tuple[str, str]]:
 
 
 def take_back(components: Iterable[Component], live: LiveObjects) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
-    """Return the components, their objects annotated with what is taken back, and a warning for each addition."""
+    """Return the components with annotations of the additions that the run takes back, and a warning for each."""
     problems, annotated = list[Problem](), list[Component]()
     for component in components:
         found = [(rendered, live.objects.get(rendered.place)) for rendered in component.objects]
@@ -75,7 +75,7 @@ def _annotate(rendered: Rendered, live: LiveObject) -> Rendered:
 
 
 def additions(manifest: Manifest, live: LiveObject) -> Iterator[Addition]:
-    """Yield what somebody added to the fields of a manifest that only one writer can own."""
+    """Yield the additions to those fields of a manifest that only one writer can own."""
     for owner, field, stated, value in _owned_fields(manifest, live):
         if _exceeds(value, stated):
             yield Addition(field, owner.name, owner.time)
@@ -84,9 +84,9 @@ def additions(manifest: Manifest, live: LiveObject) -> Iterator[Addition]:
 def _owned_fields(
     manifest: Manifest, live: LiveObject, *, moved: bool = False
 ) -> Iterator[tuple[FieldOwner, str, Any, Any]]:
-    """Yield owner, path, stated value and value in the cluster of stated fields that others set as a whole.
+    """Yield owner, path, stated value and cluster value of stated fields that other writers set as a whole.
 
-    With `moved`, yield instead the items of lists that have a stated name and other keys; nothing is stated for them.
+    With `moved`, yield instead the items of lists with a stated name and other keys; their stated value is None.
     """
     for owner in live.others:
         # An empty set of fields means no field, not the whole object.
@@ -134,7 +134,7 @@ def _has_key(tree: Any, key: str) -> bool:  # noqa: ANN401, any JSON
 
 
 def _item(items: Iterable[Mapping[str, Any]], keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the item of a list with some keys. A key that it leaves out has its default."""
+    """Return the item of a list with some keys. A key that the item leaves out has its default."""
     return next((item for item in items if all(item.get(key, value) == value for key, value in keys.items())), None)
 
 

@@ -1,7 +1,7 @@
 """Checks of pods that no schema expresses: the API server, or the admission of the pod's namespace, rejects the pod.
 
-The rules of the level `restricted` are those of Kubernetes 1.36 (k8s.io/pod-security-admission, policy/check_*.go), but
-those about AppArmor, SELinux, Windows and hosts of probes.
+The rules of the level `restricted` are from Kubernetes 1.36 (k8s.io/pod-security-admission, policy/check_*.go), without
+the rules about AppArmor, SELinux, Windows and hosts of probes.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ _SEALED = "securityContext: {allowPrivilegeEscalation: false, capabilities: {dro
 
 
 def restricted_namespaces(manifests: Iterable[Manifest]) -> frozenset[str]:
-    """Return the namespaces that a stack creates, which enforce the level `restricted`."""
+    """Return the namespaces that a stack creates and that enforce the level `restricted`."""
     return frozenset(
         manifest["metadata"]["name"]
         for manifest in manifests
@@ -102,7 +102,7 @@ def level(pod: _Tree) -> tuple[str, tuple[str, ...]]:
 
 
 def _is_beyond_baseline(at: Path, text: str) -> bool:
-    """Tell whether the level `baseline` does not admit either what `restricted` does not."""
+    """Tell whether a finding of the level `restricted` is a finding of the level `baseline`, too."""
     if at[0] == "volumes":
         return "hostPath" in text.split(", ")
     if at[-1] == "add":
@@ -133,7 +133,7 @@ def _items(value: object) -> Sequence[Any]:
 
 
 def _list(value: object) -> list[_Tree]:
-    """Return the mappings in a list; what else it may hold, the schema refuses."""
+    """Return the mappings in a list. The schema refuses all other items."""
     return [item for item in map(_map, _items(value)) if item is not None]
 
 
@@ -197,7 +197,7 @@ def _security(tree: _Tree) -> _Tree:
 
 
 def _overrides(at: Path, security: _Tree) -> Iterator[_Finding]:
-    """Yield settings of a container that take back what its pod has."""
+    """Yield settings of a container that weaken the settings of its pod."""
     if security.get("runAsUser") == 0:
         yield at / "runAsUser", "runAsUser: 0", "write a user id above 0"
     if security.get("runAsNonRoot") is False:

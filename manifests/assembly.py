@@ -57,7 +57,7 @@ def _components_in_order(plan: StackPlan) -> tuple[Component, ...]:
 
 
 def await_routes(components: Iterable[Component], plan: StackPlan, awaited: Collection[str]) -> tuple[Component, ...]:
-    """Return the components of a stack, which wait for the routes of the services in `awaited`."""
+    """Return the components of a stack with waits for the routes of the services in `awaited`."""
     waits = {
         service.route_id: acceptance.wait(service.route)
         for service in plan.services

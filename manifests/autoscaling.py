@@ -149,7 +149,7 @@ def _trigger(
 
 
 def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
-    """Render a trigger on a metric of the picker. A number of requests has no series before the first request."""
+    """Render a trigger on a metric of the picker. Counts of requests have no series before the first request."""
     settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "true" if metric.is_per_replica else "false"}
     query = _picker_query(metric, namespace)
     return _query(query, keda, settings, name=metric.type, metric_type=_metric_type(metric))
@@ -170,7 +170,7 @@ def _picker_query(metric: PickerLoad, namespace: str) -> str:
 def _query(
     query: str, keda: Keda, settings: Mapping[str, str], *, name: str, metric_type: str = "AverageValue"
 ) -> dict[str, Any]:
-    """Render a trigger on a query to Prometheus. Beside a formula it has the name that it has there."""
+    """Render a trigger on a query to Prometheus. With a formula, the trigger has its name in the formula."""
     credentials = keda.authentication
     modes = "" if credentials is None else ",".join(credentials.modes)
     return compact(

@@ -108,7 +108,7 @@ def _deployment_objects(about: _Metadata, interceptor: InterceptorPlan, deployme
             "data": {deployment.settings_file: deployment.settings},
         }
         yield _part_object(parts.INTERCEPTOR_CONFIG, config)
-    # The process speaks HTTP/1.1 in plain text alone.
+    # The process speaks only HTTP/1.1 in plain text.
     port = {"name": _PORT, "port": interceptor.port, "targetPort": _PORT, "protocol": "TCP", "appProtocol": "http"}
     service = {
         "apiVersion": "v1",
@@ -170,7 +170,7 @@ def _pod(interceptor: InterceptorPlan, deployment: Deployment) -> dict[str, Any]
         "automountServiceAccountToken": deployment.mounts_token,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": deployment.grace,
-        # Names of Services have four dots, with which a resolver would try every search domain before.
+        # Names of Services have four dots. By default, a resolver tries every search domain first for so few dots.
         "dnsConfig": {"options": [{"name": "ndots", "value": "2"}]},
         "topologySpreadConstraints": [spread],
         "securityContext": security(deployment.user, deployment.user),

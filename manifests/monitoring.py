@@ -33,7 +33,7 @@ def of_pods(variant: VariantPlan) -> Iterator[Rendered]:
 
 
 def of_picker(variant: VariantPlan) -> Iterator[Rendered]:
-    """Render the monitor of the picker, and before it the service account whose token it uses."""
+    """Render the monitor of the picker, after the service account whose token the monitor uses."""
     monitoring = variant.monitoring
     if monitoring is None or monitoring.picker is None:
         return

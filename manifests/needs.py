@@ -13,7 +13,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 def of(objects: Iterable[Rendered], gateways: Collection[GatewayRef]) -> Needs:
-    """Return what rendered objects need from a cluster. `gateways` are those that the routes attach to."""
+    """Return what rendered objects need from a cluster. `gateways` are the Gateways that the routes attach to."""
     rendered = tuple(objects)
     created = frozenset(item.place[3] for item in rendered if item.manifest["kind"] == "Namespace")
     namespaces = frozenset(item.place[2] for item in rendered) - {""}

@@ -29,7 +29,7 @@ class Rendered(NamedTuple):
     replace: bool = False
     """Whether a change of the spec replaces the object, because the API server refuses to change the spec."""
     delete_first: bool = False
-    """Whether a replacement deletes the object before it makes the other one, as others must never see both."""
+    """Whether a replacement deletes the old object before it makes the new one, because clients must never see both."""
     ignore: tuple[str, ...] = ()
     """Fields that controllers in the cluster write, so that a run does not change them."""
     retain: bool = False

@@ -130,7 +130,7 @@ def model_names(service: ServicePlan, names: ModelNames) -> Rendered:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": about.metadata(primary, about.ROUTE, primary.names.model_names, managed),
-        # Processors read the list as YAML, of which JSON is a part.
+        # Processors read the list as YAML, which includes JSON.
         "data": compact({"baseModel": names.base, "adapters": json.dumps(names.others) if names.others else None}),
     }
     return Rendered(Id(primary.owner, parts.MODEL_NAMES), manifest, f"{service.key}-{parts.MODEL_NAMES.suffix}")

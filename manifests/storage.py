@@ -12,13 +12,13 @@ from planning.weights.claims import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
 _IGNORED = ("spec", "metadata.labels", "metadata.annotations")
-"""Fields of a Job that updates ignore, which are all: a Job's spec is immutable, and a new Job would fetch again.
+"""Fields of a Job that updates ignore: all fields, because a Job's spec is immutable and a new Job would fetch again.
 
 A Job that is replaced after a failure gets the spec of the current run. The engine gives it earlier values below every
 field that is ignored, but not of such a field itself (processIgnoreChanges in pkg/resource/deploy of Pulumi 3.230), so
 the whole spec is ignored. Metadata is ignored as well: at an update the provider takes over the whole spec of the
 cluster, with the labels that the Job controller adds to the template, and then replaces the Job because the manifest
-lacks them (handleSSAIgnoreFields and Diff in provider/pkg of pulumi-kubernetes 4.25).
+lacks these labels (handleSSAIgnoreFields and Diff in provider/pkg of pulumi-kubernetes 4.25).
 """
 
 

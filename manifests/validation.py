@@ -4,9 +4,9 @@ A misspelt field would get lost silently: the provider drops it from objects of 
 it from objects of custom kinds. Every object is therefore checked before it is registered. The schemas of built-in
 kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
 
-What no schema says of pods, `manifests.admission` checks. A mistake in a part that a user wrote, such as a patch, is
-reported with its path in the configuration. Any other mistake is an internal error. Messages never contain values of
-environment variables or arguments.
+`manifests.admission` checks rules about pods that no schema has. A mistake in a part that a user wrote, such as a
+patch, is reported with its path in the configuration. Any other mistake is an internal error. Messages never contain
+values of environment variables or arguments.
 
 Exception
 └── SchemaError    rendered objects that do not fit their schemas
@@ -114,7 +114,7 @@ def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
 
 
 def _misfits(schema: _CompiledSchema, rendered: Rendered) -> Iterator[_Misfit]:
-    # A verdict takes less than a list of errors, which nearly no object has.
+    # A verdict takes less time than a list of errors, and nearly no object has errors.
     if schema.validator.is_valid(rendered.manifest):
         return
     for error in schema.validator.iter_errors(rendered.manifest):

@@ -1,4 +1,4 @@
-"""Validation of a variant without endpoint picker, whose Service gets the requests."""
+"""Validation of a variant without an endpoint picker: its Service gets the requests."""
 
 from collections.abc import Iterator
 
@@ -20,9 +20,9 @@ def problems(variant: VariantContext) -> Iterator[Problem]:
 
 
 def canary_problems(variant: VariantContext) -> Iterator[Problem]:
-    """Reject a canary with a picker beside a primary without, and the other way round.
+    """Reject a canary if only the canary or only the primary has a picker.
 
-    Gateways attach the picker to a whole rule, and refuse one that has an InferencePool and a Service
+    Gateways attach the picker to a whole rule, and refuse a rule with both an InferencePool and a Service as backends
     (nginx-gateway-fabric, `checkForMixedBackendTypes`).
     """
     has_picker = variant.service.endpoint_picker.enabled
@@ -42,7 +42,7 @@ def _other_keys(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
 
 
 def _requests(variant: VariantContext) -> Iterator[Problem]:
-    """Reject what a picker reads: priorities of requests, and other names of models, which vLLM does not know."""
+    """Reject `objectives` and `rewrites`: only a picker reads them, and vLLM does not know other names of a model."""
     enabled = variant.path / "endpointPicker" / "enabled"
     remedy = "remove it, or set endpointPicker.enabled: true"
     if variant.spec.objectives:

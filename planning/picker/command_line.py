@@ -65,7 +65,7 @@ def _with_list(value: object, description: str) -> object:
 
 
 def _together(values: dict[str, object], facts: PickerFlags, is_wrong: bool) -> Iterator[Problem]:  # noqa: FBT001
-    """Yield the mistakes that concern several flags. Where a flag is wrong, they say nothing."""
+    """Yield the mistakes of several flags together, unless a single flag is already wrong."""
     if is_wrong:
         return
     for problem in demands.problems(Scope(Path(), values, facts.defaults), facts.rules):

@@ -49,12 +49,12 @@ def asks_predictor(spec: Variant, facts: PickerFacts) -> bool:
 
 
 def predictor(spec: Variant, facts: PickerFacts) -> LatencyPredictor | None:
-    """Return the latency predictor that the picker of a variant asks. None if it asks none, whatever is inherited."""
+    """Return the latency predictor that a variant's picker asks. None if it asks none, even if it inherits one."""
     return spec.endpoint_picker.latency_predictor if asks_predictor(spec, facts) else None
 
 
 def predictor_servers(spec: Variant, facts: PickerFacts) -> PredictorServers | None:
-    """Return the servers of the latency predictor that is deployed beside the picker. None if none is."""
+    """Return the servers of the latency predictor that is deployed beside the picker. None if none is deployed."""
     asked, known = predictor(spec, facts), facts.latency_predictor
     return None if asked is None or asked.deploy is None or known is None else known.servers
 
@@ -64,7 +64,7 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict
     picker, facts = spec.endpoint_picker, release.picker
     if picker.preset == "custom":
         config = {key: value for key, value in (picker.config or {}).items() if key not in HEADER}
-        # A section of the configuration wins over one that the variant inherits.
+        # A section of the configuration wins over a section that the variant inherits.
         section = None if FLOW_CONTROL in config else picker.flow_control
         return _with_flow_control(config, section, facts, declare=False)
     template = preset(picker.preset, facts, disaggregated=spec.prefill is not None)
@@ -145,12 +145,12 @@ def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
 
 
 def asks_service(config: Mapping[str, Any], names: Names) -> bool:
-    """Tell whether the picker asks the variant's Service to tokenize prompts: the configuration has its address."""
+    """Tell whether the picker asks the variant's Service to tokenize prompts, by its address in the configuration."""
     return f"//{address(names.base, names.namespace)}" in json.dumps(config)
 
 
 def _fill_template(template: object, values: _Values) -> object:
-    """Replace every text that is a name in braces by the value of that name. The value keeps its type."""
+    """Replace every text such as `{block_size}` by the value of that name. The value keeps its type."""
     if isinstance(template, dict):
         return {key: _fill_template(inner, values) for key, inner in cast("dict[str, object]", template).items()}
     if isinstance(template, list):
@@ -196,7 +196,7 @@ def _plain_number(number: float) -> float:
 def _with_flow_control(
     config: dict[str, Any], spec: FlowControl | None, facts: PickerFacts, *, declare: bool
 ) -> dict[str, Any]:
-    """Add the section `flowControl` and its feature gate. With `declare`, declare the plugins that it names, too."""
+    """Add the section `flowControl` and its feature gate; with `declare`, also the plugins that the section names."""
     if spec is None and FLOW_CONTROL not in config:
         return config
     section = config.get(FLOW_CONTROL, {}) if spec is None else flow_control(spec, facts)

@@ -19,7 +19,7 @@ PICKER_CONTAINER = "epp"
 TRAINING, PREDICTION = "training-server", "prediction-server"
 """Names of the containers of a latency predictor."""
 _PREDICTOR_USER = 1000
-"""User id of a latency predictor. Its images name none, and write to no folder but the mounted one."""
+"""User id of a latency predictor. Its images name no user, and write only to the mounted folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Companion:
     requests: dict[str, str]
     limits: dict[str, str]
     user: int | None
-    """User id of its processes. None for the image's own."""
+    """User id of its processes. None for the user of the image."""
     folder: Folder | None = None
-    """Folder that it writes to. None if it has none."""
+    """Folder that the container writes to. None if it writes to none."""
     live_path: str | None = None
     """Path of its liveness probe, on its first port. None for no probe."""
 
@@ -69,7 +69,7 @@ def address(server: PredictorServer) -> str:
 def _predictor(deployment: PredictorDeployment, servers: PredictorServers) -> tuple[Companion, Companion]:
     """Return the servers of a latency predictor.
 
-    They have no readiness probe: a predictor that has not learnt yet must not keep the picker from its requests.
+    They have no readiness probe: a predictor that has not learnt yet must not keep requests from the picker.
     """
     training, prediction = servers.training, servers.prediction
     learning = _server(TRAINING, training, deployment.training_image, deployment.training_resources, {})

@@ -19,7 +19,7 @@ _OBJECTS = "objects"
 
 
 def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
-    """Yield a problem for each plugin that misses data which no plugin produces, and which the picker cannot add."""
+    """Yield a problem for each plugin that needs data without a producer. The picker adds some producers itself."""
     produced = {(kind, plugin.name) for plugin in graph.plugins if plugin.facts for kind in plugin.facts.produces}
     kinds = {kind for kind, _ in produced}
     for plugin in graph.plugins:

@@ -1,4 +1,4 @@
-"""Demands on several values together, such as two parameters of which one excludes the other."""
+"""Demands on several values together, such as two parameters that exclude each other."""
 
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ class Scope:
     """Names of declared plugins."""
 
     def all(self, dotted: str) -> list[object]:
-        """Return the values at a path: one, or those of every item of a list."""
+        """Return the values at a path: a single value, or the values of all items of a list."""
         found = _values(self.values, dotted.split("."))
         return [self.defaults[dotted]] if found == [None] and dotted in self.defaults else found
 

@@ -28,16 +28,16 @@ CONFIG_KEY = "config.yaml"
 """Key of the configuration in its ConfigMap, and name of the mounted file."""
 _MIN_GRACE_SECONDS = 130
 """Minimum termination grace period in seconds. Gateways close their ext-proc streams in less time, so that the picker
-outlives them."""
+outlives the streams."""
 _DRAIN_FLAG = "drain-timeout"
-"""Flag for the time in which an ending picker still answers further requests."""
+"""Flag for the time in which a terminating picker still answers new requests."""
 _DRAIN_MARGIN_SECONDS = 15
-"""Time that a pod gets beyond that flag."""
+"""Seconds that the grace period of a pod adds to the value of that flag."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origination:
-    """TLS from Istio's gateway to the picker, which needs a DestinationRule."""
+    """TLS from Istio's gateway to the picker, by a DestinationRule."""
 
     authority: str | None
     """Secret with the CA that verifies the picker. None if the gateway does not verify it."""
@@ -158,7 +158,7 @@ def _warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning if the picker reads no metrics of prefill pods that serve TLS: it takes them for saturated."""
+    """Yield a warning if the picker reads no metrics of prefill pods that serve TLS, and thinks that they are full."""
     spec, facts = variant.spec, variant.release.picker
     if not config.serves_tls(spec):
         return
@@ -173,10 +173,10 @@ def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def drain(spec: Variant) -> Drain:
-    """Return the times of the end of a picker's pod. Its grace period lets the streams of running requests finish.
+    """Return the times in which a picker's pod ends. The grace period lets the streams of running requests finish.
 
-    A stream lasts as long as its request. Its end is awaited until the kill (llm-d-router v0.10.0, rungroup.go and
-    internal/runnable/grpc.go), so the picker gets the time that serving pods get.
+    A stream lasts as long as its request. A terminating picker waits for its streams until Kubernetes kills it
+    (llm-d-router v0.10.0, rungroup.go and internal/runnable/grpc.go), so it gets at least the time of serving pods.
     """
     explicit = seconds(spec.endpoint_picker.flags.get(_DRAIN_FLAG, "0s")) + _DRAIN_MARGIN_SECONDS
     of_serving_pods = lifecycle.drain(spec.drain_timeout, engine_drains=True).grace
@@ -207,7 +207,7 @@ def _origination(variant: VariantContext) -> Origination | None:
 
 
 def _rules(variant: VariantContext) -> Iterator[dict[str, Any]]:
-    """Yield the rules of the picker's Role. The release facts restrict some of them to its pool or its lease."""
+    """Yield the rules of the picker's Role. The release facts restrict some rules to the picker's pool or lease."""
     rbac, names = variant.release.picker.rbac, variant.names
     lease = rbac.lease.format(namespace=names.namespace, pool=names.pool)
     elects = replication.elects_leader(variant.spec.endpoint_picker)

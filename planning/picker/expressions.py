@@ -1,6 +1,6 @@
 """Syntax of CEL, the language of the expressions that report a request's usage.
 
-Only what the picker refuses at start is found: wrong syntax, and names that it does not declare.
+The check finds only mistakes that the picker refuses at start: wrong syntax, and names that it does not declare.
 """
 
 import re
@@ -115,7 +115,7 @@ class _Parser:
 
 
 def cel(value: object) -> str:
-    """Return an expression with the variable `usage`. Raises `ValueError` if it has a mistake."""
+    """Return a CEL expression, which may use the variable `usage`. Raises `ValueError` if it has a mistake."""
     if not isinstance(value, str):
         raise ValueError  # noqa: TRY004, readers have one error
     tokens, at = list[tuple[str, str]](), 0

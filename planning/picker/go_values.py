@@ -58,7 +58,7 @@ _BOOLEANS = {
 
 
 class JsonFraction(float):
-    """A number that JSON has with a fraction or an exponent. Go reads none as an integer, not even a whole one."""
+    """A JSON number with a fraction or an exponent. Go never reads it as an integer, even if its value is whole."""
 
 
 def boolean(value: object) -> bool:

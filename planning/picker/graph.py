@@ -17,7 +17,7 @@ FLOW_CONTROL = "flowControl"
 """Name of the feature gate for flow control, and of the section of the configuration that the gate enables."""
 KIND = "EndpointPickerConfig"
 HEADER = ("apiVersion", "kind")
-"""Keys that say what a file is. A stack writes them, whether or not a user does."""
+"""Keys with the version and the kind of a file. A stack always writes them, in place of a user's values."""
 _PARSER_WORD = f"{shapes.PLUGIN}parser"
 """Shapes of configurations (in the release facts) have this text at a field that holds the name of a parser."""
 
@@ -36,7 +36,7 @@ class DeclaredPlugin:
     facts: Plugin | None
     """Facts about the type. None if the release has no such type."""
     named: bool
-    """Whether the configuration gives it a name. Otherwise its type is also its name."""
+    """Whether the configuration gives the plugin a name. Otherwise the type is also the name."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -124,8 +124,8 @@ class Graph:
 def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: Sequence[Reference] = ()) -> Graph:
     """Return the graph of a configuration.
 
-    The references in `external` come from outside the configuration. They are added unchanged. Items of the list of
-    plugins that are not plugins are skipped.
+    The references in `external` come from outside the configuration. They are added unchanged. Items of `plugins` that
+    declare no plugin are skipped.
     """
     plugins = tuple(_plugins(path, config, facts))
     by_name = {plugin.name: plugin for plugin in reversed(plugins)}
@@ -138,13 +138,13 @@ def parse(path: Path, config: Mapping[str, Any], facts: PickerFacts, external: S
 
 
 def _in_effect(plugin: DeclaredPlugin) -> Mapping[str, Any]:
-    """Return the parameters of a plugin without those that the picker does not read because of others."""
+    """Return a plugin's parameters, except those that the picker ignores because another parameter replaces them."""
     superseded = {} if plugin.facts is None else plugin.facts.superseded
     return {key: value for key, value in plugin.parameters.items() if not plugin.parameter(superseded.get(key, ""))}
 
 
 def default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[str, str]:
-    """Return the plugins that the picker uses by itself: the group that each must belong to, by its name."""
+    """Return the names of plugins that the picker uses without a reference, each with its required group."""
     adds = facts.config.adds
     if adds is None:
         return {}
@@ -173,7 +173,7 @@ def _additions(config: Mapping[str, Any], plugins: Sequence[DeclaredPlugin], fac
 
 
 def _without_superseded(config: Mapping[str, Any], facts: PickerFacts) -> Mapping[str, Any]:
-    """Return a configuration without deprecated keys whose replacement is set, too. The picker ignores them."""
+    """Return a configuration without deprecated keys that the picker ignores because the new key is set."""
     superseded = {
         key for key, dotted in facts.config.deprecated.items() if _at(config, dotted.split(".")) not in (None, [])
     }

@@ -1,4 +1,4 @@
-"""Configurations with which an endpoint picker serves, but which cannot be meant.
+"""Mistakes in configurations that an endpoint picker accepts.
 
 `REASONS` names every reason for which such a configuration is refused; docs/picker-lint.md explains each.
 """
@@ -30,8 +30,8 @@ def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
         plugin.facts.handler.default_decider for plugin in graph.handlers if plugin.facts and plugin.facts.handler
     }
     used_names = {reference.name for reference in graph.references} | default_deciders
-    # A profile may list no plugin of the group `picker`. The endpoint picker then takes a declared plugin of the group,
-    # to which no reference leads.
+    # If a profile lists no plugin of the group `picker`, the endpoint picker takes a declared plugin of that group.
+    # No reference leads to this plugin.
     every_profile_has_picker = all(
         any("picker" in entry.groups for entry in profile.entries) for profile in graph.profiles
     )
@@ -48,7 +48,7 @@ def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
 
 
 def _misplaced_entries(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield entries of profiles that do nothing there, and weights of plugins that have none."""
+    """Yield plugins in profiles that do nothing in a profile, and weights of plugins that are no scorers."""
     table = setting.facts.plugins.table
     for reference in graph.references:
         declared = graph.find(reference.name)
@@ -101,7 +101,7 @@ def ignored_keys(graph: Graph, setting: Setting) -> list[str]:
 
 
 def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield plugins that work only beside other plugins or with a feature gate, without these."""
+    """Yield plugins whose required plugin, parameter or feature gate is missing, and names of no plugin."""
     enabled_gates = {name for name, value in feature_gates(graph.config).items() if value}
     for plugin in graph.plugins:
         if plugin.facts is None:
@@ -121,7 +121,7 @@ def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _is_reported(graph: Graph, path: Path) -> bool:
-    """Tell whether another check judges the name at a path: it is that of a producer without which nothing works."""
+    """Tell whether another check judges the name at a path: the name of a producer whose data a plugin needs."""
     for plugin in graph.plugins:
         if plugin.facts is not None and path.is_within(plugin.at):
             scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
@@ -152,7 +152,7 @@ def _one_profile(graph: Graph, _: Setting) -> Iterator[Problem]:
 
 
 def _without_prefill(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield handlers that look for a profile that is not there, or never ask pods for which there is a profile."""
+    """Yield profile handlers that look for a missing profile, or never ask the prefill pods that have a profile."""
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and handler.decider_parameters:
@@ -244,11 +244,11 @@ REASONS: dict[str, Callable[[Graph, Setting], Iterator[Problem]]] = {
     "never asks prefill pods": _without_prefill,
     "selects pods of another role": _other_roles,
 }
-"""Checks by the reasons for which they refuse a configuration with which the picker serves."""
+"""Checks by reason. Each check refuses configurations that the picker accepts."""
 
 
 def problems(graph: Graph, setting: Setting) -> Iterator[tuple[str, Problem]]:
-    """Yield every problem of a configuration that cannot be meant, with its reason."""
+    """Yield the mistakes in a configuration that the picker accepts, each with its reason."""
     for reason, check in REASONS.items():
         for problem in check(graph, setting):
             yield reason, problem

@@ -39,7 +39,7 @@ class Finding:
 
     problem: Problem
     reason: str | None
-    """Key of `intent.REASONS` by which a configuration is refused with which the picker serves. None if it does not."""
+    """Key of `intent.REASONS` if the picker serves despite the error. None if the picker does not serve."""
 
 
 def problems(
@@ -122,7 +122,7 @@ def _skipped_parsers(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 
 
 def _spellings(graph: Graph) -> Iterator[Problem]:
-    """Yield warnings about keys of parameters that are written in another case. The picker reads them all the same."""
+    """Yield warnings about keys of parameters that are written in another case. The picker reads these keys, too."""
     for plugin in graph.plugins:
         written = cast("dict[str, object]", plugin.written) if plugin.parameters else dict[str, object]()
         for key, known in zip(written, plugin.parameters, strict=False):
@@ -132,7 +132,7 @@ def _spellings(graph: Graph) -> Iterator[Problem]:
 
 
 def _parameter_warnings(declared: DeclaredPlugin) -> Iterator[Problem]:
-    """Yield warnings about parameters that the picker takes, and reads in another way than they are written."""
+    """Yield warnings about parameters that are deprecated, and about values that the picker replaces."""
     facts = declared.facts
     if facts is None:
         return

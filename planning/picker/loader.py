@@ -1,7 +1,7 @@
 """Mistakes with which an endpoint picker does not start, or does not become ready.
 
 The checks follow llm-d-router: `LoadRawConfig` and `InstantiateAndConfigure` in pkg/epp/config/loader, then `setup` and
-the health server in cmd/epp/runner. What depends on the release is data in its table.
+the health server in cmd/epp/runner. Facts that depend on the release are in its table.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -49,7 +49,7 @@ class Setting:
 
 
 def problems(graph: Graph, setting: Setting) -> list[Problem]:
-    """Return every mistake in a configuration because of which the picker does not serve."""
+    """Return every mistake in a configuration that keeps the picker from serving."""
     found = [*_header(graph, setting), *_shape(graph, setting)]
     for check in _CHECKS:
         found += check(graph, setting)
@@ -75,13 +75,13 @@ def wrong_group(reference: Reference, plugin: Plugin, table: Mapping[str, Plugin
 
 
 def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
-    """Tell whether a feature gate is on, by its entry or by the section that it enables."""
+    """Tell whether a feature gate is on, by its entry or by the section that the gate enables."""
     follows = setting.flow_control and gate == FLOW_CONTROL and graph.config.get(gate) is not None
     return feature_gates(graph.config).get(gate, follows)
 
 
 def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
-    """Tell whether a path is below `flowControl` while its gate is off. Then only the detector counts there."""
+    """Tell whether the picker ignores a path: all of `flowControl` but the detector, while the gate is off."""
     below = path.below(graph.path) if path.is_within(graph.path) else path
     return (
         below[:1] == (FLOW_CONTROL,)
@@ -91,7 +91,7 @@ def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
 
 
 def _header(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Check the header, if there is one. A stack adds it to its configurations."""
+    """Check the header, if there is one. A stack adds the header to its configurations."""
     facts = setting.facts.config
     version, kind = (graph.config.get(key) for key in HEADER)
     known = [facts.api_version, *facts.deprecated_api_versions]
@@ -117,7 +117,7 @@ def _types(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _names(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Check that names differ, and that none is that of a plugin which the picker uses by itself."""
+    """Check that names differ, and that a name which the picker looks up has a plugin of the right group."""
     seen, types = set[str](), set[str]()
     expected = default_references(graph.config, setting.facts)
     for plugin in graph.plugins:
@@ -174,7 +174,7 @@ def _missing_plugin(graph: Graph, reference: Reference, table: Mapping[str, Plug
 
 
 def _declaration_order(graph: Graph, reference: Reference, declared: DeclaredPlugin) -> Iterator[Problem]:
-    """Reject a reference from a plugin's parameters to a later plugin. The picker creates plugins in their order."""
+    """Reject a reference from a plugin's parameters to a later plugin: the picker creates them in declared order."""
     referrers = [index for index, plugin in enumerate(graph.plugins) if reference.path.is_within(plugin.at)]
     if referrers and graph.plugins.index(declared) > referrers[0]:
         yield Problem(reference.path, f"names a plugin that stands behind it ({declared.name})", "put that one first")

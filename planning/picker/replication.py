@@ -1,4 +1,4 @@
-"""Several pickers of a variant: one that leads beside others that wait, or all at work."""
+"""Several pickers of a variant: a leader and others that wait for its lease, or all of them active."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -13,26 +13,26 @@ from planning.variant.context import VariantContext
 _ACTIVE_ACTIVE = "active-active"
 _CACHE_SCORER, _CACHE_PRODUCER = "prefix-cache-scorer", "approx-prefix-cache-producer"
 _PRODUCER_NAME = "prefixMatchInfoProducerName"
-"""Parameter of the scorer with the producer that it reads; without it, that is the approximate cache."""
+"""Parameter with the producer that the scorer reads. Without it, the scorer reads the approximate cache."""
 
 
 def elects_leader(picker: EndpointPicker) -> bool:
-    """Tell whether the pickers elect a leader, which alone is ready."""
+    """Tell whether the pickers elect a leader. Only the leader is ready."""
     return picker.replicas > 1 and picker.replication != _ACTIVE_ACTIVE
 
 
 def rollout(picker: EndpointPicker) -> RollingUpdate:
     """Return the rollout of several pickers.
 
-    Those that elect a leader are replaced all at once: a pod that waits for the lease is never ready, so that a rollout
-    that keeps the leader never ends. The lease has the name of the pool, whatever the configuration is.
+    Pickers that elect a leader are replaced all at once. A pod that waits for the lease is never ready, so a rollout
+    that keeps the old leader never ends: old and new pods share the lease, whose name follows from the pool.
     """
     steps = (0, picker.replicas) if elects_leader(picker) else (1, 0)
     return RollingUpdate.model_validate({"type": "RollingUpdate", "maxSurge": steps[0], "maxUnavailable": steps[1]})
 
 
 def problems(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject pickers that are all at work if there is one, or if release or preset do not support several."""
+    """Reject `replication: active-active` with one picker, or if release or preset do not support it."""
     picker, facts = variant.spec.endpoint_picker, variant.release.picker
     if picker.replication != _ACTIVE_ACTIVE:
         return
@@ -49,7 +49,7 @@ def problems(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def warnings(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about the changes, refreshes and memories of several pickers."""
+    """Yield warnings about several pickers: their updates, refreshes, and separate memories of requests."""
     picker = variant.spec.endpoint_picker
     if elects_leader(picker):
         yield from _leader_warnings(at, variant)
@@ -69,7 +69,7 @@ def _leader_warnings(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _gapless_way(picker: EndpointPicker, facts: PickerFacts) -> str:
-    """Return the advice by which some picker answers at any time."""
+    """Return the advice for updates during which a picker always answers."""
     if facts.active_active is None:
         return "one picker is replaced without a gap: remove it"
     preset = "preset: precise-prefix-cache and " if picker.preset == "approximate-prefix-cache" else ""
@@ -77,7 +77,7 @@ def _gapless_way(picker: EndpointPicker, facts: PickerFacts) -> str:
 
 
 def _remembers_requests(config: Mapping[str, Any]) -> bool:
-    """Tell whether a configuration scores by the prompts that the picker itself sent to each pod."""
+    """Tell whether a configuration scores pods by the prompts that the picker itself sent to them."""
     plugins = config.get("plugins")
     for item in cast("list[object]", plugins) if isinstance(plugins, list) else []:
         plugin = cast("dict[str, Any]", item) if isinstance(item, dict) else {}

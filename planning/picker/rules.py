@@ -59,7 +59,7 @@ _DECIDED_FLAGS = {
 
 
 def problems(variant: VariantContext) -> list[Problem]:
-    """Return the problems of a variant's picker that facts of the release show, or those of having no picker."""
+    """Return the problems of a variant's picker, or the problems of a variant without a picker."""
     found = list(absence.problems(variant)) if not variant.has_picker else _picker_problems(variant)
     return [*found, *absence.canary_problems(variant)]
 
@@ -82,7 +82,7 @@ def _picker_problems(variant: VariantContext) -> list[Problem]:
 
 
 def _combination(at: Path, variant: VariantContext, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Yield what the linter finds in the configuration that a preset and the other keys make together."""
+    """Yield the linter's problems in the configuration that a preset and the other keys make together."""
     spec, picker = variant.spec, variant.spec.endpoint_picker
     if config.preset(picker.preset, variant_facts.picker, disaggregated=spec.prefill is not None) is None:
         return
@@ -111,9 +111,9 @@ def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: Endpo
 
 
 def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject readers of cache events beside several copies of the model in a pod, unless each is an endpoint.
+    """Reject a picker that reads cache events but cannot tell several copies of the model in a pod apart.
 
-    Each copy publishes on a port of its own (vllm 0.21.0, `offset_endpoint_port` in vllm/distributed/kv_events.py). The
+    Each copy publishes on its own port (vllm 0.21.0, `offset_endpoint_port` in vllm/distributed/kv_events.py). The
     picker reads as many ports of a pod as the pool has target ports (llm-d-router v0.10.0, extractor.go in
     pkg/epp/framework/plugins/requestcontrol/dataproducer/preciseprefixcache).
     """
@@ -152,14 +152,14 @@ def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
-    """Reject requests and limits beside the traffic from which they follow."""
+    """Reject `resources` beside `traffic`, from which requests and limits follow."""
     if picker.traffic is not None and "resources" in picker.model_fields_set:
         remedy = "keep one of them, or write resources: null here to drop inherited ones"
         yield Problem(at / "traffic", "stands beside resources, which it decides", remedy, (at / "resources",))
 
 
 def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject changes of the picker's Deployment that another key decides, and patches that cannot be applied."""
+    """Reject patches of the picker's Deployment that cannot be applied, or that change generated fields."""
     change = variant.spec.endpoint_picker.patch
     if not change:
         return
@@ -283,7 +283,7 @@ def _flow_references(at: Path, spec: Variant, facts: PickerFacts) -> Iterator[sh
 
 
 def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Check the section `flowControl`. With a preset, the plugins that it names must work without parameters."""
+    """Check the section `flowControl`. With a preset, the plugins in the section must work without parameters."""
     picker, facts = spec.endpoint_picker, variant_facts.picker
     if picker.flow_control is None:
         return
@@ -306,7 +306,7 @@ def _flow_control(at: Path, spec: Variant, variant_facts: VariantFacts) -> Itera
 
 
 def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Require addresses of the latency predictor if the picker uses one, and reject them otherwise.
+    """Require `latencyPredictor` if the picker asks a latency predictor, and reject it otherwise.
 
     Without addresses, the picker would look for the predictor in its own pod.
     """

@@ -53,7 +53,7 @@ WORDS = {
     "selector": ("a label selector", "write labels, such as app=vllm,env in (prod,test)"),
     "text": ("text", "write text"),
 }
-"""Words of leaves, each with what it is in messages and with a remedy."""
+"""Words of leaves, each with its noun in messages and with a remedy."""
 _COMPARISONS: dict[str, tuple[Callable[[Any, Any], bool], str, str]] = {
     ">=": (operator.ge, "is below", "of at least"),
     "<=": (operator.le, "is above", "of at most"),
@@ -72,7 +72,7 @@ class Reference:
     name: str
     groups: tuple[str, ...]
     is_checked: bool = True
-    """Whether the name must be that of a plugin. Otherwise another check judges it."""
+    """Whether the name must be the name of a plugin. Otherwise another check judges the name."""
 
 
 @dataclass(frozen=True, slots=True)

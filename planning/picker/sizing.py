@@ -13,7 +13,7 @@ from planning.variant.context import VariantContext, max_replicas
 
 _GI = 2**30
 _LIMIT_FACTOR = 2
-"""Memory limit as a multiple of the requested memory, as between the defaults of the two."""
+"""Memory limit as a multiple of the requested memory. The defaults of limit and request have the same ratio."""
 
 
 class _Cores(Spec):
@@ -21,7 +21,7 @@ class _Cores(Spec):
 
     base: float
     per_request: float
-    """Cores for each request of a second, if its prompt has `of_tokens` tokens."""
+    """Cores for one request per second with a prompt of `of_tokens` tokens."""
     of_tokens: int
     per_endpoint: float
     """Cores for each endpoint of the pool, whose metrics the picker reads all the time."""
@@ -32,7 +32,7 @@ class _Memory(Spec):
 
     base: Quantity
     per_answer_token: Quantity
-    """Memory for each token that all answers of a second have together."""
+    """Memory for one token of answers per second."""
     per_band: Quantity
     """Memory of the waiting requests of a priority band, unless the configuration limits it."""
 
@@ -45,7 +45,7 @@ class _Sizing(Sourced):
 
 
 def resources(variant: VariantContext) -> Resources:
-    """Return requests and limits of the picker container: those of its traffic, if the user states it."""
+    """Return requests and limits of the picker container: computed from its traffic, if the user states the traffic."""
     picker = variant.spec.endpoint_picker
     if picker.traffic is None:
         return picker.resources
@@ -67,7 +67,7 @@ def _cores(traffic: Traffic, endpoints: int, table: _Cores) -> int:
 
 
 def _memory(traffic: Traffic, flow_control: FlowControl | None, table: _Memory) -> int:
-    """Return the memory in Gi: for the requests that run, and for those that flow control lets wait."""
+    """Return the memory in Gi: for running requests, and for requests that wait in flow control."""
     tokens = Decimal(str(traffic.requests_per_second * traffic.output_tokens))
     total = amount(table.base) + tokens * amount(table.per_answer_token)
     return _rounded_up((total + _waiting(flow_control, table)) / _GI)
@@ -83,7 +83,7 @@ def _waiting(flow_control: FlowControl | None, table: _Memory) -> Decimal:
 
 
 def _bands(flow_control: FlowControl, table: _Memory) -> Iterator[Decimal]:
-    """Yield the maximum size of each band: of the listed ones, and of one that is not listed."""
+    """Yield the maximum size of each listed priority band, and of one default band."""
     default = flow_control.default_priority_band
     for band in (*flow_control.priority_bands, default):
         yield amount((None if band is None else band.max_bytes) or table.per_band)

@@ -33,14 +33,14 @@ _OTHER_VERSION = re.compile(r"\A%YAML[ \t]+(?!1\.1\s)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """The value of a file, and the mistakes because of which the picker cannot read it as this value."""
+    """The value of a file, and the mistakes that keep the picker from reading this value."""
 
     value: object
     problems: tuple[Problem, ...]
 
 
 class _Plain(_LOADER):
-    """Loader that only composes nodes. It leaves plain scalars without a type, because this module finds it."""
+    """Loader that only composes nodes. Plain scalars stay without a type: `scalar` finds the type."""
 
     def resolve(self, kind: type[yaml.Node], _: str, implicit: tuple[bool, bool]) -> str:
         """Return the tag of a node without a tag."""
@@ -144,7 +144,7 @@ def _scalar(path: Path, node: yaml.ScalarNode, found: list[Problem]) -> object:
 
 
 def _mapping(path: Path, node: yaml.MappingNode, found: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
-    """Return a mapping. A key that is merged and written, too, is a mistake as if it were written twice."""
+    """Return a mapping. A key that is both merged and written is a mistake, like a key that is written twice."""
     values = dict[str, object]()
     for key_node, value_node in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
         if isinstance(key_node, yaml.ScalarNode) and key_node.tag == f"{_TAG}plain" and key_node.value == _MERGE:
@@ -168,7 +168,7 @@ def _merge(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, 
 
 
 def _key(path: Path, node: yaml.Node, found: list[Problem]) -> str:
-    """Return a key as JSON has it."""
+    """Return a key as text, as in JSON."""
     value = _scalar(path, node, found) if isinstance(node, yaml.ScalarNode) else None
     if value is None or not isinstance(node, yaml.ScalarNode):
         found.append(Problem(path, "has a key that is no text", "write text, in quotes if need be"))

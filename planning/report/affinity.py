@@ -1,4 +1,4 @@
-"""Demands of pods on nodes beyond labels of their class: required node affinity, and those left to the scheduler."""
+"""Demands of pods on nodes beyond labels of their class: required node affinity, and demands for the scheduler."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 def admits(affinity: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Tell whether a node with some labels meets the required node affinity: one of its terms, and all of that term.
+    """Tell whether a node with some labels meets the required node affinity: all conditions of one of its terms.
 
     Source: Kubernetes API, NodeSelector. A term without conditions matches no node.
     """

@@ -28,7 +28,7 @@ _Nodes = tuple[ClassNode, ...] | Unknown
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """A quota that an additional number of pods exceeds."""
+    """A quota that additional pods exceed."""
 
     namespace: str
     quota: str
@@ -73,9 +73,9 @@ class DeviceCapacity:
     high: Verdict
     """Whether the largest numbers fit."""
     is_certain: bool
-    """Whether all is known that decides it: the devices that others have, and all demands of the pods on nodes."""
+    """Whether the verdicts are certain: devices of other pods and all demands of these pods on nodes are known."""
     additional: Range
-    """Devices that are needed beside all that runs."""
+    """Devices that are needed in addition to the devices of running pods."""
     has_nodes: bool
     """Whether any node takes any of the pods."""
     free: int
@@ -91,7 +91,7 @@ class Capacity:
 
     classes: tuple[ClassCapacity, ...]
     devices: tuple[DeviceCapacity, ...]
-    """Kinds of devices of which additional ones are needed, and whose nodes are known."""
+    """Kinds of devices of which the change needs more, if their nodes are known."""
     lacks: tuple[Lack, ...]
     """Quotas that are exceeded."""
     unchecked: tuple[str, ...]
@@ -115,7 +115,7 @@ def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: Cluste
 
 
 def _groups(changes: Iterable[Change], takers: Mapping[Place, _Nodes]) -> dict[tuple[str, bool], list[Change]]:
-    """Return the changes by resource, those that no node takes apart. Changes are left out if nodes are unknown."""
+    """Return the changes with known nodes, by resource and by whether any node takes their pods."""
     found = dict[tuple[str, bool], list[Change]]()
     for change in changes:
         nodes = takers[change.place]
@@ -166,13 +166,13 @@ def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _N
 
 
 def _lenient(verdict: Verdict, changes: Iterable[Change]) -> Verdict:
-    """Return what is certain. Pods of another size may get devices of their predecessors, on nodes nobody knows."""
+    """Return `TIGHT` for `SHORT` if pods of another size may get devices of their predecessors, on unknown nodes."""
     is_lacking = verdict is Verdict.SHORT
     return Verdict.TIGHT if is_lacking and any(change.may_inherit for change in changes) else verdict
 
 
 class _Takers:
-    """Nodes that take pods of a class and a placement, each found once."""
+    """Nodes that take pods of a class and a placement. Each pair is looked up once."""
 
     def __init__(self, facts: ClusterFacts) -> None:
         self._facts = facts

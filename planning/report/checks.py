@@ -21,7 +21,7 @@ Mode = Literal["strict", "warn", "skip"]
 """Value of `checks.capacity`."""
 _SEVERITIES: Mapping[str, Literal["error", "warning"]] = {"strict": "error", "warn": "warning"}
 _REFUSABLE = frozenset({f"{DEPLOYMENT_API}/Deployment", f"{LEADER_WORKER_SET_API}/LeaderWorkerSet"})
-"""Kinds of workloads. If the API server refuses to list one, nobody knows what runs."""
+"""Kinds of workloads. If the API server refuses to list a kind, the running pods are unknown."""
 _MOST_NAMES = 6
 """Maximum number of workloads that a message lists."""
 
@@ -32,7 +32,7 @@ class Present:
 
     facts: ClusterFacts
     live: LiveObjects | Unknown
-    """Objects of the cluster with names of the stack's."""
+    """Objects of the cluster that have the names of the stack's objects."""
     classes: Mapping[str, AcceleratorClass]
     """Accelerator classes of the stack by name."""
     templates: Mapping[Place, object]
@@ -42,7 +42,7 @@ class Present:
 def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ...]:
     """Return the problems of capacity of a stack.
 
-    If nobody knows what runs, only what no change could fit is a problem.
+    If the running pods are unknown, only a change that does not even fit an idle cluster is a problem.
     """
     facts, live = present.facts, present.live
     if mode == "skip":
@@ -60,7 +60,7 @@ def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ..
 
 
 def _restarts(place: Place, template: object, old: LiveObject) -> bool:
-    """Tell whether the pods of a workload are replaced: their template gets other values, or loses some."""
+    """Tell whether the pods of a workload are replaced: their template gets other values, or loses values."""
     fields = (running.template_fields(place[1], each) for each in old.ours)
     return not growth.is_contained(template, running.template(place[1], old.content)) or any(
         growth.lacks(template, each) for each in fields
@@ -68,7 +68,7 @@ def _restarts(place: Place, template: object, old: LiveObject) -> bool:
 
 
 def of_cluster(plan: StackPlan, classes: Mapping[str, AcceleratorClass], live: LiveObjects) -> dict[Place, Running]:
-    """Return the workloads with devices of a stack that run in its cluster."""
+    """Return the workloads of a stack that run in its cluster."""
     found = dict[Place, Running]()
     for service in plan.services:
         for variant in service.variants:
@@ -94,7 +94,7 @@ def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
     """Yield the problems of pods that certainly get no devices."""
     severity = _SEVERITIES[mode]
     for devices in found.devices:
-        # That no node takes the pods of a role is a warning of preflight already.
+        # Preflight already warns if no node takes the pods of a role.
         if devices.low is Verdict.SHORT and (devices.has_nodes or severity == "error"):
             what = f"{_demand(devices)}, and nodes have no places for all of them: {_free(devices)}"
             yield Problem(_place(devices.changes), what, _remedy(devices), severity=severity)
@@ -104,7 +104,7 @@ def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
 
 
 def _uncertain(found: Capacity) -> Iterator[Problem]:
-    """Yield warnings about pods that may get no devices: if they are spread, or if an autoscaler adds the largest."""
+    """Yield warnings about pods that may get no devices: if they are spread, or if an autoscaler adds replicas."""
     for devices in found.devices:
         if devices.low is Verdict.TIGHT:
             what = f"{_demand(devices)}, and nodes may have no places for all of them: {_free(devices)}"
@@ -132,7 +132,7 @@ def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
 
 
 def _free(devices: DeviceCapacity) -> str:
-    """Return the number of free devices as text; of all devices, if nobody knows which of them are free."""
+    """Return the number of free devices as text, or its upper bound if the free devices are not certain."""
     nodes = f"nodes of {', '.join(devices.classes)}"
     return f"{devices.free} are free on {nodes}" if devices.is_certain else f"{nodes} have {devices.free} at most"
 
@@ -153,6 +153,6 @@ def _excess(lack: Lack) -> str:
 
 
 def _place(changes: Iterable[Change]) -> Path:
-    """Return the path of what needs devices: a role, or all services if there are several."""
+    """Return the path of the role that needs devices, or of all services if several roles need devices."""
     paths = {change.workload.path for change in changes if change.additional.high}
     return paths.pop() / "accelerator" if len(paths) == 1 else Path("services")

@@ -17,7 +17,7 @@ class Drift:
     """Kind, namespace and name, such as `Deployment models/qwen-decode`."""
     is_gone: bool
     fields: tuple[str, ...]
-    """Paths of the values that differ. Numbers of replicas are said, other values are not: they may be credentials."""
+    """Paths of the values that differ. Only numbers of replicas are shown: other values may be credentials."""
 
     def __str__(self) -> str:
         return f"{self.object} is gone" if self.is_gone else f"{self.object}: {', '.join(self.fields)}"
@@ -26,7 +26,7 @@ class Drift:
 def of_events(events: Events) -> tuple[Drift, ...]:
     """Return the objects that somebody changed or deleted.
 
-    An update without any difference is none: after a refresh, the engine reports it for objects whose status failed.
+    An update without a difference is no drift: a refresh reports such an update for an object whose status failed.
     """
     found = (_drift(step) for step in events.drift if step.is_custom)
     return tuple(sorted(found, key=lambda each: each.object))

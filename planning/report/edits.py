@@ -1,6 +1,7 @@
 """Edits of a workload's pods, as a reviewer reads them: image, flags, names of variables. Values may be credentials.
 
-Only a number or a word of a fixed list is shown as the value of a flag. Values of variables and annotations never are.
+The value of a flag is shown only if it is a number or a word of a fixed list. Values of variables and annotations are
+never shown.
 """
 
 import re

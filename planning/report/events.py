@@ -1,7 +1,7 @@
 """The engine's event stream: the steps of a run, its diagnostics and its policy violations.
 
 `pulumi preview --event-log FILE` writes one event a line (Pulumi 3.230, sdk/go/common/apitype/events.go, EngineEvent).
-The engine has masked secrets in it.
+The engine masks secrets in the events.
 """
 
 import json
@@ -31,7 +31,7 @@ class Step:
     is_custom: bool
     """Whether the resource is an object, and no component."""
     is_drift: bool = False
-    """Whether it says what a refresh found in the cluster, and not what the run does."""
+    """Whether the step is a difference that a refresh found in the cluster, and no action of the run."""
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class Diagnostic:
     message: str
     """Text without colours."""
     resource: str
-    """Logical name of the resource that it is about; empty for the whole run."""
+    """Logical name of the resource that the message is about; empty for the whole run."""
     policy: str = ""
     """Name of the violated policy; empty for a diagnostic."""
 
@@ -73,7 +73,7 @@ class Events:
     stack: str
     """Name of the stack; empty if the run did not reach it."""
     steps: tuple[Step, ...]
-    """Steps on objects and components, the last one of each resource and operation."""
+    """Steps on objects and components, the last step of each resource and operation."""
     diagnostics: tuple[Diagnostic, ...]
     is_complete: bool
     """Whether the run came to its end: it wrote its summary."""
@@ -87,7 +87,7 @@ class Events:
 
     @property
     def drift(self) -> tuple[Step, ...]:
-        """Return the differences that a refresh found: objects that are gone, and those with other values."""
+        """Return the differences that a refresh found: objects that are gone, or that have other values."""
         return tuple(step for step in self.steps if step.is_drift and (step.differences or step.operation == "delete"))
 
     @property
@@ -124,11 +124,11 @@ class _Steps:
 
     def __init__(self) -> None:
         self.found = dict[tuple[str, str, bool], Step]()
-        """Steps by resource and operation, those of a refresh apart."""
+        """Steps by resource, by operation, and by whether a refresh found them."""
         self.stack = ""
         self._refreshed = set[str]()
-        """Resources whose latest step is a refresh. The event of its end has the operation `update` or `delete` if the
-        command is `pulumi refresh`."""
+        """Resources whose latest step is a refresh. The event at the end of that step has the operation `update` or
+        `delete` if the command is `pulumi refresh`."""
 
     def add(self, event: Mapping[str, Any]) -> None:
         """Add the step of an event, if it has one."""
@@ -143,7 +143,7 @@ class _Steps:
         step = _step(metadata, is_drift=metadata["urn"] in self._refreshed)
         key = (step.urn, step.operation, step.is_drift)
         earlier = self.found.get(key)
-        # The event of an end has no differences for a create, and may have outputs alone.
+        # The event at the end of a step has no differences for a create, and may have only outputs.
         self.found[key] = step if earlier is None or step.differences else earlier
         self.stack = self.stack or step.urn.removeprefix("urn:pulumi:").partition("::")[0]
 

@@ -1,4 +1,4 @@
-"""Fit of the roles of a stack as rows of a table, and what a change takes of the room for the cache."""
+"""Fit of the roles of a stack as rows of a table, and the memory for the cache that is lost by a change."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from planning.serving.workload import Workload
 
 _NONE: Mapping[str, Any] = {}
 _PLACES = ("initContainers", "volumes", "affinity", "nodeSelector")
-"""Parts of pods that say which weights they have, and on which devices."""
+"""Parts of pods that decide which weights and which devices the pods have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,16 @@ def rows(plan: StackPlan) -> Iterator[Row]:
 
 
 def cells(fit: Fit) -> tuple[str, ...]:
-    """Return weights, overhead, usable bytes, the cache of a sequence, what is left, and the numbers of tokens."""
+    """Return weights, overhead, usable memory, cache of a sequence and free memory, then tokens and sequences."""
     sizes = (fit.weights, fit.overhead, fit.usable, fit.cache, fit.free)
     return *map(gibibytes, sizes), str(fit.request.tokens), str(fit.longest), str(fit.most_sequences)
 
 
 def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a change takes of the room for the cache; empty if it takes nothing, or if that is unknown.
+    """Return the memory for the cache that a change loses, as text; empty if it loses none, or if that is unknown.
 
-    `old` is the object before the change. Only its arguments are read, so that pods with other weights or on other
-    devices are not compared.
+    `old` is the object before the change. Only its arguments are read: pods with other weights or on other devices must
+    not be compared (`is_comparable`).
     """
     after, spec = workload.fit, running.template(workload.kind, old).get("spec", _NONE)
     containers = [each for each in spec.get("containers", ()) if each.get("name") == workload.engine.name]

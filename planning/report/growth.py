@@ -1,4 +1,4 @@
-"""Replicas of a workload before, during and after a change, and the pods that need places beside those that run."""
+"""Replicas of a workload before, during and after a change, and pods that need places in addition to running pods."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from planning.serving.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A number, or the smallest and the largest one if an autoscaler decides it."""
+    """A number, or the smallest and the largest number if an autoscaler decides."""
 
     low: int
     high: int
@@ -36,7 +36,7 @@ NOTHING = Range(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A workload after a change, beside what runs before it."""
+    """A workload after a change, and its running pods before the change."""
 
     place: Place
     service: str
@@ -90,7 +90,7 @@ class Change:
 
     @property
     def may_inherit(self) -> bool:
-        """Tell whether pods cannot take the places of their predecessors, but may get devices of these.
+        """Tell whether reshaped pods may still get devices of their predecessors.
 
         Predecessors of any product may be on the same nodes.
         """
@@ -101,10 +101,10 @@ class Change:
 
     @property
     def additional(self) -> Range:
-        """Return the replicas that need a place while everything that runs still does.
+        """Return the replicas that need a place while all old pods still run.
 
-        Each other pod takes the place of one that has ended before. A rollout starts at most `maxSurge` replicas beyond
-        those that are requested (Kubernetes documentation, Deployments, Max Surge).
+        Every other replica takes the place of a replica that has ended. A rollout starts at most `maxSurge` replicas
+        beyond the requested number (Kubernetes documentation, Deployments, Max Surge).
         """
         if self.running is None or self.is_reshaped:
             return self.after
@@ -118,7 +118,7 @@ class Change:
 
 
 def changes(plan: StackPlan, running: Mapping[Place, Running], restarted: Mapping[Place, bool]) -> list[Change]:
-    """Return the changes of all workloads. `restarted` says whose running pods are replaced."""
+    """Return the changes of all workloads. `restarted` tells, by place, whether running pods are replaced."""
     found = list[Change]()
     for service in plan.services:
         for variant in service.variants:
@@ -136,7 +136,7 @@ def place(variant: VariantPlan, workload: Workload) -> Place:
 
 
 def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
-    """Tell whether a rendered value lacks any field of a tree (FieldsV1), which a change then removes.
+    """Tell whether a rendered value lacks a field of a tree (FieldsV1). A change removes such a field.
 
     Source: Kubernetes API, FieldsV1: `f:` and a field, `k:` and the keys of a list's item, `v:` and a value of a set.
     """

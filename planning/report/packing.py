@@ -29,10 +29,10 @@ class Pods:
     owner: str
     """Name of their workload."""
     size: int
-    """Number of devices of each; at least 1."""
+    """Number of devices of a pod; at least 1."""
     count: int
     nodes: frozenset[str]
-    """Names of the nodes that take them."""
+    """Names of the nodes that take the pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Packing:
 
     verdict: Verdict
     places: Mapping[str, Sequence[tuple[str, int]]]
-    """Owner and devices of the pods that were placed, by node. If the pods do not fit, those that do."""
+    """Owner and devices of the placed pods, by node. If not all pods fit, the others are missing."""
 
 
 def pack(free: Mapping[str, int], pods: Iterable[Pods]) -> Packing:
     """Place pods on nodes with `free` devices.
 
-    The order is that of first-fit decreasing: the largest pods first, and of these the ones with the fewest nodes.
+    The order is that of first-fit decreasing: the largest pods first, and among equal pods those with the fewest nodes.
     """
     waiting = [each for each in pods if each.count]
     ordered = sorted(waiting, key=lambda each: (-each.size, len(each.nodes), each.owner))
@@ -60,7 +60,7 @@ def pack(free: Mapping[str, int], pods: Iterable[Pods]) -> Packing:
 
 
 def _greedy(free: dict[str, int], ordered: Iterable[Pods]) -> tuple[dict[str, list[tuple[str, int]]], bool]:
-    """Place each pod on the node whose free devices it leaves the fewest of; tell whether all have a place."""
+    """Place each pod on the node with the fewest devices left after it; tell whether all pods have a place."""
     places, is_complete = dict[str, list[tuple[str, int]]](), True
     for each in ordered:
         for _ in range(each.count):
@@ -78,7 +78,7 @@ def _takers(free: Mapping[str, int], each: Pods) -> Iterator[str]:
 
 
 def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
-    """Tell whether a count proves that no way exists: more pods of a size than places, or more devices than free."""
+    """Tell whether counts prove that pods do not fit: more pods of a size than places, or too few free devices."""
     waiting = tuple(pods)
     everywhere = frozenset(name for each in waiting for name in each.nodes)
     for nodes in {*(each.nodes for each in waiting), everywhere}:
@@ -94,14 +94,14 @@ def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
 
 
 def _search(free: dict[str, int], ordered: Sequence[Pods]) -> bool:
-    """Tell whether a way exists, by trying all of them. True as well if that takes too many steps."""
+    """Tell whether the pods fit, by trying all ways to place them. True as well after too many steps."""
     sizes = [each for each in ordered for _ in range(each.count)]
     return len(sizes) > _MOST_PODS or _Search(free, sizes, ordered).place(0)
 
 
 @dataclass(slots=True)
 class _Search:
-    """A search of a way to place pods one after the other."""
+    """A search for a way to place pods one after the other."""
 
     free: dict[str, int]
     """Free devices by node; it changes while pods are placed and taken back."""
@@ -111,7 +111,7 @@ class _Search:
     steps: int = 0
 
     def place(self, index: int) -> bool:
-        """Tell whether the pods from an index on have places. Of nodes that are alike, one is seen."""
+        """Tell whether the pods from an index on have places. Of nodes that are alike, only one is tried."""
         if index == len(self.sizes) or self.steps > _MOST_STEPS:
             return True
         pod, seen = self.sizes[index], set[tuple[int, tuple[bool, ...]]]()
@@ -128,10 +128,10 @@ class _Search:
 
 
 def _always(free: Mapping[str, int], pods: Sequence[Pods]) -> bool:
-    """Tell whether every pod finds a node in whatever way all others are placed before it.
+    """Tell whether every pod finds a node, however the other pods are placed before it.
 
-    The others can block a node of the pod only by taking all but less than its size. They cannot block all of its nodes
-    if that takes more devices than they have.
+    The other pods block a node only if they leave fewer devices than the pod needs. They cannot block all nodes of the
+    pod if that takes more devices than they request.
     """
     for each in pods:
         rivals = [other for other in pods if other.nodes & each.nodes]

@@ -1,4 +1,4 @@
-"""Changes of paths: addresses that a route takes or gives up, and where their requests go."""
+"""Changes of paths: new and removed addresses of routes, and the destinations of their requests."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class PathChange:
 def changes(steps: Iterable[Step]) -> Iterator[PathChange]:
     """Yield the changes of addresses by the steps on HTTPRoutes.
 
-    An address that moves to another route is no change.
+    An address that moves to another route with the same backends is no change.
     """
     before, after = dict[str, tuple[str, Mapping[str, int]]](), dict[str, tuple[str, Mapping[str, int]]]()
     for step in steps:
@@ -43,7 +43,7 @@ def changes(steps: Iterable[Step]) -> Iterator[PathChange]:
 
 
 def _service(step: Step) -> str:
-    """Return the name of the service whose route it is: its label, else the name of the object."""
+    """Return the name of the service of a route: its label, else the name of the object."""
     metadata = (step.new or step.old).get("metadata", _NONE)
     return metadata.get("labels", _NONE).get(labels.SERVICE) or metadata.get("name", "")
 

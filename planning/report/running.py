@@ -1,4 +1,4 @@
-"""Pods that run before a change, as the objects of the cluster or of the state say."""
+"""Pods that run before a change, read from objects of the cluster or of the state."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "Deployment": ("spec", "template"),
     "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "workerTemplate"),
 }
-"""Path of the template of the pods; of a LeaderWorkerSet, that of the workers."""
+"""Path of the template of the pods; of a LeaderWorkerSet, the template of the workers."""
 _NONE: Mapping[str, Any] = {}
 
 
@@ -27,14 +27,14 @@ class Running:
     """The pods of a workload before a change."""
 
     replicas: int | None
-    """Number of replicas; None if an autoscaler decides it and nobody knows its number."""
+    """Number of replicas; None if an autoscaler decides the number, and it is unknown."""
     pods_per_replica: int
     devices_per_pod: int
     """Devices that a pod requests as an extended resource; 0 if it claims them."""
     accelerator: str | None
-    """Accelerator class whose devices they are; None if no class has them."""
+    """Accelerator class of these devices; None if no class has them."""
     is_of_any_product: bool
-    """Whether the class is of nodes with any labels, or unknown."""
+    """Whether the class takes nodes with any labels, or is unknown."""
     content: Mapping[str, Any]
     """The object."""
 
@@ -66,7 +66,7 @@ def of_object(
 
 
 def template(kind: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the template of a workload's pods; of a LeaderWorkerSet, that of the workers."""
+    """Return the template of a workload's pods; of a LeaderWorkerSet, the template of the workers."""
     return reduce(lambda found, key: found.get(key, _NONE), _TEMPLATES.get(kind, ("spec", "template")), content)
 
 
@@ -76,7 +76,7 @@ def template_fields(kind: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def leader_labels(kind: str, content: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the labels of a workload's pods; of a LeaderWorkerSet, those of the leaders."""
+    """Return the labels of a workload's pods; of a LeaderWorkerSet, the labels of the leaders."""
     groups = content.get("spec", _NONE).get("leaderWorkerTemplate", _NONE)
     found = groups.get("leaderTemplate", _NONE) if kind == "LeaderWorkerSet" else template(kind, content)
     return found.get("metadata", _NONE).get("labels", _NONE)

@@ -35,9 +35,9 @@ _RESTARTING = ("spec.template", "spec.leaderWorkerTemplate")
 """Beginnings of the paths of properties whose difference replaces pods."""
 _HIDDEN = "…"
 _UNCHECKED = " went unchecked"
-"""Words of every warning about a check that could not be made. The check is named before, the reason after them."""
+"""Words of every warning about a check that could not be made. The check stands before them, the reason after them."""
 _NOISE = ("an unhandled error occurred: program exited with non-zero exit code", "using pulumi-")
-"""Beginnings of messages that say nothing of a change: the end of a program that has said its errors, and the file of a
+"""Beginnings of messages that say nothing of a change: the end of a program after its errors, and the file of a
 plugin."""
 
 
@@ -84,7 +84,7 @@ class Summary:
     """Whether any class has a price."""
     usages: tuple[Usage, ...]
     profiles: Mapping[str, str]
-    """Serving profile of each service that has selected one, and why, by the name of the service."""
+    """Selected serving profiles and the reasons for them, by the name of the service."""
     errors: tuple[Diagnostic, ...]
     warnings: tuple[Diagnostic, ...]
     unchecked: tuple[str, ...]
@@ -155,7 +155,7 @@ def summarize(events: Events, composed: Composed) -> Summary:
 
 
 def _profiles(plan: StackPlan) -> dict[str, str]:
-    """Return the profiles of services. Those of canary and prefill are named if they are others."""
+    """Return the profiles of services. The profile of a canary or prefill is added if it differs."""
     found = dict[str, str]()
     for service in plan.services:
         texts = [profile.text for variant in service.variants for profile in variant.profiles.values()]
@@ -172,7 +172,7 @@ class _Diagnostics(TypedDict):
 
 
 def _public_texts(plan: StackPlan) -> frozenset[str]:
-    """Return names and sources of models, which are arguments, too."""
+    """Return names and sources of models. Reports may repeat them, although they are values of arguments."""
     variants = (variant for service in plan.services for variant in service.variants)
     return frozenset(text for variant in variants for text in (variant.model, variant.source))
 
@@ -181,7 +181,7 @@ def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, .
     """Return the errors and warnings of a run, each once, without texts that no report may repeat.
 
     Names of objects and the texts in `public` may be repeated. Warnings about checks that the run could not make are
-    added to those that are `unchecked` already.
+    added to the checks in `unchecked`.
     """
     texts = frozenset(text for step in events.steps for each in (step.old, step.new) for text in edits.sensitive(each))
     hidden = texts - public - {name for step in events.steps for name in (step.name, *step.place)}
@@ -203,7 +203,7 @@ def _is_gap(diagnostic: Diagnostic) -> bool:
 
 
 def _gap(message: str) -> str:
-    """Return the check that a warning names as not made, with the reason in parentheses."""
+    """Return the check that was not made, from a warning, with the reason in parentheses."""
     subject, _, rest = message.partition(_UNCHECKED)
     more, _, reason = rest.partition(": ")
     return f"{subject}{more} ({reason})"
@@ -236,7 +236,7 @@ def _gone(steps: Mapping[Place, Step], composed: Composed) -> dict[Place, Runnin
 
 
 def _predecessors(steps: Mapping[Place, Step], composed: Composed) -> Iterator[Running]:
-    """Yield the workloads that run under another name until those that replace them are ready."""
+    """Yield the workloads that run under another name until their replacements are ready."""
     classes = accelerators.classes(composed.stack.accelerators)
     for step in steps.values():
         old = running.of_object(step.kind, step.old, classes) if _moves(step) and _owner(step)[0] else None
@@ -263,19 +263,19 @@ def _lines(
 
 
 def _headroom(change: Change, step: Step) -> tuple[str, ...]:
-    """Return what a change takes of the memory of devices that is free for more sequences."""
+    """Return the memory for more sequences that devices lose by a change, as text."""
     is_comparable = fitting.is_comparable(step.kind, step.old, step.new)
     return fitting.headroom(change.workload, step.old) if is_comparable else ()
 
 
 def _moves(step: Step) -> bool:
-    """Tell whether the new object has another name or namespace, so that the engine deletes the old one after it."""
+    """Tell whether the new object has another name or namespace, so that the engine deletes the old object later."""
     old, new = (each.get("metadata", {}) for each in (step.old, step.new))
     return bool(old and new) and any(old.get(key) != new.get(key) for key in ("name", "namespace"))
 
 
 def _replica_edits(change: Change) -> tuple[str, ...]:
-    """Return the change of the number of replicas, if pods restart and the words do not say it."""
+    """Return the change of the number of replicas, if pods restart: the words then do not say it."""
     is_scaled = change.restarts and change.before != change.after and change.workload.autoscaler is None
     return (f"replicas {change.before} → {change.after}",) if is_scaled else ()
 
@@ -317,7 +317,7 @@ def _devices_before(changes: list[Change], ending: Iterable[Running]) -> Iterato
 
 
 def _others(events: Events) -> dict[str, dict[str, int]]:
-    """Return how many objects change that are neither workloads with devices nor routes, by operation and kind."""
+    """Return the number of changed objects by operation and kind, without serving workloads and routes."""
     found = dict[str, dict[str, int]]()
     # A replacement has a step for each of its parts.
     steps = {(_OPERATIONS.get(step.operation, step.operation), step.urn): step for step in events.changes}

@@ -18,14 +18,14 @@ class Rates:
     load: int
     """Bytes in a second from a volume to devices."""
     begin: int
-    """Seconds that a start takes apart from bytes."""
+    """Seconds of a start in which no bytes of weights are fetched or loaded."""
 
 
 def start_seconds(change: Change, size: str | None, rates: Rates) -> int:
-    """Return the time from a pod's creation until it is ready; `size` is that of the weights.
+    """Return the seconds from a pod's creation until it is ready; `size` is the size of the weights.
 
-    It is at most the deadline of the rollout's step, which the startup budget is part of, and that deadline if the size
-    is unknown.
+    They are at most the progress deadline of the workload, which includes the startup budget. If the size is unknown,
+    they are that deadline.
     """
     deadline = change.workload.progress_deadline
     if size is None:
@@ -36,9 +36,9 @@ def start_seconds(change: Change, size: str | None, rates: Rates) -> int:
 
 
 def outage_seconds(change: Change, size: str | None, rates: Rates) -> int:
-    """Return the time for which no replica is ready if none stays so: drain of the old pods, and start of new ones.
+    """Return the seconds without a ready replica, if none stays ready: drain of old pods, and start of new pods.
 
-    With a surge, a new pod starts while the old ones drain.
+    With a surge, a new pod starts while old pods drain.
     """
     rollout, drain = change.workload.rollout, change.workload.drain.grace
     waits = isinstance(rollout, Recreate) or not rollout.max_surge
@@ -46,7 +46,7 @@ def outage_seconds(change: Change, size: str | None, rates: Rates) -> int:
 
 
 def rollout_seconds(change: Change, size: str | None, rates: Rates) -> int:
-    """Return the time from the start of a rollout to its end."""
+    """Return the seconds from the start of a rollout to its end."""
     rollout, replicas = change.workload.rollout, change.after.high
     at_once = replicas if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
     steps = max(1, -(-replicas // max(1, at_once)))

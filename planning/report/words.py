@@ -82,7 +82,7 @@ def rows() -> list[Row]:
 
 
 def path(operation: PathOperation, address: str, destinations: str) -> str:
-    """Return what happens to an address. `destinations` are those of its requests, before and after."""
+    """Return what happens to an address. `destinations` are the destinations of its requests, before and after."""
     row = next(row for row in _table().paths if row.operation == operation)
     return row.words.format(address=address, destinations=destinations)
 
@@ -93,7 +93,7 @@ def _table() -> _Table:
 
 
 def fate(operation: Operation, change: Change, size: str | None, *, beside: bool = False) -> Fate:
-    """Return what happens to the pods of a workload. `size` is that of its weights; None if it is unknown.
+    """Return what happens to the pods of a workload. `size` is the size of its weights; None if it is unknown.
 
     `beside` says whether other pods of the variant run under another name meanwhile.
     """
@@ -107,7 +107,7 @@ def fate(operation: Operation, change: Change, size: str | None, *, beside: bool
 
 
 def departure(*, beside: bool) -> str:
-    """Return what happens to the pods of a workload that is deleted; `beside` says whether others take their place."""
+    """Return what happens to the pods of a deleted workload; `beside` says whether other pods take their place."""
     return _row({"operation": "delete", "beside": beside}).words
 
 
@@ -130,7 +130,7 @@ def _facts(operation: Operation, change: Change, *, beside: bool) -> Mapping[str
 
 
 def ready(change: Change) -> int:
-    """Return the number of replicas that stay ready at the worst moment, of the smallest number that runs."""
+    """Return the number of replicas that stay ready at the worst moment, if the smallest number of replicas runs."""
     rollout = change.workload.rollout
     if isinstance(rollout, Recreate):
         return 0

@@ -43,8 +43,8 @@ def gateways(routes: Iterable[Route]) -> frozenset[GatewayRef]:
 def decide(routes: Iterable[Route], live: Gateways | Unknown, locked: Collection[str] | None = None) -> Waits:
     """Select the routes to wait for. A route whose Gateway has no known controller becomes a warning instead.
 
-    `locked` are the accepted Gateways of a lock, as namespace/name. They decide in the place of those of the cluster,
-    so that a run decides alike whatever it can read.
+    `locked` are the accepted Gateways of a lock, as namespace/name. They take the place of the accepted Gateways of the
+    cluster, so that the decision does not depend on the rights of a run.
     """
     keys = dict[GatewayRef, list[str]]()
     for route in routes:
@@ -63,7 +63,7 @@ def decide(routes: Iterable[Route], live: Gateways | Unknown, locked: Collection
 
 
 def is_gateway(ref: GatewayRef) -> bool:
-    """Tell whether a reference is of a Gateway, and not of an object that takes its place."""
+    """Tell whether a reference is to a Gateway, and not to another kind of parent."""
     return (ref.group, ref.kind) == (GATEWAY_GROUP, _KIND)
 
 

@@ -32,7 +32,7 @@ class RequestClaim:
     at: Path
     """Path of the match in the configuration, or the name of a route from the cluster."""
     holder: Path
-    """Path of the service that claims them, or the name of a route from the cluster."""
+    """Path of the service that claims the requests, or the name of a route from the cluster."""
     parents: tuple[ParentRef, ...]
     hostnames: tuple[str, ...]
     """Hosts of the requests; empty for every host."""
@@ -42,8 +42,8 @@ class RequestClaim:
 _IndexKey = tuple[tuple[str, str | int | None], ...]
 """Listener, port and host, each as (relation, value).
 
-With the relation `itself`, the claim is for exactly this value. With `below`, the claim is for a narrower value, which
-this one covers.
+With the relation `itself`, the claim is for exactly this value. With `below`, the claim is for a narrower value that
+this value covers.
 """
 _SELF, _BELOW = "itself", "below"
 
@@ -55,7 +55,7 @@ class _Index:
         self._claims = dict[tuple[GatewayRef, RouteMatch], dict[_IndexKey, RequestClaim]]()
 
     def add(self, claim: RequestClaim) -> None:
-        """Add a claim. It does not replace an earlier claim of the same requests."""
+        """Add a claim, unless an earlier claim has the same requests."""
         for parent, host in parents_and_hosts(claim):
             claims = self._claims.setdefault(_group(parent, claim.match), {})
             relations = (
@@ -119,10 +119,10 @@ def cluster_problems(
 ) -> list[Problem]:
     """Return the collisions between the routes of a stack and other routes on its gateways in the cluster.
 
-    A route of the cluster with the namespace and name of a planned route is the same object, so it is skipped. Routes
-    of other stacks and of somebody else are errors. A route of this stack is a warning, because this run removes it,
-    and so is a route from before the mark. If the cluster's routes are unknown, the result is one warning that nothing
-    was compared.
+    A route of the cluster with the namespace and name of a planned route is the same object, so it is skipped. A
+    collision with a route of another stack or of somebody else is an error if `mode` is strict. A collision with a
+    route of this stack is a warning, because this run removes that route. A collision with an unmarked route is a
+    warning, too. If the cluster's routes are unknown, the result is one warning that nothing was compared.
     """
     planned = tuple(routes)
     if mode == "skip" or not planned:
@@ -151,7 +151,7 @@ def cluster_problems(
 
 
 def between(routes: Iterable[Route], others: Mapping[Path, Iterable[Route]]) -> Iterator[Problem]:
-    """Yield the collisions of the routes of an inference stack with those of others, by the places of these."""
+    """Yield the collisions of an inference stack's routes with `others`: routes of other inference stacks, by path."""
     index = _Index()
     for place, planned in others.items():
         for route in planned:
@@ -161,7 +161,7 @@ def between(routes: Iterable[Route], others: Mapping[Path, Iterable[Route]]) -> 
 
 
 def live_route_claims(route: LiveRoute) -> Iterator[RequestClaim]:
-    """Yield the claims of a route in the cluster. Their holder is named with its stack."""
+    """Yield the claims of a route in the cluster. The name of the holder includes its stack."""
     path = Path(f"HTTPRoute {route.namespace}/{route.name}")
     owner = route.mark.owner
     holder = path if owner is None else Path(f"HTTPRoute {route.namespace}/{route.name} of stack {owner}")

@@ -77,7 +77,7 @@ def record(variant: VariantContext, template: str) -> dict[str, Any]:
 def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantContext | None) -> tuple[Rule, ...]:
     """Return the rules for matches. A rule with the canary's headers precedes the rule for the same paths.
 
-    The primary is the last backend, because gateways that ask one picker for a rule ask that of the last backend.
+    The primary is the last backend, because gateways that ask one picker for a rule ask the picker of the last backend.
     """
     share, planned = variant.share, list[Rule]()
     for prefix, group in _rule_groups(matches, variant.service.route.replace_prefix_match):
@@ -87,7 +87,7 @@ def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantCo
         if share.headers:
             planned.append(_rule(canary, tuple(_with_headers(match, share.headers) for match in group), prefix))
         if variant.metered_as is not None:
-            # The interceptor forwards all requests of a rule to one Service, so its share is all or nothing.
+            # The interceptor forwards all requests of a rule to one Service, so the canary gets all of them or none.
             planned.append(_rule(canary if share.canary else variant, group, prefix))
             continue
         backends = _backend(canary, share.canary), _backend(variant, share.primary)
@@ -96,7 +96,7 @@ def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantCo
 
 
 def _rule(variant: VariantContext, matches: tuple[Match, ...], prefix: str | None) -> Rule:
-    """Return a rule all of whose requests go to one variant."""
+    """Return a rule that sends all requests to one variant."""
     metering = edge(variant)
     if metering is None:
         return Rule(matches, (_backend(variant, 1),), prefix)
@@ -149,7 +149,7 @@ def _mirror(contexts: Contexts, variant: VariantContext) -> Mirror | None:
 
 
 def timeouts(variant: VariantContext) -> Timeouts | None:
-    """Return the time limits of a service's route. None if it has none, or if the gateway does not take them."""
+    """Return the time limits of a service's route. None if the route has none, or if the gateway takes none."""
     spec, gateway = variant.service.route.timeouts, variant.gateway
     if spec is None or spec.request is spec.backend_request is None or not takes_timeouts(gateway):
         return None
@@ -157,6 +157,6 @@ def timeouts(variant: VariantContext) -> Timeouts | None:
 
 
 def takes_timeouts(gateway: Gateway | None) -> bool:
-    """Tell whether a gateway takes time limits of routes, as all do of which nothing else is known."""
+    """Tell whether a gateway takes time limits of routes. Gateways take them unless their facts deny it."""
     facts = None if gateway is None else gateways.facts(gateway)
     return facts is None or facts.timeouts is None or facts.timeouts.route

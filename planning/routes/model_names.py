@@ -1,7 +1,7 @@
 """Names of models in the bodies of requests, by which a payload processor finds the base model of a service.
 
 A processor writes the base model of the requested name into a header, or an empty text for a name that it does not
-know. It learns names from ConfigMaps, and knows one base model for each name.
+know. The processor learns names from ConfigMaps, and knows one base model for each name.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ def collisions(routes: Iterable[Route]) -> Iterator[Problem]:
 
 
 def _base_model(variant: VariantContext) -> str | None:
-    """Return the base model in the header: the served name, else what the first match with a model says."""
+    """Return the base model in the header: the served name, else the model of the first match with a model."""
     models = [match.model for match in variant.service.route.matches if match.model is not None]
     if not models:
         return None

@@ -1,4 +1,4 @@
-"""Endpoint pickers of a rule with two pools: which of them a gateway asks, by its implementation and version."""
+"""Rules with two pools: the endpoint pickers that a gateway asks, by its implementation and version."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,9 @@ from planning.variant.context import VariantContext
 
 
 def problems(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
-    """Reject a canary's share beside prefill if the gateway asks the primary's picker alone.
+    """Reject a canary's share of requests in a service with prefill if the gateway asks only the primary's picker.
 
-    That picker names prefill pods of the primary in requests that reach the canary, whose sidecars refuse them.
+    That picker names prefill pods of the primary in requests to the canary, and the canary's sidecars refuse them.
     """
     canary, path = variant.service.canary, variant.path
     if canary is None or not _lacks_picker(variant, gateway) or (variant.spec.prefill, canary.prefill) == (None, None):

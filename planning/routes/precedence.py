@@ -1,13 +1,13 @@
-"""Precedence among routes on one gateway that claim different requests, where it may surprise.
+"""Warnings about the precedence of routes on one gateway, where it may surprise although their claims differ.
 
 Gateway API orders routes that match a request by the length of the host that matches, then by the length of the path,
-then by the number of headers. What is equal in all of these goes to the older route.
+then by the number of headers. Between routes that are equal in all of these, the older route gets the request.
 
-- A route that is narrower in its host takes requests even from a longer path of a route without that host.
+- A route with a narrower host takes requests even from a route with a longer path, if that route lacks the host.
 - Two routes with equally many headers on one path both match a request that has the headers of both.
 
-Claims are found by lookups. Only claims on the same host and path whose headers have different names are compared in
-pairs, and those are few.
+An index finds the claims by lookups. Only claims on the same host and path with different names of headers are compared
+in pairs, and such claims are few.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ _PREFIX, _EXACT = "PathPrefix", "Exact"
 _Claim = tuple[RequestClaim, ParentRef, str]
 """A claim on one listener and host."""
 _MAX_NAMES = 3
-"""Number of services that a warning names; it counts the others."""
+"""Maximum number of services that a warning names. It only counts further services."""
 
 
 class _Index:
@@ -47,7 +47,7 @@ class _Index:
                 names.setdefault(_header_names(claim.match), []).append((claim, parent, host))
 
     def narrower(self, claim: RequestClaim, parent: ParentRef, host: str) -> Iterator[_Claim]:
-        """Yield the claims on hosts below a host that take requests which the claim's longer path matches, too."""
+        """Yield the claims on hosts below `host` that take requests from the longer path of a claim."""
         for path in _shorter_paths(claim.match):
             for other, listener, narrow in self._narrower.get((parent.gateway, host, path), ()):
                 is_apart = narrow in claim.hostnames or other.holder == claim.holder
@@ -55,7 +55,7 @@ class _Index:
                     yield other, listener, narrow
 
     def ties(self, claim: RequestClaim, parent: ParentRef, host: str) -> Iterator[_Claim]:
-        """Yield the claims that rank equally and may match a request of the claim, but need other headers."""
+        """Yield the claims of equal rank that may match the same request as a claim, but need other headers."""
         own_names = _header_names(claim.match)
         for names, claims in self._equal.get(_rank(claim, parent, host), {}).items():
             if names == own_names:
@@ -88,7 +88,7 @@ def cluster_warnings(routes: Iterable[Route], live: Routes | Unknown) -> tuple[P
 
 
 def _losses(claims: Iterable[RequestClaim], index: _Index) -> Iterator[Problem]:
-    """Yield a warning for each claim of the index that takes requests from longer paths of others."""
+    """Yield a warning for each claim of the index that takes requests from longer paths of other claims."""
     losers = dict[tuple[RequestClaim, str], dict[str, None]]()
     for claim in claims:
         for parent, host in parents_and_hosts(claim):
@@ -118,7 +118,7 @@ def _name_list(names: tuple[str, ...]) -> str:
 
 
 def _rank(claim: RequestClaim, parent: ParentRef, host: str) -> tuple[GatewayRef, str, RouteMatch, int]:
-    """Return what is equal for claims between which only the age of the route decides."""
+    """Return the key that claims share if only the age of their routes decides between them."""
     match = claim.match
     return parent.gateway, host, RouteMatch(match.type, match.path, (), match.more), len(match.headers)
 
@@ -136,7 +136,7 @@ def _compatible(first: RouteMatch, second: RouteMatch) -> bool:
 
 
 def _meet(first: ParentRef, second: ParentRef) -> bool:
-    """Tell whether two parents share a listener; None means all of them."""
+    """Tell whether two parents share a listener; None means all listeners or all ports."""
     sections, ports = {first.section_name, second.section_name}, {first.port, second.port}
     return (len(sections) == 1 or None in sections) and (len(ports) == 1 or None in ports)
 

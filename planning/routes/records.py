@@ -15,9 +15,9 @@ class Parent:
     name: str
     namespace: str
     section_name: str | None
-    """Name of a single listener. None for all of them."""
+    """Name of a single listener. None for all listeners."""
     port: int | None
-    """Port of the listeners. None for all of them."""
+    """Port of the listeners. None for listeners on any port."""
     provider: str
 
 
@@ -42,7 +42,7 @@ class Backend:
     port: int | None = None
     """Port of the Service. None for an InferencePool."""
     namespace: str | None = None
-    """Namespace of the Service. None for that of the route."""
+    """Namespace of the Service. None for the namespace of the route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Rule:
     prefix: str | None
     """Replacement of the path prefix. None if the path stays as it is."""
     set_headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Headers that this rule sets, besides those of the route."""
+    """Headers that this rule sets, besides the headers that the route sets."""
 
 
 @dataclass(frozen=True, slots=True)

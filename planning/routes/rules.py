@@ -21,7 +21,7 @@ from planning.variant.context import Contexts, VariantContext
 _MAX_RULES = 16
 """Maximum number of rules in an HTTPRoute."""
 _FRAMING_HEADERS = frozenset({"content-length", "host", "transfer-encoding"})
-"""Headers that say where a message ends or for whom it is. Another value breaks the message, or no proxy takes it."""
+"""Headers with the length or the destination of a message. With another value, proxies refuse or misread it."""
 
 
 def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
@@ -50,7 +50,7 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning if a request may take longer than a terminating pod of the service or its canary waits for it."""
+    """Yield a warning if a request may take longer than terminating pods of the service or its canary wait."""
     canary, timeouts = variant.service.canary, httproute.timeouts(variant)
     if timeouts is None or timeouts.request is None:
         return
@@ -89,7 +89,7 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
     found = [*_version(variant, gateway), *match_problems, *_headers(variant, at), *_timeouts(spec, at, gateway)]
     found += _repeated_hostnames(spec, at)
     if not spec.enabled:
-        # A mistake in a route that is not made counts where it is written, so that enabling the route shows no other.
+        # A mistake in a disabled route counts only in keys that the service writes, not in inherited keys.
         return None, [*(replace(problem, explicit_only=True) for problem in found), *mirror_problems]
     found += mirror_problems
     if match_problems:
@@ -169,7 +169,7 @@ def _render_problem(variant: VariantContext, at: Path, error: TemplateError) -> 
 
 
 def _is_inherited(variant: VariantContext) -> bool:
-    """Tell whether the matches of a service are those of the stack's defaults."""
+    """Tell whether the matches of a service come from the stack's defaults."""
     route = variant.stack.defaults.get("route")
     default_matches = route.get("matches") if isinstance(route, dict) else None
     return default_matches == [
@@ -186,7 +186,7 @@ def _catch_all(variant: VariantContext, match: Match, gateway: Gateway) -> Itera
 
 
 def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iterator[Problem]:
-    """Reject a header that occurs twice among those of the match, of its model and of the canary.
+    """Reject a header that occurs twice among the headers of the match, of its model and of the canary.
 
     Also reject a match that has too many headers in all.
     """
@@ -205,7 +205,7 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
 
 
 def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
-    """Reject two modifications of one header, and modifications of headers that others set or have read before.
+    """Reject two modifications of one header, and modifications of headers of the endpoint picker or the framing.
 
     A gateway applies the filters of a route after it has asked the endpoint picker.
     """
@@ -269,7 +269,7 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
 
 
 def _is_default_mirror(variant: VariantContext) -> bool:
-    """Tell whether the mirror of a service is that of the stack's defaults."""
+    """Tell whether the mirror of a service comes from the stack's defaults."""
     route, mirror = variant.stack.defaults.get("route"), variant.service.route.mirror
     default = route.get("mirror") if isinstance(route, dict) else None
     return isinstance(default, dict) and mirror is not None and default.get("service") == mirror.service

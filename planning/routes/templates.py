@@ -48,7 +48,7 @@ def path(template: str, record: Mapping[str, Any]) -> str:
     Raises `TemplateError` for an expression that has not exactly one value or lacks a brace, and for a path that is
     empty or too long.
     """
-    # An empty pair of braces is no expression in aim-engine, but text, of which a path keeps nothing.
+    # In aim-engine an empty pair of braces is text and no expression. A path keeps nothing of this text.
     rest = _EXPRESSION.sub("", template.replace("{}", ""))
     if "{" in rest or "}" in rest:
         raise TemplateError(template, "has a brace without its counterpart", "write a path such as {.metadata.name}")
@@ -103,7 +103,7 @@ def _value(expression: str, record: Mapping[str, Any]) -> str:
 
 
 def _single_value(shown: str, expression: str, record: Mapping[str, Any]) -> object:
-    """Return the value at the path `expression`. Raises `TemplateError` unless there is exactly one.
+    """Return the value at the path `expression`. Raises `TemplateError` unless there is exactly one value.
 
     `shown` is the expression for messages.
     """

@@ -1,4 +1,4 @@
 """Selection of serving profiles: which of a model's profiles a service gets, and why.
 
-Questions are found in the merged tree of a stack, before it is validated: a profile may give what the tree lacks.
+Questions come from the merged tree of a stack before its validation, because a profile may add keys that are missing.
 """

@@ -28,18 +28,18 @@ class Declared:
 
     @property
     def model(self) -> str | None:
-        """Return the model that the profile is of; None if that is mistaken."""
+        """Return the name of the profile's model; None if the name is mistaken."""
         found = _mapping(self.layer.tree).get("model")
         return found if isinstance(found, str) else None
 
     @property
     def service(self) -> Mapping[str, Any]:
-        """Return its keys of a service."""
+        """Return the keys of a service that the profile has."""
         return _mapping(_mapping(self.layer.tree).get("service"))
 
 
 class Catalogue:
-    """The profiles of a stack. Of those with one id, that of the nearest scope counts."""
+    """The profiles of a stack. Of profiles with the same id, the profile of the nearest scope counts."""
 
     def __init__(self, declared: Iterable[Declared], classes: Mapping[str, AcceleratorClass]) -> None:
         nearest = dict[str, Declared]()
@@ -53,7 +53,7 @@ class Catalogue:
                 self._ids.setdefault(each.model, []).append(each.id)
         self._candidates = dict[str, tuple[Candidate, ...]]()
         self.mistaken = set[str]()
-        """Models of which a profile is mistaken. The validation of the profile says why."""
+        """Models with a mistaken profile. The validation of the profile says why."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class Catalogue:
 
 
 def _parallelism(profile: Profile) -> Parallelism:
-    """Return the layout of a profile, whose devices follow from their number if it does not say tensor."""
+    """Return the parallelism of a profile; without `tensor`, compute it from the number of devices."""
     layout, count = profile.service.parallelism, profile.device_count
     if layout.tensor is not None or not count:
         return layout
@@ -112,7 +112,7 @@ def _parallelism(profile: Profile) -> Parallelism:
 
 
 def _complete_keys(service: Mapping[str, Any], profile: Profile, parallelism: Parallelism) -> dict[str, Any]:
-    """Return the keys of a profile with the name of the model, and with the devices that follow from their number."""
+    """Return the keys of a profile with the name of its model, and with the computed `tensor`."""
     found = {**service, "model": {"name": profile.model, **_mapping(service.get("model"))}}
     if parallelism.tensor is not None and parallelism.tensor > 1:
         found["parallelism"] = {**_mapping(service.get("parallelism")), "tensor": parallelism.tensor}

@@ -19,7 +19,7 @@ from planning.selection.seats import Asked, Seat
 from planning.selection.stages import Situation
 
 _STAND_IN = {"model": {"source": "hf://Qwen/Qwen3-0.6B"}, "accelerator": "nvidia"}
-"""Keys in the place of those that a profile would have given. No mistake is reported that follows from them."""
+"""Keys in the place of the keys of a missing profile. Mistakes that follow from them are not reported."""
 _NOTHING = Layer({}, Origin(Path()))
 
 
@@ -31,11 +31,11 @@ class Decision:
     layer: Layer
     chosen: ChosenProfile
     locked: LockedProfile | None
-    """The lock's answer, which the profile is; None if it was selected."""
+    """The profile of the lock; None if the profile was selected from the catalogue."""
     evaluation: Evaluation | None
-    """The table; None for a profile of the lock, which is not compared yet."""
+    """The table of the selection; None for a profile of the lock, which was not compared with others."""
     candidate: Candidate | None
-    """The profile as the catalogue has it; None if the catalogue has not, or if the lock has another content."""
+    """The profile in the catalogue; None if the catalogue lacks it, or if the lock has another content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ class Decided:
     asked: Asked
     catalogue: Catalogue
     decisions: Mapping[Path, Decision] = field(default_factory=dict[Path, Decision])
-    """Decisions by path. What asks the same as its service has that of the service."""
+    """Decisions by path. A canary or prefill with the question of its service has the decision of the service."""
     failures: Mapping[Path, Evaluation] = field(default_factory=dict[Path, Evaluation])
     """Tables of questions without an answer."""
 
     @property
     def profiles_of_lock(self) -> dict[Path, LockedProfile]:
-        """Return what a lock has of these decisions."""
+        """Return the decisions as profiles of a lock."""
         return {
             path: decision.locked
             or LockedProfile.default(
@@ -133,7 +133,7 @@ def table(seat: Seat, catalogue: Catalogue, fleet: Fleet) -> Evaluation:
 
 
 def tables(decided: Decided, facts: ClusterFacts) -> dict[Path, Evaluation]:
-    """Return the tables of all questions, those of a lock's answers among them."""
+    """Return the tables of all questions, also of questions that a lock answers."""
     fleet, found = Fleet(facts), dict[Path, Evaluation]()
     for seat in decided.asked.seats:
         decision = decided.decisions.get(seat.path)

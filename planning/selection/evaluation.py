@@ -16,7 +16,7 @@ _Scores = tuple[int, int, tuple[int, int, str], int, int, int]
 
 
 def evaluate(candidates: Iterable[Candidate], situation: Situation, stages: tuple[Stage, ...] = STAGES) -> Evaluation:
-    """Return the table of a selection among the profiles of a model, and the one that is selected, if any is."""
+    """Return the table of a selection among the profiles of a model, with the selected profile, if there is one."""
     ordered = sorted(candidates, key=_identity)
     remaining, dropped, counts = ordered, list[list[Row]](), {"total": len(ordered)}
     for stage in stages:
@@ -92,7 +92,7 @@ def _rows(
 
 
 def _scores(candidate: Candidate, situation: Situation) -> _Scores:
-    """Return the scores of a candidate, of which lower ones are better."""
+    """Return the scores of a candidate; lower scores are better."""
     orders, profile = preferences(), candidate.profile
     return (
         preferred_place(candidate, situation) or 0,
@@ -105,7 +105,7 @@ def _scores(candidate: Candidate, situation: Situation) -> _Scores:
 
 
 def _tier(candidate: Candidate) -> tuple[int, int, str]:
-    """Return the place of an accelerator class. Classes that no table has follow, by memory and then by name."""
+    """Return the place of an accelerator class. Classes outside of the table follow, by memory and then by name."""
     places = preferences().accelerators
     place = places.get(candidate.class_name)
     if place is not None:

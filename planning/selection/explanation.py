@@ -9,7 +9,7 @@ from planning.selection.records import Evaluation, Row
 from planning.selection.stages import SCOPE
 
 _AFTER_TYPE, _AFTER_WISHES, _AFTER_CLUSTER = "type", "fit", "nodes"
-"""Last stages of the groups that aim-engine counts after."""
+"""Last stages of the groups of stages after which aim-engine counts."""
 
 
 def of_table(evaluation: Evaluation, decision: Decision | None) -> dict[str, Any]:
@@ -28,14 +28,14 @@ def of_table(evaluation: Evaluation, decision: Decision | None) -> dict[str, Any
 
 
 def outcome(evaluation: Evaluation) -> str:
-    """Return whether one profile is the best, several are, or none is left."""
+    """Return `selected` for one best profile, `tie` for several, or `none`."""
     if evaluation.chosen is not None:
         return "selected"
     return "tie" if evaluation.tied else "none"
 
 
 def diagnostics(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the number of candidates after the groups of stages that aim-engine counts after, and after each stage."""
+    """Return the number of candidates after aim-engine's groups of stages, and after each stage."""
     remaining = evaluation.remaining
     named = remaining["image"]
     return {

@@ -1,6 +1,6 @@
 """The nodes of a cluster, as far as a selection considers them: which classes they have, and how many devices.
 
-A node counts even if it is cordoned, or not ready: a selection does not change with what passes.
+A node counts even if it is cordoned or not ready, so that temporary states do not change a selection.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from planning.hardware.placement import Placement
 
 
 class Fleet:
-    """Nodes by accelerator class and node selector, looked up once for each."""
+    """Nodes by accelerator class and node selector. Each pair is looked up once."""
 
     def __init__(self, facts: ClusterFacts) -> None:
         self._facts = facts

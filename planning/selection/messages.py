@@ -1,4 +1,4 @@
-"""Messages about selections: errors with their tables, and warnings about what a lock keeps."""
+"""Messages about selections: errors with their tables, and warnings about locked profiles."""
 
 from collections.abc import Iterable, Iterator
 
@@ -47,7 +47,7 @@ def _nothing_left(evaluation: Evaluation) -> str:
 
 
 def _fields_that_differ(tied: Iterable[Candidate]) -> Iterator[str]:
-    """Yield the wishes that would tell equally good candidates from each other."""
+    """Yield the keys of `selection` that would distinguish equally good candidates."""
     profiles = [candidate.profile for candidate in tied]
     if len({profile.device_count for profile in profiles}) > 1:
         yield "selection.deviceCount"
@@ -68,7 +68,7 @@ def lock_missing(seat: Seat, file: str, command: str) -> Problem:
 
 
 def unlocked_without_nodes(seat: Seat, chosen: Candidate, reason: str) -> Problem:
-    """Return the warning about a profile that was selected although nobody knows the nodes."""
+    """Return the warning about a profile that was selected although the nodes are unknown."""
     what = f"{chosen.id} was selected without a look at the nodes: {reason}"
     return warning(seat.path / "selection", what, "lock it with `python -m cli lock`, where the cluster can be read")
 

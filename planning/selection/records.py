@@ -30,7 +30,7 @@ class Reason(StrEnum):
     BEST = "BestMatch"
     """It is selected."""
     TIE = "EquallyGood"
-    """No preference tells it from another one."""
+    """No preference distinguishes it from another candidate."""
     RANK = "LowerPreferenceRank"
     """Another candidate is preferred."""
     SCOPE = "NearerScopePreferred"
@@ -60,7 +60,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A profile, and all of it that is the same for every service."""
+    """A profile, and the facts about it that are the same for every service."""
 
     id: str
     scope: Scope
@@ -70,7 +70,7 @@ class Candidate:
     service: Mapping[str, Any]
     """Keys of a service, as they are merged."""
     accelerator: AcceleratorClass | None
-    """None if no class has the name of the profile's."""
+    """Accelerator class of the profile. None if no class has its name."""
     chips_per_pod: int
     pods_per_replica: int
 
@@ -86,7 +86,7 @@ class Verdict:
 
     reason: Reason
     detail: str
-    """Value of the profile beside the wish, for people."""
+    """Value of the profile and the requested value, as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Row:
     scores: Mapping[str, int] | None = None
     """Places in the orders of preference, the first is 0; None for candidates that were dropped before."""
     rank: int | None = None
-    """Place among those that were compared; equally good ones share it."""
+    """Place among the compared candidates; equally good candidates share a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Evaluation:
 
     question: Question
     rows: tuple[Row, ...]
-    """Rows of all candidates: those that were compared by rank, then the others by the stage that they reached."""
+    """Rows of all candidates: the compared candidates by rank, then the others by the stage that they reached."""
     chosen: Candidate | None
     tied: tuple[Candidate, ...]
     """Candidates that are equally good; empty if one is selected."""

@@ -28,9 +28,9 @@ class Seat:
     path: Path
     question: Question
     node_selector: Mapping[str, str]
-    """Labels that it demands of nodes itself."""
+    """Labels that the service, canary or prefill itself demands of nodes."""
     parent: Path | None
-    """Path of the service or canary whose profile it has if it asks the same; None for a service."""
+    """Path of the service or canary whose profile it shares if both ask the same; None if it has no such parent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Asked:
     """The questions of a stack."""
 
     seats: tuple[Seat, ...]
-    """Services first, each before its prefill and its canary."""
+    """Each service comes before its prefill and its canary."""
     problems: tuple[Problem, ...]
     failed: tuple[Path, ...]
-    """Paths of services, canaries and prefills of which nobody knows what they ask."""
+    """Paths of services, canaries and prefills whose questions are unknown."""
     without: tuple[Path, ...]
     """Paths of canaries and prefills that have no profile, although their service has one."""
 
@@ -103,7 +103,7 @@ class _Asker:
             self._ask_prefill(at, tree, prefill)
 
     def _is_mistaken(self, at: Path) -> bool:
-        """Tell whether the merge has reported what a question depends on. What follows from it is no mistake."""
+        """Tell whether the merge has reported a mistake in keys that a question depends on."""
         keys = ("model", "accelerator", "selection")
         return any(problem.path.is_within(at / key) for problem in self._merged.problems for key in keys)
 
@@ -156,7 +156,7 @@ class _Asker:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A model of the catalogue, and the image that names it if one does."""
+    """A model of the catalogue, and the image by which a service names it."""
 
     model: str
     image: str | None = None

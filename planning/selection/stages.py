@@ -1,4 +1,4 @@
-"""Filter stages of a selection, in order. Each drops the candidates that lack one thing."""
+"""Filter stages of a selection, in order. Each stage drops candidates for one kind of reason."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from planning.selection.records import Candidate, Reason, Verdict
 
 @dataclass(frozen=True)
 class Situation:
-    """A question, and what its answer depends on besides the candidates."""
+    """A question, and the facts besides the candidates on which its answer depends."""
 
     question: Question
     classes: Mapping[str, AcceleratorClass]
@@ -46,7 +46,7 @@ class Situation:
 
 
 class Stage(NamedTuple):
-    """One filter: its name, and the verdict on a candidate, None if it passes."""
+    """One filter: its name, and the verdict on a candidate; None if the candidate passes."""
 
     name: str
     judge: Callable[[Candidate, Situation], Verdict | None]
@@ -61,7 +61,7 @@ def images_of(candidate: Candidate) -> frozenset[ImageReference]:
 
 
 def covers(wide: AcceleratorClass, narrow: AcceleratorClass) -> bool:
-    """Tell whether a class is that of all products of the vendor of another one."""
+    """Tell whether the class `wide` stands for all products of the vendor of `narrow`."""
     return wide.product is None and (wide.vendor, wide.allocation) == (narrow.vendor, narrow.allocation)
 
 
@@ -131,7 +131,7 @@ def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
 
 
 def preferred_place(candidate: Candidate, situation: Situation) -> int | None:
-    """Return the place of a candidate's class in `selection.accelerators`; None if it is not in there."""
+    """Return the place of a candidate's class in `selection.accelerators`; None if the class is not listed."""
     for index, name in enumerate(situation.question.accelerators):
         listed = situation.classes.get(name)
         if name == candidate.class_name:

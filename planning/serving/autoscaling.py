@@ -31,7 +31,7 @@ from planning.variant.context import RoleContext, VariantContext
 
 _QUEUE, _SATURATION = "picker-queue-size", "pool-saturation"
 _WHOLE_POOL = "effective"
-"""Stage of a pool's saturation that counts if its pods have one role."""
+"""Stage in the series of saturation for a pool whose pods have one role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class PickerLoad:
 
     @property
     def is_per_replica(self) -> bool:
-        """Tell whether the target is a value per replica, and not one of the whole pool."""
+        """Tell whether the target is a value per replica, and not a value of the whole pool."""
         return self.type != _SATURATION
 
 
@@ -100,7 +100,7 @@ class Keda:
     fallback: Fallback | None
     """Number of replicas while metrics cannot be read; None to keep the number."""
     modifiers: ScalingModifiers | None
-    """Formula over all metrics; None if each of them counts."""
+    """Formula over all metrics; None if each metric counts by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Autoscaler:
 def plan(context: RoleContext) -> Autoscaler | None:
     """Return the autoscaler of a role, or None if its number of replicas is fixed.
 
-    `problems` has found nothing in the spec.
+    The spec has passed `problems`.
     """
     spec = context.role.autoscaling
     if spec is None:
@@ -154,7 +154,7 @@ def _keda(spec: KedaAutoscaling, context: RoleContext) -> Keda:
 
 
 def _queue(spec: KedaAutoscaling, context: RoleContext) -> PickerLoad | None:
-    """Return the metric that scales a role up from zero: the picker's queue. None if the spec follows it anyway.
+    """Return the metric that scales a role up from zero: the picker's queue. None if the spec has this metric already.
 
     Metrics of engines cannot do this, because no engine runs then.
     """
@@ -176,7 +176,7 @@ def _autoscaler_metric(index: int, metric: Metric, context: RoleContext) -> Engi
 
 
 def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, context: RoleContext) -> PickerLoad:
-    """Return a metric of the picker; if it is about pods of a role, of those of this role."""
+    """Return a metric of the picker. From a series with stages, take the stage of this role, or of the whole pool."""
     variant = context.variant
     series = variant.release.picker.metrics.series[metric.type]
     stage = _WHOLE_POOL if variant.spec.prefill is None else context.name
@@ -211,7 +211,7 @@ def problems(path: Path, role: Role, variant: VariantContext) -> Iterator[Proble
 
 
 def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> Iterator[Problem]:
-    """Require a Prometheus for metrics, a metric for which there is a fallback, and known names in a formula."""
+    """Require a Prometheus for metrics, a metric other than CPU for a fallback, and known names in a formula."""
     for index, metric in enumerate(spec.metrics if variant.stack.observability.prometheus is None else ()):
         if not isinstance(metric, CpuMetric | CustomMetric):
             yield _missing_prometheus(at / "metrics" / index / "type", metric.type)

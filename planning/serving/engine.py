@@ -75,7 +75,7 @@ FIELD_OF = {
 """vLLM's flags that a field of the configuration decides, each with its replacement."""
 _JOINING_TIMEOUT = "--distributed-timeout-seconds"
 _OPTIONAL = frozenset({_JOINING_TIMEOUT, "--enable-prompt-tokens-details"})
-"""Flags that are left out if the engine does not know them, because it serves without them."""
+"""Flags that are left out if the engine does not know them. The engine serves without them, too."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
     "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
@@ -140,7 +140,7 @@ def plan(context: RoleContext) -> EnginePlan:
 
 
 def events_port(context: RoleContext) -> int | None:
-    """Return the port of the first copy's KV cache events; None if there are none. A copy adds its rank to it.
+    """Return the port of the first copy's KV cache events; None if there are none. A copy adds its rank to the port.
 
     `--kv-events-config` among the user's arguments may turn events on or off, and may change their port.
     """
@@ -174,7 +174,7 @@ def _worker_arguments(context: RoleContext) -> tuple[str, ...]:
 
 
 def generated_arguments(context: RoleContext, *, is_leader: bool) -> tuple[str, ...]:
-    """Return the generated arguments of a role, without optional flags that its version does not know."""
+    """Return the generated arguments of a role, without optional flags that the engine's version does not know."""
     if context.is_custom:
         return ()
     version = context.engine_version

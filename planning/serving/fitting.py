@@ -13,7 +13,7 @@ _CPU_SPACE = "VLLM_CPU_KVCACHE_SPACE"
 
 
 def fit(context: RoleContext) -> Fit | Unknown:
-    """Return what a role takes of each device, or why that is unknown."""
+    """Return the memory that a role takes of each device, or why it is unknown."""
     if context.is_custom:
         return Unknown("a custom engine's memory is its own")
     devices = _devices(context)
@@ -22,7 +22,7 @@ def fit(context: RoleContext) -> Fit | Unknown:
 
 
 def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
-    """Return the request that a role makes of its devices, or what of it is unknown."""
+    """Return the request that a role makes of its devices, or its unknown part."""
     layout, has_devices = context.layout, context.layout.devices_per_pod > 0
     return served.request(
         Served(
@@ -42,7 +42,7 @@ def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
 
 
 def _devices(context: RoleContext) -> Devices | Unknown:
-    """Return the devices of a role; of a CPU, the memory that a worker of the engine has."""
+    """Return the devices of a role. On CPUs, a device is the memory of one worker of the engine."""
     cls, name = context.accelerator, context.role.accelerator
     if cls.allocation is None:
         return Devices(cls.vendor, cls.product, max(0, _cpu_memory(context) // workers(context)))
@@ -70,7 +70,7 @@ def _cpu_memory(context: RoleContext) -> int:
 
 
 def _cpu_space(context: RoleContext) -> int | None:
-    """Return the bytes of the cache of a worker on CPUs; None if a variable says them that is not a number."""
+    """Return the bytes of the cache of a worker on CPUs, as a variable has them; None if its value is no number."""
     explicit = environment.values(context.role.engine.env)
     value = explicit.get(_CPU_SPACE, context.environment.get(_CPU_SPACE))
     return served.from_gibibytes(value) if isinstance(value, str) else None

@@ -8,10 +8,10 @@ from models.paths import Path
 from models.problems import Problem
 
 WAKING = "waiting"
-"""Name of the metric that only scales a role up from zero. KEDA wants a name for each metric beside a formula."""
+"""Name of the metric that only scales a role up from zero. With a formula, KEDA requires a name for each metric."""
 _TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w|\s*\()")
-"""A name that is neither a member of something nor a function."""
+"""A name that is neither a member of an object nor a function."""
 _WORDS = frozenset(
     {
         "and",
@@ -34,7 +34,7 @@ _WORDS = frozenset(
 
 
 def name(metric: Metric) -> str | None:
-    """Return the name of a metric in a formula. None if it has none, or if it is CPU, which no formula has."""
+    """Return the name of a metric in a formula. None for a metric without a name, and for CPU."""
     if isinstance(metric, CpuMetric):
         return None
     if isinstance(metric, CustomMetric):
@@ -44,7 +44,7 @@ def name(metric: Metric) -> str | None:
 
 
 def problems(at: Path, spec: KedaAutoscaling, modifiers: ScalingModifiers) -> Iterator[Problem]:
-    """Reject a formula with unknown names, and metrics without a name or with the name of another."""
+    """Reject a formula with unknown names, and metrics without a name or with the name of another metric."""
     names = list[str]()
     for index, metric in enumerate(spec.metrics):
         found, path = name(metric), at / "metrics" / index

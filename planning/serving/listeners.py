@@ -1,4 +1,4 @@
-"""Validation of the ports of a serving pod: all containers of a pod share them, so each has one listener."""
+"""Validation of the ports of a serving pod: its containers share the ports, so each port has one listener."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from planning.variant.context import RoleContext
 
 @dataclass(frozen=True, slots=True)
 class _Listener:
-    """A listener of a pod, on one port or on one for each rank of data parallelism."""
+    """A listener of a pod, on one port or on one port for each rank of data parallelism."""
 
     noun: str
     at: Path
@@ -21,7 +21,7 @@ class _Listener:
     first: int
     last: int
     is_explicit: bool
-    """Whether the user changed a port that has another default."""
+    """Whether the user has set the port in place of its default."""
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from planning.variant.context import RoleContext, VariantContext
 _HEALTH_PATHS = ("/health", "/ready", "/readyz")
 """Paths that the supervisor of the copies answers (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py)."""
 _SHARED_BOOTSTRAP = "mooncake"
-"""Connector whose copies share one port: the sidecar draws a copy itself, beside the one that the picker chose
+"""Connector whose copies share one port: the sidecar chooses a copy itself, whatever copy the picker chose
 (llm-d-router v0.10.0, pkg/sidecar/proxy/connector_mooncake.go)."""
 
 
@@ -42,7 +42,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
 
 
 def _flags(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags with which vLLM ends."""
+    """Reject flags that vLLM refuses if each copy has a port."""
     for flag in flags.parse(context.role.engine.args):
         if flag.name in engine_versions.groups().multi_port.flags:
             what = f"does not work with one port for each copy ({flag.name})"
@@ -73,7 +73,7 @@ def _tls(context: RoleContext) -> Iterator[Problem]:
 
 
 def variant_problems(variant: VariantContext, roles: Mapping[str, RoleContext]) -> Iterator[Problem]:
-    """Check that all that sends requests to a variant reaches every copy."""
+    """Check that every sender of requests to a variant reaches every copy."""
     several = [role for role in roles.values() if role.layout.ports > 1]
     if not several:
         return

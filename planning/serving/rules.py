@@ -23,7 +23,7 @@ from planning.variant import images, kv_cache
 from planning.variant.context import Contexts, RoleContext, VariantContext
 
 _KERNEL_BLOCK = 16
-"""Number of tokens of which blocks for attention kernels are multiples."""
+"""Tokens: attention kernels take blocks of a multiple of this size."""
 
 
 def problems(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
@@ -94,7 +94,7 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
 def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
     """Reject block sizes for which no attention backend of vLLM has a kernel.
 
-    Most kernels take multiples of 16, and that of AITER for latent attention takes 1 (vLLM 0.21,
+    Most kernels take multiples of 16, and the kernel of AITER for latent attention takes 1 (vLLM 0.21,
     `get_supported_kernel_block_sizes` of the backends in v1/attention/backends).
     """
     size = variant.spec.kv_cache.block_size
@@ -236,7 +236,7 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
 
 
 def workload_warnings(path: Path, workloads: Collection[Workload]) -> Iterator[Problem]:
-    """Yield warnings about workloads whose pods fetch more than they need to, or may not open their devices.
+    """Yield warnings about workloads whose pods fetch more than necessary, or perhaps cannot open their devices.
 
     `path` is the path of their variant.
     """

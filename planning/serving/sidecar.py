@@ -31,7 +31,7 @@ class SidecarPlan:
     arguments: tuple[str, ...]
     env: tuple[Variable, ...]
     ports: tuple[int, ...]
-    """Ports on which it gets requests: one for each port of the engine."""
+    """Ports on which the sidecar gets requests: one for each port of the engine."""
     startup: SidecarProbe
     liveness: SidecarProbe
     rules: tuple[Mapping[str, Any], ...]

@@ -1,6 +1,6 @@
 """Validation of an engine's flags, JSON values and variables against its version of vLLM, and against its API servers.
 
-vLLM ends at a flag that it does not know. It warns of an unknown variable and ignores it.
+vLLM ends at an unknown flag. It warns of an unknown variable and ignores the variable.
 """
 
 import difflib
@@ -22,7 +22,7 @@ _FURTHER_FIELDS = {
     "--kv-events-config": "kvCache.events",
     "--kv-transfer-config": "kvCache.connector",
 }
-"""Fields of generated flags that a user may extend, so that `engine.FIELD_OF` lacks them."""
+"""Fields of generated flags that a user may extend, so that `engine.FIELD_OF` lacks these flags."""
 _ROLE_FIELDS = frozenset({"engine", "parallelism"})
 _STACK_FIELDS = frozenset({"observability"})
 _CONNECTOR = "--kv-transfer-config.kv_connector"
@@ -30,7 +30,7 @@ _ENGINE_PREFIX = "VLLM_"
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags that the engine's version does not know, that no group of pods takes, or that hide the probes."""
+    """Reject flags that the engine's version or a group of pods does not take, and a probed path that needs a key."""
     if context.is_custom or context.engine_version is None:
         return
     yield from _unknown_generated_flags(context, context.engine_version)
@@ -48,7 +48,7 @@ def _unknown_generated_flags(context: RoleContext, version: EngineVersion) -> It
     """Reject fields whose flags the engine does not know; each field once."""
     arguments = (*engine.generated_arguments(context, is_leader=True), *_worker_flags(context))
     found = dict[Path, str]()
-    # Parsing takes longer than asking, and nearly every version knows all of these flags.
+    # Parsing takes longer than this lookup, and nearly every version knows all of these flags.
     names = (argument.partition("=")[0] for argument in arguments if argument.startswith("--"))
     for flag in () if all(map(version.knows_flag, names)) else flags.parse(arguments):
         if flag.name and not version.knows_flag(flag.name):
