@@ -95,8 +95,9 @@ class UserClass(Spec):
     devices_per_node: DevicesPerNode | None = Field(default=None, examples=[8])
     """Number of devices of the largest node; absent: unknown."""
     devices_per_chip: DevicesPerChip | None = Field(default=None, examples=[2])
-    """Devices that the engine sees in one chip, which is what the cluster counts: 2 for TPU7x, whose chips have two
-    cores. A pod requests its devices divided by this number, rounded up. Absent: the shipped class's, or 1."""
+    """Number of devices that the engine sees in one chip: 2 for TPU7x, whose chips have two cores. The cluster counts
+    chips: a pod requests its devices divided by this number, rounded up. Absent: the number of the shipped class, or
+    1."""
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={}, examples=[{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}]
     )

@@ -1,4 +1,4 @@
-"""Spec of a model's architecture: the numbers that its memory on devices follows from."""
+"""Spec of a model's architecture: the numbers from which its memory on devices follows."""
 
 from typing import Annotated
 
@@ -16,28 +16,28 @@ class CacheLayers(Spec):
     layers: Annotated[Count, Field(examples=[12])]
     """Number of these layers."""
     kv_heads: Count | None = Field(default=None, examples=[8])
-    """Key and value heads; absent: the model's."""
+    """Number of key and value heads; absent: kvHeads of the model."""
     head_dim: Count | None = Field(default=None, examples=[128])
-    """Numbers of one head; absent: the model's."""
+    """Dimension of a head; absent: headDim of the model."""
     latent: Count | None = Field(default=None, examples=[576])
-    """Numbers of one entry that stands for keys and values of all heads, as in MLA (kv_lora_rank plus
-    qk_rope_head_dim). Every device holds it whole. Absent: there are heads."""
+    """Dimension of the one entry that stands for the keys and values of all heads, as in MLA (kv_lora_rank plus
+    qk_rope_head_dim). Every device holds the whole entry. Absent: every head has an entry."""
     bytes: Count | None = Field(default=None, examples=[132])
-    """Bytes of one entry whose precision is fixed, such as that of an index. Every device holds it whole."""
+    """Bytes of one entry whose precision is fixed, such as an entry of an index. Every device holds the whole entry."""
     window: Count | None = Field(default=None, examples=[1024])
     """Number of the latest tokens that a sequence caches; absent: all of them."""
     ratio: Count = 1
-    """Number of tokens for which there is one entry."""
+    """Number of tokens that share one entry."""
     state: Count | None = Field(default=None, examples=[2097152])
-    """Bytes of a state that a sequence has in one of these layers, however long it is, as in Mamba. Then nothing
-    grows with its tokens."""
+    """Bytes of the state that a sequence has in each of these layers, as in Mamba. The state does not grow with the
+    sequence, and the layers cache nothing else."""
 
 
 class Architecture(Spec):
     """Numbers of a model, as its `config.json` has them."""
 
     family: Text | None = Field(default=None, examples=["qwen3"])
-    """The model_type of config.json. Absent: the numbers here are all that matters."""
+    """The model_type of config.json. Absent: only the numbers in this section describe the model."""
     layers: Count | None = Field(default=None, examples=[36])
     """Number of layers (num_hidden_layers)."""
     hidden_size: Count | None = Field(default=None, examples=[4096])
@@ -49,20 +49,20 @@ class Architecture(Spec):
     kv_heads: Count | None = Field(default=None, examples=[8])
     """Key and value heads (num_key_value_heads); absent: as many as heads."""
     head_dim: Count | None = Field(default=None, examples=[128])
-    """Numbers of one head (head_dim); absent: hiddenSize divided by heads."""
+    """Dimension of a head (head_dim); absent: hiddenSize divided by heads."""
     dtype: Text | None = Field(default=None, examples=["bfloat16"])
     """Type of the numbers (dtype or torch_dtype); absent: bfloat16."""
     vocab_size: Count | None = Field(default=None, examples=[151936])
     """Number of tokens that the model knows (vocab_size)."""
     context_length: Count | None = Field(default=None, examples=[40960])
-    """Longest context (max_position_embeddings), which counts if model.maxModelLen is absent."""
+    """Longest context (max_position_embeddings). It applies if model.maxModelLen is absent."""
     parameters: Parameters | None = Field(default=None, examples=[8190735360])
-    """Number of parameters, from which the bytes of the weights follow if nothing says them."""
+    """Number of parameters. The bytes of the weights follow from this number if their size is unknown."""
     experts: CountOrNone | None = Field(default=None, examples=[128])
     """Number of routed experts of a layer; absent or 0: none."""
     experts_per_token: Count | None = Field(default=None, examples=[8])
     """Number of experts that a token goes to (num_experts_per_tok)."""
     expert_share: Share | None = Field(default=None, examples=[0.95])
-    """Share of the parameters in routed experts, which all copies of a replica divide among them."""
+    """Share of the parameters that belong to routed experts. The copies of a replica divide the experts among them."""
     cache: Items[CacheLayers] = Field(default=(), examples=[[{"layers": 12}, {"layers": 24, "window": 1024}]])
     """Layers that cache differently, in groups. Absent: every layer caches keys and values of all tokens."""

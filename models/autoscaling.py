@@ -48,7 +48,7 @@ class PickerMetric(Spec):
 
 
 class SaturationMetric(Spec):
-    """Saturation of the pool, as flow control of the endpoint picker reports it. With 1, further requests wait."""
+    """Saturation of the pool, as flow control of the endpoint picker reports it. At 1, further requests wait."""
 
     type: Literal["pool-saturation"]
     """Saturation of the pool; with prefill, that of the role's pods."""
@@ -124,11 +124,11 @@ class Fallback(Spec):
 
 
 class ScalingModifiers(Spec):
-    """A formula over all metrics, whose result is the only metric that counts beside cpu."""
+    """A formula over all metrics. Only its result, and the metric cpu, decide the number of replicas."""
 
     formula: Text = Field(examples=["max([queue_size, picker_queue_size])"])
-    """Formula of KEDA (expr-lang). The name of a metric is its type with underscores, such as queue_size; that of a
-    custom metric is the `name` in its spec."""
+    """Formula of KEDA (expr-lang). The name of a metric is its type with underscores, such as queue_size; the name
+    of a custom metric is the `name` in its spec."""
     target: Annotated[float, Between(0, 1_000_000, "write a number above 0, such as 5"), Field(examples=[5])]
     """Result per replica above which replicas are added."""
     activation_target: float | None = Field(default=None, examples=[1])

@@ -33,6 +33,6 @@ class Spec(BaseModel):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Return the spec itself, which is safe to share because it is frozen.
 
-        Pydantic copies the default of a field into each spec in which the field is absent. This method saves the copy.
+        Pydantic copies the default of a field into each spec in which the field is absent. This method avoids the copy.
         """
         return self

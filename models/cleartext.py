@@ -1,7 +1,7 @@
 """Validation that a configuration holds no credential as text.
 
 Every value of a configuration may end up in an object, in a preview and in the state, and those who read them would
-read the credential as well. A credential therefore belongs into a Secret, to which the configuration refers.
+read the credential as well. A credential therefore belongs in a Secret, to which the configuration refers.
 """
 
 import json
@@ -34,11 +34,11 @@ _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
 _ARGUMENTS = frozenset({"args", "command"})
 
 _Keys: TypeAlias = "tuple[_Keys, str | int] | None"
-"""The key of a value, after the keys above it; it costs less than a `Path`, which only a problem needs."""
+"""The key of a value, after the keys above it. It costs less than a `Path`, and only problems need paths."""
 
 
 def problems(tree: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each credential in the tree of a stack. No problem has any part of a credential.
+    """Yield a problem for each credential in the tree of a stack. No problem shows any part of a credential.
 
     Keys are checked as well.
     """
@@ -49,7 +49,7 @@ def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
     """Yield the problems of a value; `in_object` says whether its keys are those of another system."""
     if isinstance(value, dict):
         mapping = cast("dict[Any, Any]", value)
-        # One search in all keys and texts takes less than one for each.
+        # One search in all keys and texts takes less time than a search in each of them.
         texts = [text for item in mapping.items() for text in item if isinstance(text, str)]
         may_have_shape = credentials.may_have_shape("\n".join(texts))
         if may_have_shape and any(credentials.has_shape(key) for key in mapping if isinstance(key, str)):
@@ -69,7 +69,7 @@ def _below(value: object, at: _Keys, *, in_object: bool) -> Iterator[Problem]:
 
 
 def _is_variable_in_clear(mapping: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is a variable as Kubernetes has it, `{name: …, value: …}`, with a credential."""
+    """Return whether a mapping is a variable in the form of Kubernetes, `{name: …, value: …}`, with a credential."""
     name, value = mapping.get("name"), mapping.get("value")
     return isinstance(name, str) and isinstance(value, str) and credentials.is_credential(name, value)
 

@@ -12,7 +12,7 @@ ROOT = f"{NAMESPACE}:stack"
 KUBECONFIG = f"{NAMESPACE}:kubeconfig"
 """Secret key with the kubeconfig of the cluster."""
 PREVIEWED = f"{NAMESPACE}:previewed"
-"""Key with the path of a facts file, such as that of an earlier preview; a run tells what of it is different."""
+"""Key with the path of a facts file, such as the file of an earlier preview. A run lists the differences from it."""
 KEYS = (ROOT, KUBECONFIG, PREVIEWED)
 
 

@@ -15,7 +15,7 @@ import yaml
 REFERENCE = re.compile(r"\$(?:\$|\(([^)]+)\))")
 """Pattern of `$(NAME)`, which Kubernetes replaces by a variable, and of `$$`, which stands for a `$`.
 
-Only for `$(NAME)` the first group matches.
+The first group matches only for `$(NAME)`.
 """
 _HIDDEN = "…"
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -29,14 +29,14 @@ _SCHEMES = frozenset({"", "basic", "bearer", "token"})
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """Last words of names that hold a credential."""
+    """Settings of words at the end of names whose values are credentials."""
 
     alone: bool = True
-    """Whether they may be the whole name."""
+    """Whether the words may be the whole name."""
     path: bool = False
     """Whether the value may also be the path of a file, which is no credential."""
     objects: bool = True
-    """Whether keys of Kubernetes' objects that end so hold credentials, and not names of objects."""
+    """Whether keys of Kubernetes objects that end so hold credentials. If not, the keys hold names of objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Shape:
     """Shape of credentials of one kind."""
 
     contains: tuple[str, ...]
-    """Parts of which every such text has one."""
+    """Parts; every text of this shape contains at least one of them."""
     pattern: re.Pattern[str]
 
 
@@ -54,7 +54,7 @@ class _Table:
     harmless: tuple[str, ...]
     shapes: tuple[_Shape, ...]
     parts: re.Pattern[str]
-    """The parts of all shapes. Most texts have none, and are searched once."""
+    """Pattern of the parts of all shapes. Most texts contain no part, so that a single search is enough."""
 
 
 def is_named(name: str, *, in_object: bool = False) -> bool:
@@ -66,7 +66,7 @@ def is_named(name: str, *, in_object: bool = False) -> bool:
 
 
 def is_credential(name: str, value: str, *, in_object: bool = False) -> bool:
-    """Return whether a value is a credential by its name or by its shape, and no reference to one."""
+    """Return whether a value is a credential, by its name or by its shape, and not a reference to a credential."""
     if has_shape(value):
         return True
     word = _word(name, in_object=in_object)
@@ -79,17 +79,17 @@ def is_credential(name: str, value: str, *, in_object: bool = False) -> bool:
 
 
 def has_shape(text: str) -> bool:
-    """Return whether a text contains a credential, as its shape shows."""
+    """Return whether a text contains a credential that is recognized by its shape."""
     return next(_shapes_of(text), None) is not None
 
 
 def may_have_shape(text: str) -> bool:
-    """Return whether a text has a part that credentials of some shape have. A text that joins others has theirs."""
+    """Return whether a text contains a part of some shape. A text that is joined from others contains their parts."""
     return _table().parts.search(text) is not None
 
 
 def hide(text: str) -> str:
-    """Return a text in which each credential that its shape shows is replaced by an ellipsis."""
+    """Return a text with an ellipsis in place of each credential that is recognized by its shape."""
     for shape in _shapes_of(text):
         text = shape.pattern.sub(_HIDDEN, text)
     return text

@@ -36,7 +36,7 @@ _MAX_DEPTH = 5000
 _MAX_WHOLE_LENGTH = 70
 """Maximum length of a whole number in characters: 64 binary digits, a prefix and a sign fit in."""
 _EXPONENT_BOUND = 1e21
-"""The engine writes values as JSON. A whole float below this bound becomes a whole number there."""
+"""The engine writes values as JSON. A whole float below this bound is a whole number in JSON."""
 _AMBIGUOUS = {
     "a boolean in YAML 1.1": re.compile(r"(?i:yes|no|on|off)"),
     "a number in YAML 1.1": re.compile(r"[-+]?([1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*)"),
@@ -46,7 +46,7 @@ _AMBIGUOUS = {
     ),
     "no number that JSON has": re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
 }
-"""Patterns of ambiguous text. The key names what another reader takes it for, or says that JSON has no such number."""
+"""Patterns of ambiguous text. The key names the type that another reader sees, or says that JSON has no such number."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -73,7 +73,7 @@ class Document:
     tree: object
     """Plain values of the whole file."""
     ambiguities: tuple[Problem, ...]
-    """Problems of ambiguous text. One is dropped if the same path has another problem."""
+    """Problems of ambiguous text. Such a problem is dropped if its path has another problem."""
     original_texts: dict[Path, tuple[str, str]]
     """By path of each number and boolean: the text that messages show (1.5), and the text in the file (1.50)."""
     file: str = ""
@@ -101,7 +101,7 @@ class Document:
 def parse(text: str, name: str, top: Path = _ROOT, file: str = "") -> Document:
     """Read the text of the file called `name`.
 
-    Paths of problems are relative to `top`; what is outside of it has no problems. `file` is the name of the file in
+    Paths of problems are relative to `top`; values outside of `top` have no problems. `file` is the name of the file in
     problems of its values. Raises `ConfigError` if the text is no YAML, or repeats a key.
     """
     try:

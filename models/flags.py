@@ -91,7 +91,7 @@ def merge(low: Sequence[str], high: Sequence[str]) -> list[str]:
 
 
 def merge_with_origins(low: Sequence[str], high: Sequence[str]) -> list[MergedToken]:
-    """Merge two lists as `merge` does, and return each token with its layer and its position there."""
+    """Merge two lists as `merge` does, and return each token with its layer and its position in that layer."""
     if not low or not high:
         return [MergedToken(token, HIGH if high else LOW, index) for index, token in enumerate(high or low)]
     low_flags, high_flags = parse(low), parse(high)
@@ -112,7 +112,7 @@ def merge_with_origins(low: Sequence[str], high: Sequence[str]) -> list[MergedTo
 def malformed_json(low: Sequence[str], high: Sequence[str]) -> list[tuple[int, Flag]]:
     """Return layer and flag of each malformed JSON object.
 
-    Only a flag counts whose value in the other layer is a valid JSON object, with which it should merge.
+    A flag is returned only if its value in the other layer is a valid JSON object, with which it should merge.
     """
     high_flags, malformed = {flag.name: flag for flag in parse(high) if flag.name}, list[tuple[int, Flag]]()
     for low_flag in parse(low):

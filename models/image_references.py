@@ -1,7 +1,7 @@
 """References of container images: registry, repository, tag and digest.
 
-A reference without a registry is one of Docker Hub, and without tag or digest it means `latest`, so two texts may mean
-one image.
+A reference without a registry is to Docker Hub, and a reference without tag or digest means `latest`. So two texts may
+mean the same image.
 """
 
 import re
@@ -19,7 +19,7 @@ class ImageReferenceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ImageReference:
-    """An image, however its reference is written."""
+    """An image. Different texts that refer to it give equal records."""
 
     registry: str
     repository: str
@@ -32,7 +32,7 @@ class ImageReference:
     def name(self) -> str:
         """Return the last part of the repository as text that a name may hold.
 
-        A tag beside a digest is a part of it, because the digest takes the tag's place.
+        If a reference has a digest and a tag, the name ends with the tag, because the version is the digest.
         """
         last = self.repository.rpartition("/")[2]
         return _legal(last if self.tag is None or self.digest is None else f"{last}-{self.tag}")
@@ -62,7 +62,7 @@ def parse(text: str) -> ImageReference:
         raise ImageReferenceError("image name is empty after sanitization")
     if registry == _DEFAULT_REGISTRY and "/" not in repository:
         repository = f"{_DEFAULT_NAMESPACE}/{repository}"
-    # The default tag is that of a reference without a digest alone.
+    # Only a reference without a digest gets the default tag.
     return ImageReference(registry.lower(), repository, tag or (None if at else _DEFAULT_TAG), digest or None)
 
 

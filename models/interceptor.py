@@ -67,12 +67,12 @@ class Emit(Spec):
 
     valkey_addr: HostPort | None = Field(default=None, examples=["valkey.metering:6379"])
     """Address of the Valkey or Redis with the stream of events. The interceptor uses neither TLS nor a password.
-    Absent: events stay in the write-ahead log of a pod, and end with the pod."""
+    Absent: events stay in the write-ahead log of a pod, and are lost with the pod."""
     stream_name: StreamName = "phoebe:metering"
     """Name of the stream."""
     wal_path: NestedPath = "/var/lib/phoebe/metering-wal.jsonl"
-    """Directory of the write-ahead log, which has events until the stream has them. A volume that lasts as long as the
-    pod is mounted at the directory above it."""
+    """Directory of the write-ahead log, which keeps events until they are in the stream. A volume is mounted at the
+    parent directory, and lasts as long as the pod."""
 
 
 class InterceptorDeployment(Spec):
@@ -83,38 +83,38 @@ class InterceptorDeployment(Spec):
     replicas: Count = 2
     """Number of pods. Each has a cache and a write-ahead log of its own."""
     resources: Resources = Resources(requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"})
-    """Requests and limits. Whole bodies of requests are in memory. If you set them, none of the default requests and
-    limits remain."""
+    """Requests and limits. The interceptor holds whole bodies of HTTP requests in memory. If you set these keys, none
+    of the default requests and limits remain."""
     settings_secret: DnsSubdomain | None = Field(default=None, examples=["phoebe-settings"])
     """Existing Secret in the interceptor's namespace with all settings under the key settings.yaml, for settings that
-    hold a credential, such as the address of a database. Its port and its namespace of models must be those of this
-    section. Absent: the settings follow from this section."""
+    hold a credential, such as the address of a database. The port and the namespace of models in it must be those of
+    this section. Absent: the settings follow from this section."""
     emit: Emit = Emit.default()
-    """Events of metering. With settingsSecret, these keys decide the volume and the network policy alone."""
+    """Events of metering. With settingsSecret, these keys decide only the volume and the network policy."""
     drain_timeout: DrainTime = "75s"
-    """Time from the end of a pod to its kill. The interceptor gives running requests 30s of it; a longer one is cut
-    when the pods are replaced."""
+    """Grace period in which a pod terminates. Running requests get 30s of it; longer requests are cut off when the pods
+    are replaced."""
 
 
 class Interceptor(Spec):
     """Token metering in the request path: routes lead to the interceptor, which forwards to the Service of a model.
 
-    Endpoint pickers, pools and prefill lie behind it and get no requests of metered services.
+    Requests of metered services bypass endpoint pickers, pools and prefill.
     """
 
     mode: Annotated[Literal["label", "header"], Field(examples=["label"])]
-    """How the interceptor finds the Service of a model: by its labels (label), which takes the right to list the
-    Services of one namespace, or by a header that the route sets (header)."""
+    """How the interceptor finds the Service of a model: by its labels (label), which requires the right to list
+    the Services of one namespace, or by a header that the route sets (header)."""
     namespace: Annotated[DnsLabel, Field(examples=["metering"])]
     """Namespace that the interceptor runs in."""
     service_account_name: DnsSubdomain = "phoebe-interceptor"
     """ServiceAccount of the interceptor. In mode label it gets the right to get and list the Services in the models'
     namespace."""
     service_name: Dns1035Label = "phoebe-interceptor"
-    """Service of the interceptor, to which routes lead, and the name of its Deployment."""
+    """Name of the interceptor's Service, to which routes lead, and of its Deployment."""
     port: Port = 8080
     """Port of that Service. With deploy, the interceptor listens on the same port."""
     deploy: InterceptorDeployment | None = Field(
         default=None, examples=[{"image": f"registry.example/phoebe@sha256:{'0f' * 32}"}]
     )
-    """Deploy the interceptor. Absent: it runs already, and only routes, labels and rights are this stack's."""
+    """Deploy the interceptor. Absent: it runs already, and this stack has only the routes, labels and rights for it."""

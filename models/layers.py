@@ -114,8 +114,8 @@ class Layer:
         """Return the place at which the user wrote the value at `path` of a merged stack.
 
         If the value is `absent`, return the place at which it should be written. That place is in the service of the
-        stack file, not in `defaults` or another file, with one exception: if a list, or a value that is replaced whole
-        (such as `gateway`), is written there, what is absent inside it should be written there, too.
+        stack file, not in `defaults` or another file, with one exception: a key that is absent inside a list, or inside
+        a value that is replaced whole (such as `gateway`), belongs where the list or that value is written.
         """
         origin = self.origin.find(path)
         if not absent or _is_inside_whole(path):

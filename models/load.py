@@ -45,11 +45,11 @@ class Selected:
     """Profiles that were selected for services, canaries and prefills, by path."""
 
     layers: Mapping[Path, Layer] = field(default_factory=dict[Path, Layer])
-    """Keys of a service that they decide."""
+    """Layers with the keys of a service that the profiles decide."""
     problems: tuple[Problem, ...] = ()
-    """Problems of services for which none could be selected."""
+    """Problems of services for which no profile could be selected."""
     repaired: tuple[Path, ...] = ()
-    """Paths of the values that stand in for those of a profile that could not be selected."""
+    """Paths of placeholder values, which replace the values of profiles that could not be selected."""
     profiles: Mapping[Path, ChosenProfile] = field(default_factory=dict[Path, ChosenProfile])
     merged: Layer | None = None
     """The stack as it is merged, if no profile changes it."""
@@ -152,10 +152,10 @@ def load(
     sources: Sequence[Source] = (),
     selected: Selected = NOTHING_SELECTED,
 ) -> Loaded:
-    """Read a configuration tree of plain values. `earlier` are problems that are reported together with its own.
+    """Read a configuration tree of plain values. `earlier` are problems that are reported as well.
 
     `sources` are the files below the stack file, the lowest first; `selected` are profiles below its services. Raises
-    `ConfigError` if the tree cannot be repaired, such as one without services.
+    `ConfigError` if the tree cannot be repaired, such as a tree without services.
     """
     if not isinstance(tree, dict) or not tree:
         missing = Problem(Path(ROOT), "is missing or empty", "write at least namespace and services")
@@ -201,12 +201,12 @@ def _distinct(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def _names(message: str, path: str) -> bool:
-    """Return whether a message names the value at a path, and not one whose key only begins like it."""
+    """Return whether a message names a path itself, and not only a path that begins with the same text."""
     return re.search(rf"{re.escape(path)}(?![-\w])", message) is not None
 
 
 def _enumeration(names: Sequence[str]) -> str:
-    """Return names as text; of many names, the first ones and the number of the others."""
+    """Return names as text. Of many names, the text has only the first ones and the number of the others."""
     shown = names if len(names) <= _MOST_NAMES else names[: _MOST_NAMES - 1]
     *others, last = [*shown, *([f"{len(names) - len(shown)} more"] if len(shown) < len(names) else [])]
     return f"{', '.join(others)} and {last}" if others else last
@@ -223,9 +223,9 @@ def _overlaps_repaired(path: Path, repaired: Sequence[Path]) -> bool:
 
 
 def validation_problems(tree: object, error: ValidationError, top: Path, file: str) -> list[Problem]:
-    """Return the problems of a file that was validated apart from a stack.
+    """Return the problems of a file that was validated separately.
 
-    `top` is the path in a stack whose keys the file has. Paths of the problems are those in the file.
+    The file has the keys that a stack has below the path `top`. Paths of the problems are those in the file.
     """
     found = list[Problem]()
     for details in error.errors(include_url=False):
@@ -317,7 +317,7 @@ def _wrong_type(path: Path, kind: str, value: object, shown: str) -> tuple[str, 
 def _intended_path(tree: object, details: ErrorDetails) -> Path:
     """Return the path of the known key that an unknown key resembles.
 
-    If the known key is missing, that is not reported, because the unknown key is reported already.
+    If the known key is missing, its absence is not reported, because the unknown key is reported already.
     """
     path = _path(tree, details)
     return Path(*path[:-1], *_closest_name(path, _known_keys(path, details["loc"][-2:-1])))
@@ -361,7 +361,7 @@ def _flow_yaml(value: object) -> str:
 
 
 def _repair(tree: dict[str, Any], path: Path) -> Path:
-    """Repair a value and return its path. A required value becomes the example of its field, others are removed.
+    """Repair a value and return its path. A required value is replaced by its field's example, others are removed.
 
     If the path leads into a list, the whole list is repaired: removing an item would change the indices of the others.
     """

@@ -1,7 +1,7 @@
-"""The lock of a stack: the file that says which content each of its sources has, and its reader and writer.
+"""The lock of a stack: the file that pins the content of each source, with its reader and its writer.
 
 `python -m cli lock` alone writes the file. Each service and each cache has a block, so that changes of different
-services merge without conflicts. A block holds a check sum: what somebody changed in it by hand is refused.
+services merge without conflicts. A block holds a check sum, so that blocks which were edited by hand are refused.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ _CHECK = "check"
 _CHECK_LENGTH = 12
 _PROFILE, _PREFILL, _CANARY = "profile", "prefill", "canary"
 _INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
-"""Keys in the block of a service that hold further pins, and profiles."""
+"""Keys in the block of a service whose values are further pins, or profiles."""
 _RESTORE = "restore it from git"
 _NUMERIC = re.compile(r"[-+.0-9]")
 """Beginning of a text that YAML may read as a number or a time."""
@@ -41,7 +41,7 @@ _NUMERIC = re.compile(r"[-+.0-9]")
 class _Dumper(yaml.SafeDumper):
     """Writer that quotes every text that may be read as a number.
 
-    The engine's YAML reads `12e45` as one, which a hash may be, and that of Python does not.
+    A hash may look like `12e45`, which the engine's YAML reads as a number and Python's YAML as text.
     """
 
 
@@ -74,13 +74,13 @@ class Lock:
     """Pins by the path of the model, adapter or cache in the configuration."""
     cluster: LockedCluster | None = None
     file: str = ""
-    """Name of the file, for messages; empty if it is from no file."""
+    """Name of the file, for messages; empty for a lock that is in no file."""
     profiles: Mapping[Path, LockedProfile] = field(default_factory=dict[Path, LockedProfile])
     """Profiles by the path of the service, canary or prefill in the configuration."""
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """Return the names of the blocks, as `--update` takes them: `qwen` for a service, `caches.mistral`."""
+        """Return the names of blocks, as `--update` takes them: `qwen` for a service, `caches.mistral` for a cache."""
         return tuple(dict.fromkeys(block_of(path) for path in (*self.pins, *self.profiles)))
 
 
@@ -258,7 +258,7 @@ def _pin_values(at: Path, block: Mapping[str, Any]) -> Iterator[tuple[Path, dict
 
 
 def _with_tuples(value: object) -> Any:  # noqa: ANN401, plain values
-    """Return plain values with tuples for lists, as strict specs have them."""
+    """Return plain values with tuples in place of lists, because strict specs accept only tuples."""
     if isinstance(value, dict):
         return {key: _with_tuples(inner) for key, inner in cast("dict[str, object]", value).items()}
     return tuple(map(_with_tuples, cast("list[object]", value))) if isinstance(value, list) else value
@@ -271,7 +271,7 @@ def _shape_problems(at: Path, error: ValidationError, file: str) -> Iterable[Pro
 
 
 def _cluster(block: object, file: str) -> tuple[LockedCluster | None, list[Problem]]:
-    """Return what the lock says of the cluster, or its problems."""
+    """Return the record of the cluster in a lock, or the problems of the record."""
     if block is None:
         return None, []
     at = Path("cluster")

@@ -15,7 +15,7 @@ Currency = Annotated[str, Shape("is no code of a currency", r"[A-Z]{3}", "write 
 
 
 class Prices(Spec):
-    """Prices of devices. The report on a change says what it costs in a month of 730 hours."""
+    """Prices of devices. The report on a change names its price for a month of 730 hours."""
 
     currency: Currency = "USD"
     """Currency of all prices and budgets, as a code of ISO 4217."""
@@ -24,7 +24,7 @@ class Prices(Spec):
 
 
 class Limit(Spec):
-    """A budget: the most that services may have together."""
+    """A budget: the maximum number and price of the devices that several services may have together."""
 
     devices: dict[Dns1035Label, CountOrNone] = Field(default={}, examples=[{"nvidia-h100-80gb": 16}])
     """Maximum number of devices, by accelerator class."""
@@ -33,7 +33,7 @@ class Limit(Spec):
 
 
 class Budgets(Spec):
-    """Budgets. A preview is refused if services would have more, an autoscaled role at its largest number."""
+    """Budgets. A preview fails if services exceed their budget. An autoscaled role counts with its maxReplicas."""
 
     by: Annotated[LabelKey, Field(examples=["team"])]
     """Label of services. Services with the same value of it share a budget; services without the label have none."""

@@ -9,7 +9,7 @@ from models.vocabulary import AbsolutePath, Interval, LabelKey, LabelValue
 
 
 class Monitors(Spec):
-    """Objects that tell a scraper what to scrape. `metrics` of a service selects the endpoints of that service."""
+    """Objects that name endpoints to a scraper. `metrics` of a service selects the endpoints of that service."""
 
     type: Literal["none", "prometheus-operator", "gmp"] = "none"
     """The kind of monitor objects: ServiceMonitor and PodMonitor of the Prometheus operator, PodMonitoring of Google's
@@ -19,7 +19,7 @@ class Monitors(Spec):
 
 
 class Metrics(Spec):
-    """Endpoints of a service that are scraped. observability.metrics decides by which objects."""
+    """Endpoints of a service that are scraped. observability.metrics decides the kind of monitor objects."""
 
     decode: bool = True
     """Scrape the engines of the decode role, or of the only role."""

@@ -60,8 +60,8 @@ class NetworkPolicies(Spec):
     pods: connections from the addresses of its front ends and health checks are allowed, and from those in
     proxyCIDRs."""
     gateway_namespace: DnsLabel | None = Field(default=None, examples=["istio-ingress"])
-    """Namespace of the gateway's pods; absent: that of the Gateway, or of the object that takes its place. The pods of
-    a ListenerSet's Gateway may be elsewhere."""
+    """Namespace of the gateway's pods; absent: the namespace of the Gateway, or of the object that takes its place. The
+    pods of a ListenerSet's Gateway may be elsewhere."""
     proxy_cidrs: Items[Cidr] = Field(default=(), alias="proxyCIDRs", examples=[["10.129.0.0/23"]])
     """Addresses of proxies that forward the gateway's requests and are not pods, such as the proxy-only subnet of
     provider gke. They are allowed in addition to the known addresses of the provider."""

@@ -45,7 +45,7 @@ class BandDefaults(Spec):
     max_requests: Quantity | None = Field(default=None, examples=["500"])
     """Maximum number of waiting requests in a band; absent: the picker's default."""
     fairness_policy_ref: Text | None = Field(default=None, examples=["round-robin-fairness-policy"])
-    """Plugin that chooses the flow of a band whose request is next; absent: the picker's default."""
+    """Plugin that chooses, within a band, the flow with the next request; absent: the picker's default."""
     ordering_policy_ref: Text | None = Field(default=None, examples=["fcfs-ordering-policy"])
     """Plugin that orders the requests of a flow; absent: the picker's default."""
 
@@ -58,7 +58,7 @@ class PriorityBand(BandDefaults):
 
 
 class SaturationDetector(Spec):
-    """The detector of a saturated pool: one that can take no further requests."""
+    """The detector of a saturated pool. A saturated pool can take no further requests."""
 
     plugin_ref: Text = Field(examples=["concurrency-detector"])
     """Plugin that decides whether the pool is saturated."""
@@ -95,7 +95,7 @@ class FlowControl(Spec):
 
 
 class PredictorDeployment(Spec):
-    """A latency predictor in the pods of the picker: a server that learns, and one that predicts."""
+    """A latency predictor in the pods of the picker: a server that learns, and a server that predicts."""
 
     training_image: ImageRef | None = Field(default=None, examples=["registry.example/predictor-training:0.9.0"])
     """Image of the server that learns; absent: the release channel's."""
@@ -142,9 +142,9 @@ class Traffic(Spec):
 
 
 class PickerContainer(Spec):
-    """A further container of the picker's pods, such as one that tokenizes prompts.
+    """A further container of the picker's pods, such as a tokenizer of prompts.
 
-    It may not gain privileges, and has no volumes; endpointPicker.patch can add them.
+    The container may not gain privileges. It has no volumes; endpointPicker.patch can add them.
     """
 
     image: ImageRef = Field(examples=["registry.example/vllm-openai-cpu:v0.21.0"])
@@ -157,15 +157,15 @@ class PickerContainer(Spec):
     """Environment variables of the container. A value is a text, or a reference to a Secret, a ConfigMap or a field of
     the pod."""
     ports: Items[Port] = Field(default=(), examples=[[8000]])
-    """Ports that the container listens on. The containers of a pod share its address, so that no two listen on one
-    port; the picker asks the container at localhost."""
+    """Ports that the container listens on. The containers of a pod share an address, so that two containers cannot
+    listen on the same port. The picker calls the container at localhost."""
     resources: Resources = Resources.default()
     """Requests and limits of the container."""
     run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] | None = Field(
         default=None, examples=[1000]
     )
-    """User id of the container's processes; absent: the image's own, with which the container does not start if it is
-    root or a name."""
+    """User id of the container's processes; absent: the user of the image. The container does not start if that
+    user is root, or is given by name."""
 
 
 class SelfSigned(Spec):
@@ -203,8 +203,8 @@ class EndpointPicker(Spec):
 
     enabled: bool = True
     """Whether an endpoint picker chooses the pod for each request. false: there is neither a picker nor an
-    InferencePool, and the route leads to the Service of the decode pods, which takes them in turn. No other key of
-    endpointPicker may stand beside it."""
+    InferencePool, and the route leads to the Service of the decode pods, which spreads requests over the pods. No
+    other key of endpointPicker is then allowed."""
     preset: Literal["approximate-prefix-cache", "precise-prefix-cache", "predicted-latency", "custom"] = (
         "approximate-prefix-cache"
     )
@@ -260,9 +260,9 @@ class EndpointPicker(Spec):
     replicas: Count = 1
     """Number of picker pods."""
     replication: Literal["active-passive", "active-active"] = "active-passive"
-    """Work of several picker pods. active-passive: they elect a leader, which alone is ready and answers; if it fails,
-    another one becomes the leader. A change of the picker's pods ends all of them at once. active-active: all answer,
-    each with a queue and with knowledge of its own requests only, and a change replaces them one after another.
+    """Division of work between picker pods. active-passive: they elect a leader, which alone is ready and answers; if
+    it fails, another one becomes the leader. A change of the picker's pods ends all of them at once. active-active: all
+    answer, each with a queue and with knowledge of its own requests only. A change replaces them one after another.
     Refused with preset approximate-prefix-cache, and in releases whose pickers do not support it."""
     failure_mode: Literal["FailClose", "FailOpen"] = "FailClose"
     """Behaviour of the gateway while no picker answers. FailClose: it refuses requests; FailOpen: it sends them to any

@@ -31,7 +31,7 @@ class Pin(Spec):
     was: ModelSource
     """The source in the configuration."""
     source: ModelSource
-    """The same source with its digest: of a ModelKit or an image that of the manifest, of a repository the commit."""
+    """The same source with its digest: the manifest's digest of a ModelKit or an image, the commit of a repository."""
     digest: Digest | None = None
     """Hash of the listing of an S3 prefix; None for sources whose digest is in `source`, and for claims."""
     bytes: int | None = Field(default=None, gt=0)
@@ -47,19 +47,19 @@ class Pin(Spec):
     deployed: bool = False
     """Whether pods or a claim had fetched `was` when it was first locked.
 
-    Pods go on until the pin is updated, a claim until the digest moves.
+    Pods then keep the source without a digest until the pin is updated; a claim keeps it until the digest moves.
     """
     moved: bool = False
     """Whether the digest has moved since `was` was first locked."""
 
     @property
     def content(self) -> str:
-        """Return a name of the content, which another content does not have."""
+        """Return a name of the content. Other contents have other names."""
         return self.source if self.digest is None else f"{self.source}@{self.digest}"
 
     @property
     def pinned_source(self) -> str:
-        """Return what is fetched: the source with its digest, unless pods go on with the source as it was."""
+        """Return the source to fetch: with its digest, unless it was deployed before it was locked."""
         return self.was if self.deployed else self.source
 
     @property
@@ -81,22 +81,22 @@ class Source(Spec):
 
     @property
     def pin(self) -> Pin | None:
-        """Return what the lock says of the source; None without a lock."""
+        """Return the pin of the source; None without a lock."""
         return self._pin
 
     @property
     def pinned_source(self) -> str:
-        """Return what is fetched: the source with its digest, if a lock has one."""
+        """Return the source to fetch: with its digest, if a lock has a digest."""
         return self.source if self._pin is None else self._pin.pinned_source
 
     @property
     def pinned_listing(self) -> str | None:
-        """Return the hash of the listing that an S3 prefix must have when it is fetched; None without one."""
+        """Return the hash of the listing that an S3 prefix must have when it is fetched; None without a lock."""
         return None if self._pin is None else self._pin.pinned_listing
 
     @property
     def identity(self) -> str:
-        """Return what names are made of: the source as written, until its digest has moved; then its content."""
+        """Return the text for names: the source as written, or its content once its digest has moved."""
         return self._pin.content if self._pin is not None and self._pin.moved else self.source
 
     def with_pin(self, pin: Pin | None) -> Self:
@@ -114,5 +114,5 @@ def origin(source: str, endpoint: str | None) -> str:
 
 
 def plain(spec: Spec) -> dict[str, Any]:
-    """Return a spec as plain values, without what has its default."""
+    """Return a spec as plain values, without the fields that have their default."""
     return spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)

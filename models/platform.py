@@ -41,7 +41,7 @@ class Outputs:
 
 
 def reference(tree: Mapping[str, Any]) -> Reference | None:
-    """Return what the value of the key `platform` refers to; None without it, or if it is mistaken."""
+    """Return the reference in the key `platform` of a stack; None if the key is absent or its value is malformed."""
     value = tree.get("platform")
     if not isinstance(value, dict):
         return None
@@ -63,7 +63,7 @@ def source(read: Reference, outputs: Outputs) -> Source:
 
 
 def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
-    """Return the problems of outputs. Values of secrets are in none."""
+    """Return the problems of outputs. No problem shows the value of a secret."""
     found = list[Problem]()
     if read.kubeconfig is not None and outputs.values.get(read.kubeconfig) is None:
         what = f"is no output of {read.stack} ({read.kubeconfig})"

@@ -44,7 +44,7 @@ class Problem:
     """Name of the file that the value is from; empty for the stack file."""
 
     def __str__(self) -> str:
-        # Each part is searched alone: a credential would otherwise reach over the end of its part, or begin within it.
+        # Each part is searched alone: a match in the joined text could begin within a part, or run past its end.
         keys = (part if isinstance(part, int) else credentials.hide(part) for part in self.path)
         path = Path(*keys) if credentials.may_have_shape(str(self.path)) else self.path
         what, remedy = credentials.hide(self.what), credentials.hide(self.remedy)

@@ -1,6 +1,6 @@
 """Specs of serving profiles, and of the catalogue that holds them.
 
-A profile has facts for its selection, and keys of a service. The latter are merged between `defaults` and the service
+A profile has facts for its selection, and keys of a service. These keys are merged between `defaults` and the service
 for which the profile is selected.
 """
 
@@ -21,7 +21,7 @@ from models.vocabulary import CountOrNone, Items, Text, refuse
 
 
 def _drop_name(schema: dict[str, Any]) -> None:
-    """Remove the name from the JSON schema, because the profile itself says which model it is of."""
+    """Remove the name from the JSON schema, because the key `model` of the profile has it."""
     schema["properties"].pop("name")
 
 
@@ -41,7 +41,7 @@ class ProfileModel(Model):
 
 
 class ProfileService(Spec):
-    """Keys of a service that a profile decides. What the service says itself wins."""
+    """Keys of a service that a profile decides. Values of the service itself win."""
 
     accelerator: Annotated[Text, Field(examples=["nvidia-l40s"])]
     """Accelerator class: a vendor such as nvidia, a product such as nvidia-h100-80gb, or cpu for no devices."""
@@ -50,7 +50,7 @@ class ProfileService(Spec):
     engine: Engine = Engine.default()
     """The inference server."""
     kv_cache: KvCache = KvCache.default()
-    """The KV cache. That of a profile which is selected for prefill alone has no effect."""
+    """The KV cache. These keys have no effect in a profile that is selected for prefill alone."""
     parallelism: Parallelism = Parallelism.default()
     """Layout of one replica over its devices. Absent: tensor is deviceCount divided by pipeline and data."""
     resources: Resources = Resources.default()
@@ -67,13 +67,13 @@ class Profile(Spec):
     type: Annotated[ProfileType, Field(examples=["optimized"])]
     """Maturity of the profile."""
     device_count: Annotated[CountOrNone, Field(examples=[1])]
-    """Devices of one replica; 0 without devices."""
+    """Number of devices of one replica; 0: none."""
     metric: Metric | None = Field(default=None, examples=["latency"])
     """Purpose of the profile; absent: nothing in particular."""
     precision: Precision | None = Field(default=None, examples=["fp8"])
-    """Number format of the weights; absent, and auto: the model's own."""
+    """Number format of the weights; absent, or auto: the format of the model."""
     is_default: bool = Field(default=False, alias="default")
-    """Prefer this profile among those of its model that are equally good otherwise."""
+    """Prefer this profile to the other profiles of its model that are as good."""
     source: Annotated[Text, Field(examples=["https://github.com/acme/recipes/blob/0f1e2d3/qwen3.md"])]
     """Origin of the numbers of the profile."""
     service: Annotated[ProfileService, Field(examples=[{"accelerator": "nvidia-l40s"}])]
@@ -103,11 +103,11 @@ class ChosenProfile:
     source: str
     """Origin of its numbers."""
     is_locked: bool
-    """Whether it is the lock's."""
+    """Whether the profile comes from the lock."""
 
     @property
     def text(self) -> str:
-        """Return the profile and why it was selected, on one line."""
+        """Return the profile and the reasons for its selection, on one line."""
         return f"{self.id} ({', '.join(self.reasons)})"
 
 
@@ -117,11 +117,11 @@ NO_PROFILES: Mapping[Path, ChosenProfile] = MappingProxyType({})
 class Catalogue(Spec):
     """Serving profiles that services select from.
 
-    The nearest ones are preferred: those of the stack file, then those of files, then the shipped ones.
+    Profiles of the stack file are preferred to those of files, and those of files to shipped ones.
     """
 
     shipped: bool = True
-    """Whether the profiles that this program ships are selected from."""
+    """Whether shipped profiles may be selected."""
     files: Items[Text] = Field(default=(), examples=[["catalogue/private.yaml"]])
     """Files with profiles, under the key `profiles`. Paths are relative to the folder of Pulumi.yaml."""
     profiles: dict[ProfileId, Profile] = Field(
@@ -138,7 +138,8 @@ class Catalogue(Spec):
             }
         ],
     )
-    """Profiles by id. A profile replaces one with the same id in a file, and that one a shipped one."""
+    """Profiles by id. A profile here replaces a profile with the same id in a file, and a profile in a file replaces a
+    shipped profile."""
 
 
 class CatalogueFile(Spec):

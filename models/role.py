@@ -42,7 +42,7 @@ class Engine(Spec):
     """The container of the inference server."""
 
     type: Literal["vllm", "custom"] | None = Field(default=None, examples=["custom"])
-    """vllm: arguments, environment and drain are generated; custom: the image's entrypoint runs without them; absent:
+    """vllm: arguments, environment and drain are generated; custom: the image's entrypoint runs as it is; absent:
     custom if model.source begins with image://, else vllm."""
     image: ImageRef | None = Field(default=None, examples=["registry.example/vllm-openai:v0.21.0"])
     """Image of the engine; absent: the release channel's image for the accelerator's vendor."""
@@ -68,18 +68,18 @@ class Parallelism(Spec):
     """
 
     tensor: Count | None = Field(default=None, examples=[4])
-    """Number of devices over which each layer is split (`--tensor-parallel-size`); absent: the smallest power of two
-    that gives acceleratorMemory, or 1 without it."""
+    """Number of devices over which each layer is split (`--tensor-parallel-size`). Absent: the smallest power of two
+    whose devices have acceleratorMemory together, or 1 without acceleratorMemory."""
     pipeline: Count = 1
     """Number of stages into which the layers are divided. A pod has as many stages as fit on a node, or one
     stage if the number of devices of a node is unknown."""
     data: Count = 1
-    """Number of copies of the model, which share the requests of the replica (`--data-parallel-size`)."""
+    """Number of copies of the model in a replica (`--data-parallel-size`). They share the replica's requests."""
     data_local: Count | None = Field(default=None, examples=[8])
     """Number of copies in one pod (`--data-parallel-size-local`); absent: all of them."""
     load_balancing: Literal["internal", "external"] = "internal"
     """Choice of the copy for a request. internal: vLLM chooses, behind one port of the pod; external: the endpoint
-    picker chooses, to which every copy in a pod is an endpoint with a port of its own, counted up from engine.port.
+    picker chooses. Every copy in a pod is then an endpoint with a separate port, counted up from engine.port.
     external is for mixture-of-experts models, and for replicas of one pod with two to eight copies."""
     expert: bool = False
     """Distribute the experts of a mixture-of-experts model over all devices (`--enable-expert-parallel`)."""
@@ -128,7 +128,7 @@ class Pod(Placed):
 
     service_account_name: DnsSubdomain | None = Field(default=None, examples=["models"])
     """Existing ServiceAccount, such as one with a workload identity; absent: with prefill, decode pods get an account
-    that may only read pods and their pool, and all other pods have the namespace's default account, without a token."""
+    that may only read pods and their pool. All other pods have the namespace's default account, without a token."""
     run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] = 1000
     """User id of all containers. Root is refused."""
     fs_group: Annotated[int, Within(1, 2**31 - 1, "write a group id above 0")] = 1000
@@ -136,8 +136,8 @@ class Pod(Placed):
     supplemental_groups: (
         Items[Annotated[int, Within(1, 2**31 - 1, "write the number of a group of the nodes, above 0")]] | None
     ) = Field(default=None, examples=[[109]])
-    """Further groups of all containers, by number, such as that of the nodes' group render, which alone opens AMD's
-    devices. [] says that none is needed."""
+    """Further groups of all containers, by number, such as the number of the nodes' group render, which may open AMD's
+    devices. []: no group is needed."""
     shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
     """Size of /dev/shm in a pod; absent: 8Gi for each device, or 1Gi without devices."""
 
@@ -218,7 +218,7 @@ class Role(Spec):
     """Accelerator class: a vendor such as nvidia, a product such as nvidia-h100-80gb, or cpu for no devices."""
     accelerator_memory: Bytes | None = Field(default=None, examples=["160Gi"])
     """Device memory that one copy of the model needs. If parallelism.tensor is absent, the number of devices follows
-    from this memory. If it is set, a check compares the memory of the devices with this memory."""
+    from this memory. Otherwise a check compares the memory of the devices with this memory."""
     parallelism: Parallelism = Parallelism.default()
     """Layout of one replica over devices."""
     replicas: CountOrNone = 1
@@ -231,8 +231,8 @@ class Role(Spec):
     """Autoscaling of the number of replicas by load; absent: the number is fixed."""
     resources: Resources = Resources.default()
     """Requests and limits of the engine container. Absent values are, for each device: requests of 4 CPU and 32Gi of
-    memory, and a limit of 48Gi of memory. A pod without devices gets those of one device. kvCache.cpuOffload is added
-    to both amounts of memory."""
+    memory, and a limit of 48Gi of memory. A pod without devices gets the values of one device. kvCache.cpuOffload is
+    added to both amounts of memory."""
     pod: Pod = Pod.default()
     """Settings of the serving pods."""
     health: Health = Health.default()

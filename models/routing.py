@@ -78,15 +78,15 @@ class Gateway(Spec):
     """Implementation of the Gateway. istio adds a DestinationRule for the picker's TLS; gke adds the policies of its
     load balancer for the pool."""
     version: Annotated[str, _VERSION] | None = Field(default=None, examples=["1.31.2"])
-    """Version of the implementation, which decides what a route may use. Absent: unknown, and what some of its versions
-    cannot do is refused or warned about."""
+    """Version of the implementation. It decides which features a route may use. Absent: features that some versions
+    lack are refused, or give a warning."""
     body_router: bool = False
-    """Whether a payload processor in front reads the model from the request's body and writes the base model into a
-    header. route.matches[].model needs it. The processor must watch ConfigMaps in the namespaces of the services."""
+    """Whether a payload processor of the gateway reads the model from the request's body and writes the base model into
+    a header. route.matches[].model needs it. The processor must watch ConfigMaps in the namespaces of the services."""
 
 
 class RouteMatch(Spec):
-    """Conditions on a request, which must meet all of them."""
+    """Conditions on a request. The request must meet all of them."""
 
     path: PathTemplate | None = Field(default=None, examples=["/{.metadata.labels['team']}/{.metadata.name}"])
     """Path prefix. Placeholders stand for values of the service: {.metadata.name}, {.metadata.namespace},
@@ -95,8 +95,8 @@ class RouteMatch(Spec):
     headers: Headers = Field(default={}, examples=[{"x-team": "search"}])
     """Headers with their exact values."""
     model: HeaderValue | None = Field(default=None, examples=["Qwen/Qwen3-0.6B"])
-    """Base model that the request's body asks for, by its own name, or by that of an adapter or a rewrite. It is the
-    name under which the service serves. A payload processor writes it into a header (gateway.bodyRouter)."""
+    """Base model that the request's body asks for, by the model's name, or by the name of an adapter or a rewrite.
+    Write the served model name of the service. A payload processor puts it into a header (gateway.bodyRouter)."""
 
 
 class RouteMirror(Spec):
@@ -112,7 +112,7 @@ class RouteTimeouts(Spec):
     """Time limits of the gateway; 0s is no limit."""
 
     request: Duration | None = Field(default=None, examples=["10m"])
-    """Time from the first byte of a request to the last byte of its response, however many tokens that has."""
+    """Time from the first byte of a request to the last byte of its response, for any number of tokens."""
     backend_request: Duration | None = Field(default=None, examples=["5m"])
     """Time for one attempt of a request; at most `request`."""
 
@@ -125,8 +125,8 @@ class Route(Spec):
     gateway: Gateway | None = Field(
         default=None, examples=[{"name": "other-gateway", "namespace": "gateways", "provider": "istio"}]
     )
-    """The Gateway of this service. It replaces the stack's gateway completely; no key of it is inherited. Absent: the
-    stack's gateway."""
+    """The Gateway of this service. It replaces the stack's gateway as a whole; no key is inherited. Absent: the stack's
+    gateway."""
     hostnames: Annotated[Items[Hostname], Entries(0, 16, "write at most 16")] = Field(
         default=(), examples=[["llm.example.com"]]
     )
@@ -148,7 +148,7 @@ class Route(Spec):
     mirror: RouteMirror | None = Field(default=None, examples=[{"service": "qwen-next", "percent": 10}])
     """Service that receives copies of the requests; absent: none."""
     timeouts: RouteTimeouts | None = Field(default=None, examples=[{"request": "10m"}])
-    """Time limits of the gateway; absent: the gateway's defaults. Not allowed with provider gke, whose backend policy
+    """Time limits of the gateway; absent: the gateway's defaults. Not allowed with provider gke: its backend policy
     sets the limit from drainTimeout."""
 
 

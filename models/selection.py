@@ -1,4 +1,4 @@
-"""Spec of what a service wishes of the serving profile that is selected for it."""
+"""Spec of the wishes of a service for its serving profile."""
 
 from typing import Annotated, Literal
 
@@ -15,9 +15,9 @@ ProfileId = DnsLabel
 
 
 class Selection(Spec):
-    """Wishes for the serving profile. Each is a filter: a profile that does not meet it is not selected.
+    """Wishes for the serving profile. Each wish is a filter: a profile that does not meet it is not selected.
 
-    {} wishes nothing: the best profile that the nodes of the cluster can run is selected.
+    {} has no wishes: the best profile that the nodes of the cluster can run is selected.
     """
 
     profile: ProfileId | None = Field(default=None, examples=["qwen3-8b-l40s-fp8"])
@@ -27,25 +27,25 @@ class Selection(Spec):
     precision: Precision = "auto"
     """Number format of the weights; auto: no preference."""
     minimum_type: ProfileType | None = Field(default=None, examples=["preview"])
-    """Least maturity of the profile; absent: optimized, or with `profile` none."""
+    """Least maturity of the profile; absent: optimized, or any maturity if `profile` is set."""
     device_count: CountOrNone | None = Field(default=None, examples=[2])
-    """Devices of one replica; absent: no preference."""
+    """Number of devices of one replica; absent: no preference."""
     min_device_memory: Bytes | None = Field(default=None, examples=["64Gi"])
     """Least memory of one device, as its driver shows it; absent: no preference."""
     accelerators: Annotated[Items[Text], Field(examples=[["amd-mi300x", "nvidia-l40s"]])] = ()
-    """Accelerator classes, the preferred one first; the class of all products of a vendor stands for each of them.
-    Absent: every class, unless `accelerator` names one. It is refused beside `accelerator`."""
+    """Accelerator classes, the preferred one first. The class of a vendor stands for all its products. Absent: every
+    class, or the class in `accelerator`. Refused together with `accelerator`."""
 
 
 class Question(Selection):
-    """All that decides which profiles may be selected: the model, the wishes, and a class beside them."""
+    """The input of a selection: the model, the wishes, and the accelerator class of the service."""
 
     model: Text
     """Model of the catalogue."""
     image: Text | None = None
-    """Image of the engine, if the service names its model by it."""
+    """Image of the engine, if the service names its model by this image."""
     accelerator: Text | None = None
-    """Accelerator class that the service says itself."""
+    """Accelerator class that the service itself names."""
 
 
 class LockedProfile(Spec):
@@ -55,8 +55,8 @@ class LockedProfile(Spec):
     reasons: Items[Text]
     """Why it was selected."""
     question: Question
-    """The question that it answers. Another question has another answer."""
+    """The question for which it was selected. The record holds for no other question."""
     service: dict[str, JsonValue]
-    """Keys of a service, as the profile had them."""
+    """Keys of a service in the profile, as they were when it was locked."""
     source: Text
     """Origin of the numbers of the profile."""

@@ -69,13 +69,13 @@ class Adapter(Source):
     secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, _MERGED)] | None = Field(
         default=None, examples=[["hf-token"]]
     )
-    """The existing Secret that opens the source, with the same keys as under model.secrets. Absent: the model's, if
-    scheme and endpoint are the model's, too; otherwise none."""
+    """The existing Secret that opens the source, with the same keys as under model.secrets. Absent: the model's
+    Secret if adapter and model have the same scheme and endpoint; otherwise none."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
-    """URL of the S3 store or of the Hugging Face hub. Absent: the model's, if the scheme is the model's, too; otherwise
-    the vendor's."""
+    """URL of the S3 store or of the Hugging Face hub. Absent: the model's if adapter and model have the same scheme;
+    otherwise the vendor's."""
     region: Text | None = Field(default=None, examples=["eu-central-1"])
-    """Region of the bucket. Absent: the model's, if scheme and endpoint are the model's, too."""
+    """Region of the bucket. Absent: the model's if adapter and model have the same scheme and endpoint."""
 
 
 class Lora(Spec):
@@ -108,7 +108,8 @@ class Model(Source):
     """The served model name, which clients send as `model`; absent: the repository of an hf:// source."""
     source: Annotated[ModelSource, Field(examples=["kit://jozu.ml/jozu/bert-base-uncased:safetensors"])]
     """Source of the weights: kit:// (a ModelKit), hf:// (Hugging Face), s3:// (a prefix), pvc:// (a claim that holds
-    them, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the cache's."""
+    them, mounted read-only) or image:// (inside the engine's image). Absent, with storage.type shared: the source of
+    the cache."""
     size: Bytes | None = Field(default=None, examples=["16Gi"])
     """Bytes of the files that are fetched. The size of the volume and the time allowed for loading follow from it."""
     max_model_len: Count | None = Field(default=None, examples=[8192])
@@ -129,8 +130,9 @@ class Model(Source):
     ] = ("model",)
     """Layers of the ModelKit to unpack."""
     ignore_patterns: Items[FilePattern] | None = Field(default=None, examples=[["original/**", "*.bin"]])
-    """Files of an hf:// repository that are not fetched; * stands for any text, slashes included. Absent: those that
-    vLLM never reads, such as original/**, *.pth and *.onnx; for a custom engine none. [] fetches every file."""
+    """Files of an hf:// repository that are not fetched; * stands for any text, slashes included. Absent: files
+    that vLLM never reads, such as original/**, *.pth and *.onnx; for a custom engine, no files. []: every file is
+    fetched."""
     verify: Verification | None = Field(default=None, examples=[{"type": "key", "secret": "cosign"}])
     """Signer that the ModelKit must have; absent: signatures are not checked."""
     lora: Lora | None = Field(default=None, examples=[{"adapters": {"sql": {"source": "hf://acme/qwen3-sql-lora"}}}])
@@ -138,15 +140,16 @@ class Model(Source):
     architecture: Architecture | None = Field(
         default=None, examples=[{"layers": 36, "hiddenSize": 4096, "heads": 32, "kvHeads": 8, "headDim": 128}]
     )
-    """Numbers of the model, from which checks.fit computes its memory. Absent: those of the lock, or of the shipped
-    table for the name in an hf:// source."""
+    """Numbers of the model, from which checks.fit computes its memory. Absent: the numbers of the lock, or of
+    the shipped table for the name in an hf:// source."""
 
 
 class KvCache(Spec):
     """Settings of the KV cache, which all roles and the picker share."""
 
     block_size: Count | None = Field(default=None, examples=[128])
-    """Tokens in one block. Absent: 64 if roles or the picker must agree about it, else the engine's default."""
+    """Tokens in one block. Absent: 64 if several roles, or a role and the picker, need the same number, else the
+    engine's default."""
     connector: Literal["nixlv2", "mooncake"] = "nixlv2"
     """Connector that transfers the cache from prefill pods to decode pods."""
     events: bool = False
@@ -198,7 +201,7 @@ class ServiceInterceptor(Spec):
     """Token metering of the service."""
 
     enabled: bool = True
-    """Lead the route to the interceptor, which bills the requests and forwards them to the service's Service."""
+    """Lead the route to the interceptor. It bills the requests and forwards them to the Kubernetes Service."""
     resource_id: ResourceId | None = Field(default=None, examples=["chat-7f3a"])
     """Id by which requests are billed, unique in the stack and, in mode label, in the namespace; absent: the service's
     key."""
@@ -224,8 +227,9 @@ class Variant(Role):
     ]
     """The served model."""
     selection: Selection | None = Field(default=None, examples=[{"metric": "latency"}])
-    """Wishes for the serving profile, which decides what the service does not say itself. Absent, or in `defaults`: one
-    is selected only for a service that lacks model.source, or accelerator for a model of the catalogue."""
+    """Wishes for the serving profile. The profile decides the keys that the service lacks. Absent, or in `defaults`:
+    a profile is selected only for a service without model.source, or without accelerator for a model of the
+    catalogue."""
     storage: Storage = Ephemeral(type="ephemeral")
     """Storage of the weights in the cluster."""
     kv_cache: KvCache = KvCache.default()

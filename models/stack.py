@@ -34,7 +34,7 @@ class NamespaceOptions(Spec):
     """Creation of the namespaces in use."""
 
     create: bool = False
-    """Create them, with the Pod Security level `restricted` enforced. If false, they must exist, and are not
+    """Create the namespaces, with the Pod Security level `restricted` enforced. If false, they must exist, and are not
     changed."""
     retain: bool = False
     """Keep created namespaces, with all that is in them, when the stack no longer has them."""
@@ -46,13 +46,13 @@ class Platform(Spec):
     """A stack of a platform, whose outputs are the lowest layer of this stack."""
 
     stack: Annotated[FullStackPath, Field(examples=["organization/platform/prod"])]
-    """Name of that stack: organization/project/stack."""
+    """Name of the platform's stack: organization/project/stack."""
     output: Text = "inferencePlatform"
-    """Name of its output with contractVersion, gateway, cluster, observability and storageClassName. Any of these but
-    contractVersion may be absent. It may not be secret."""
+    """Name of the platform's output with contractVersion, gateway, cluster, observability and storageClassName. All of
+    these except contractVersion may be absent. The output may not be secret."""
     kubeconfig: Text | None = Field(default=None, examples=["kubeconfig"])
-    """Name of its output with the kubeconfig of the cluster, which may be secret. The key inference-stacks:kubeconfig
-    comes first. Absent: none is read."""
+    """Name of the platform's output with the kubeconfig of the cluster. The output may be secret. The key
+    inference-stacks:kubeconfig takes precedence. Absent: no output is read."""
 
 
 class LiveFacts(Spec):
@@ -100,20 +100,19 @@ class Checks(Spec):
 
     preflight: Literal["strict", "warn", "skip"] = "strict"
     """Check of what the stack needs from its cluster: kinds, namespaces, classes, listeners, and routes that do not
-    collide. What only a person can change is an error (strict) or a warning (warn); skip checks nothing."""
+    collide. A lack that only a person can mend is an error (strict) or a warning (warn); skip checks nothing."""
     capacity: Literal["strict", "warn", "skip"] = "warn"
     """Check that nodes and quotas have the devices that a change needs at its worst moment: additional replicas, two
     generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); skip checks
-    nothing. Of an autoscaled role its smallest number of replicas counts; that the largest lacks devices is a
-    warning."""
+    nothing. An autoscaled role counts with its smallest number of replicas; a lack of devices for its
+    largest number is a warning."""
     fit: Literal["strict", "warn", "skip"] = "warn"
-    """Check that weights, KV cache of one sequence of the longest context, and what the engine needs beside them fit
-    the memory of the devices. A model that does not fit is an error (strict) or a warning (warn); skip checks nothing.
-    Without numbers of the model nothing is computed, which only strict says."""
+    """Check that the memory of the devices holds the weights, the KV cache of one sequence of the longest context, and
+    the overhead of the engine. A model that does not fit is an error (strict) or a warning (warn); skip checks nothing.
+    If the numbers of a model are unknown, its memory is not computed, and only strict reports that."""
     lock: Literal["strict", "warn", "skip"] = "warn"
-    """Check of the lock (inference.STACK.lock.yaml): sources that it does not have, or has as they were before the
-    stack file changed. They are errors (strict) or warnings (warn); skip checks nothing. Without a lock, only strict
-    says so."""
+    """Check of the lock (inference.STACK.lock.yaml) for sources that are missing or outdated in it. They are errors
+    (strict) or warnings (warn); skip checks nothing. If there is no lock, only strict reports that."""
 
 
 class Images(Spec):
@@ -154,8 +153,8 @@ class PrometheusAuthentication(Spec):
     kind: Literal["TriggerAuthentication", "ClusterTriggerAuthentication"] = "TriggerAuthentication"
     """Kind of the object."""
     modes: Items[Literal["basic", "bearer", "custom", "tls"]] = Field(default=(), examples=[["bearer"]])
-    """Ways to authenticate (`authModes` of KEDA's prometheus scaler); absent: those of a cloud's identity, which the
-    object itself names."""
+    """Ways to authenticate (`authModes` of KEDA's prometheus scaler). Absent: the identity of a cloud, which the object
+    itself names."""
 
 
 class Prometheus(Spec):
@@ -166,7 +165,7 @@ class Prometheus(Spec):
     authentication: PrometheusAuthentication | None = Field(
         default=None, examples=[{"name": "prometheus", "modes": ["bearer"]}]
     )
-    """Credentials of KEDA for the Prometheus; absent: it asks for none."""
+    """Credentials of KEDA for the Prometheus; absent: the Prometheus requires none."""
 
 
 class Observability(Spec):
@@ -178,7 +177,7 @@ class Observability(Spec):
         default=None, examples=[{"serverAddress": "http://prometheus.monitoring:9090"}]
     )
     """The Prometheus that scrapes the engines and labels their series with namespace and pod. Absent: autoscaling
-    cannot query any."""
+    has no Prometheus to query."""
     tracing: Tracing | None = Field(default=None, examples=[{"endpoint": "http://otel-collector.monitoring:4317"}])
     """Traces; absent: none."""
 
@@ -189,11 +188,11 @@ class Stack(Spec):
     release: Text = "llm-d-0.10"
     """Release channel: images, flags and API versions that belong together."""
     extends: Items[Text] = Field(default=(), examples=[["stacks/base.yaml"]])
-    """Base files below this file, the lowest first. They hold the same keys, may extend others, and their paths are
+    """Base files below this file, the lowest first. They hold the same keys, and may extend other files. Paths are
     relative to the folder of Pulumi.yaml."""
     platform: Platform | None = Field(default=None, examples=[{"stack": "organization/platform/prod"}])
     """The platform that this stack runs on. Its outputs give gateway, cluster, observability and storageClassName, and
-    every file is above them. Absent: no stack is read."""
+    values in files override them. Absent: no outputs are read."""
     namespace: Annotated[DnsLabel, Field(examples=["models"])]
     """Namespace of the services that set none."""
     storage_class_name: DnsSubdomain | None = Field(default=None, examples=["shared-nfs"])
@@ -208,7 +207,7 @@ class Stack(Spec):
     """The Gateway that routes attach to. Absent: there are no routes, and services can be reached only inside the
     cluster."""
     images: Images = Images.default()
-    """Images of the containers that fetch weights. The images of engine, sidecar and picker are keys of a service."""
+    """Images of the containers that fetch weights. Keys of a service set the images of engine, sidecar and picker."""
     accelerators: dict[Dns1035Label, UserClass] = Field(
         default={}, examples=[{"h100-slice": {"vendor": "nvidia", "memory": "40Gi"}}]
     )
@@ -220,8 +219,8 @@ class Stack(Spec):
     cluster: Cluster = Cluster.default()
     """The cluster to deploy to."""
     formerly: Items[StackPath] = Field(default=(), examples=[["inference-stacks/staging"]])
-    """Earlier names of this stack, as project/stack or organization/project/stack. Objects marked with one of them are
-    this stack's: name it here after `pulumi stack rename`."""
+    """Earlier names of this stack, as project/stack or organization/project/stack. Objects that are marked with an
+    earlier name belong to this stack: add the old name here after `pulumi stack rename`."""
     checks: Checks = Checks.default()
     """Severity of failed checks."""
     prices: Prices = Prices.default()

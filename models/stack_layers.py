@@ -33,8 +33,8 @@ def merge_stack(
     """Merge all layers of a stack: each service over `defaults`, then each `prefill` and `canary` over its service.
 
     `sources` are the files below the stack file, the lowest first. `profiles` are layers between `defaults` and a
-    service, by the path of the service, its prefill or its canary. Where one has none of its own, that of the service
-    counts. Services do not change `defaults` in the result.
+    service, by the path of the service, its prefill or its canary. A prefill or a canary without a profile has the
+    service's profile. Services do not change `defaults` in the result.
     """
     files = [*(Layer(source.tree, Origin(Path(), file=source.file)) for source in sources), Layer(tree, Origin(Path()))]
     stack = Layer({}, Origin(Path()))
@@ -63,7 +63,7 @@ class _Below:
     profiles: Mapping[Path, Layer]
 
     def merge(self, at: Path, layers: Sequence[Layer]) -> Layer:
-        """Return the layers of a service over the profile of the service, prefill or canary at a path."""
+        """Return the layers of a service, merged over the profile of the service, prefill or canary at a path."""
         profile = next((self.profiles[path] for path in _holders(at) if path in self.profiles), None)
         merged = self.defaults.without() if profile is None else merge(self.defaults.without(), profile)
         for layer in layers:
@@ -71,24 +71,24 @@ class _Below:
         return merged
 
     def has_other(self, at: Path) -> bool:
-        """Return whether the prefill or the canary at a path has a profile of its own."""
+        """Return whether a profile was selected for the prefill or the canary at a path itself."""
         return at in self.profiles
 
 
 def _holders(at: Path) -> Iterator[Path]:
-    """Yield a path and those above it, up to that of the service."""
+    """Yield a path and the paths above it, up to the path of the service."""
     while len(at) > 1:
         yield at
         at = at.parent
 
 
 def _children(layers: Iterable[Layer], key: str) -> list[Layer]:
-    """Return the values at a key, of the layers that have it."""
+    """Return the values at a key as layers, from the layers that have the key."""
     return [layer.child(key) for layer in layers if key in layer.tree]
 
 
 class _Above(NamedTuple):
-    """The layers above the highest null, and the problems of nulls that remove nothing."""
+    """The layers above the highest null, and the problems of mistaken layers."""
 
     layers: list[Layer]
     problems: tuple[Problem, ...]
@@ -107,7 +107,7 @@ def _above_null(layers: Iterable[Layer]) -> _Above:
 
 
 def _mappings(layers: Iterable[Layer]) -> _Above:
-    """Return the layers that are mappings, and the problems of the others."""
+    """Return the layers that are mappings, and the problems of the other layers."""
     mappings = [layer for layer in layers if is_mapping(layer.tree)]
     return _Above(mappings, tuple(no_mapping(layer) for layer in layers if not is_mapping(layer.tree)))
 
@@ -128,7 +128,7 @@ def _defaults(explicit: _Above) -> tuple[Layer, list[Layer]]:
 
 
 def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequence[Layer]) -> Layer:
-    """Return all that `defaults` says, as it was written if one file says it."""
+    """Return `defaults` with its prefill. If only one file has `defaults`, return the value in this file unchanged."""
     if len(explicit) == 1:
         return Layer(copy_value(explicit[0].tree), explicit[0].origin)
     layers, _ = _mappings(prefills)
@@ -144,7 +144,7 @@ def _canary_in_defaults(canary: Layer) -> Problem:
 
 
 def _services(below: _Below, explicit: _Above) -> Layer:
-    """Return all services, each merged over what is below it; the tree is None if no file has services."""
+    """Return all services, merged over the layers below them; the tree is None if no file has services."""
     origin = Origin(Path("services"))
     if not explicit.layers:
         return Layer(None, origin, explicit.problems)
@@ -161,9 +161,9 @@ def _services(below: _Below, explicit: _Above) -> Layer:
 
 
 def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
-    """Return the service at a path, merged over what is below it; its tree is None if a null removes it.
+    """Return the service at a path, merged over the layers below it; its tree is None if a null removes it.
 
-    A value that is no mapping is reported by the validation.
+    The validation reports a value that is not a mapping.
     """
     if not explicit.layers:
         return Layer(None, Origin(Path()), explicit.problems)
@@ -183,7 +183,7 @@ def _service(at: Path, below: _Below, explicit: _Above) -> Layer:
 
 
 def _other(below: _Below, at: Path, layers: Sequence[Layer]) -> Layer | None:
-    """Return the service as a prefill or canary inherits it, if that has a profile of its own; else None."""
+    """Return the service as the prefill or canary at a path inherits it; None without a profile for that path."""
     return below.merge(at, layers) if below.has_other(at) else None
 
 
@@ -194,7 +194,7 @@ def _with_part(service: Layer, key: str, part: Layer) -> Layer:
 
 
 def _with_prefill(service: Layer, prefills: _Above, inherited: Layer) -> Layer:
-    """Return a service with its prefill; without one if no layer has it, or if the highest is null.
+    """Return a service with its prefill, or without prefill if no layer has it or the highest layer is null.
 
     `inherited` is the service as its prefill inherits it.
     """
@@ -223,7 +223,7 @@ def _prefill(service: Layer, layers: Sequence[Layer]) -> Layer:
 def _canary(at: Path, below: _Below, service: Layer, services: Sequence[Layer], layers: Sequence[Layer]) -> Layer:
     """Return the canary at a path, merged over its service, and its prefill over the layers of the service's prefill.
 
-    `services` are the layers of the service, `layers` those of the canary.
+    `services` are the layers of the service, `layers` are the layers of the canary.
     """
     highest = layers[-1]
     if not is_mapping(highest.tree):
@@ -276,7 +276,7 @@ def _merge_inherited(service: Layer, keys: Sequence[str], at: Path, layers: Sequ
 
 
 def _drop_inherited_replicas(merged: Layer, explicit: Iterable[Layer]) -> Layer:
-    """Remove a number of replicas that no explicit layer says, if autoscaling decides it."""
+    """Remove `replicas` if no explicit layer sets the key, and autoscaling decides the number."""
     replicas = [layer.tree["replicas"] for layer in explicit if "replicas" in layer.tree]
     is_overruled = merged.tree.get("autoscaling") is not None and (not replicas or replicas[-1] is None)
     return Layer(_without(merged.tree, "replicas"), merged.origin, merged.problems) if is_overruled else merged

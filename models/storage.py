@@ -49,14 +49,14 @@ class Fill(Spec):
     """Requests and limits of the Job's container. If you set them, none of the default requests and limits remain."""
     service_account_name: DnsSubdomain | None = Field(default=None, examples=["weights-reader"])
     """An existing ServiceAccount that may open the source. Absent: pod.serviceAccountName of the service. For a cache,
-    or if the service has none, it is the namespace's default account, whose token is not mounted."""
+    or if the service has none: the namespace's default account, without a token."""
 
 
 class Ephemeral(Spec):
-    """Every pod fetches the weights to its node's disk."""
+    """Every pod fetches the weights to the disk of its node."""
 
     type: Literal["ephemeral"]
-    """Every pod fetches the weights to its node's disk."""
+    """Every pod fetches the weights to the disk of its node."""
     size_limit: Bytes | None = Field(default=None, examples=["20Gi"])
     """Size limit of the volume. Absent: model.size plus the headroom; no limit if the size is unknown."""
     headroom_percent: Headroom = 10
