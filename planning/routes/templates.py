@@ -72,8 +72,12 @@ def normalize(rendered: str) -> str:
 
 def segment(text: str) -> str:
     """Return text as a segment: in lower case, with `-` for invalid characters, at most 63 characters."""
-    # A capital such as İ has two characters in lower case. Only the first is used, so that lengths do not change.
-    lowered = "".join(character.lower()[:1] for character in text.strip())
+    lowered = text.strip()
+    if lowered.isascii():
+        lowered = lowered.lower()
+    else:
+        # A capital such as İ has two characters in lower case. Only the first is used, so that lengths do not change.
+        lowered = "".join(character.lower()[:1] for character in lowered)
     return _INVALID_IN_LABEL.sub("-", lowered).strip("-")[:_MAX_SEGMENT].rstrip("-")
 
 

@@ -186,8 +186,8 @@ class Contexts:
 
     def roles_of(self, variant: VariantContext) -> dict[str, RoleContext]:
         """Return the contexts of a variant's roles by role name. Roles with an invalid layout are left out."""
-        found = ((name, self.roles.get((variant.key, variant.variant_name, name))) for name, _, _ in variant.roles)
-        return {name: role for name, role in found if role is not None}
+        places = {name: (variant.key, variant.variant_name, name) for name, _, _ in variant.roles}
+        return {name: self.roles[place] for name, place in places.items() if place in self.roles}
 
 
 def gateway(service: Service, stack: Stack) -> Gateway | None:
