@@ -28,7 +28,10 @@ _PREFIX, _EXACT = "PathPrefix", "Exact"
 _Claim = tuple[RequestClaim, ParentRef, str]
 """A claim on one listener and host."""
 _Rank = tuple[GatewayRef, str, str, str, tuple[str, ...], int]
-"""What is equal for claims between which only the age of the route decides: gateway, host, path, number of headers."""
+"""Gateway, host, path and number of headers of a claim.
+
+Between claims of equal rank, only the age of the route decides.
+"""
 _MAX_NAMES = 3
 """Number of services that a warning names; it counts the others."""
 
