@@ -51,7 +51,7 @@ def _components_in_order(plan: StackPlan) -> tuple[Component, ...]:
     components = tuple(component for component in _components(plan) if component.objects)
     after = order.predecessors((rendered.id for rendered in objects(components)), plan.relations)
     return tuple(
-        replace(component, objects=tuple(rendered._replace(after=after[rendered.id]) for rendered in component.objects))
+        replace(component, objects=tuple([rendered.following(after[rendered.id]) for rendered in component.objects]))
         for component in components
     )
 

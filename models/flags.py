@@ -87,6 +87,8 @@ def merge(low: Sequence[str], high: Sequence[str]) -> list[str]:
 
     If both values are JSON objects, they merge deeply (RFC 7386) into one token `--flag={…}`.
     """
+    if not low or not high:
+        return list(low or high)
     return [merged.token for merged in merge_with_origins(low, high)]
 
 

@@ -1,7 +1,7 @@
 """Validation across several fields, services or facts, which a single spec cannot do."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from models.paths import Path
 from models.problems import Problem
@@ -24,6 +24,8 @@ Namespaces, Working with Namespaces)."""
 _BYTES = frozenset({"ephemeral-storage", "memory"})
 """Resources that are counted in bytes."""
 _CREATE = Path("namespaceOptions", "create")
+_Field = tuple[Path, tuple[str, ...]]
+"""Place of a field: the path of a section, and keys below it. Paths are made for the few fields with a problem."""
 
 
 def problems(resolved: Resolved) -> list[Problem]:
@@ -148,35 +150,40 @@ def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:
 
 def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
     """Reject labels that this program sets itself, because it would overwrite the user's value."""
-    label_sets = [
-        (Path("labels"), stack.labels),
-        (Path("observability", "metrics", "labels"), stack.observability.metrics.labels),
+    label_sets: list[tuple[_Field, Mapping[str, str]]] = [
+        ((Path("labels"), ()), stack.labels),
+        ((Path("observability", "metrics", "labels"), ()), stack.observability.metrics.labels),
     ]
     for configured in variants:
-        label_sets.append((configured.path / "labels", configured.spec.labels))
-        label_sets += [(at / "pod" / "labels", role.pod.labels) for _, at, role in configured.roles]
-        label_sets.append(
-            (configured.path / "endpointPicker" / "pod" / "labels", configured.spec.endpoint_picker.pod.labels)
-        )
-    for at, label_set in label_sets:
-        for key in filter(labels.is_reserved, label_set):
-            yield Problem(at / key, f"is decided by this program ({key})", "remove it, or use another key")
+        path, spec = configured.path, configured.spec
+        label_sets.append(((path, ("labels",)), spec.labels))
+        label_sets += [((at, ("pod", "labels")), role.pod.labels) for _, at, role in configured.roles]
+        label_sets.append(((path, ("endpointPicker", "pod", "labels")), spec.endpoint_picker.pod.labels))
+    yield from _decided_keys(label_sets, labels.is_reserved)
 
 
 def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
     """Reject annotations below this program's domain, because they would say something wrong about an object."""
-    annotation_sets = [
-        (Path("services", key, "route", "annotations"), service.route.annotations)
+    annotation_sets: list[tuple[_Field, Mapping[str, str]]] = [
+        ((Path("services"), (key, "route", "annotations")), service.route.annotations)
         for key, service in stack.services.items()
     ]
     for configured in variants:
-        picker_pod = configured.spec.endpoint_picker.pod
-        annotation_sets.append((configured.path / "annotations", configured.spec.annotations))
-        annotation_sets.append((configured.path / "endpointPicker" / "pod" / "annotations", picker_pod.annotations))
-        annotation_sets += [(at / "pod" / "annotations", role.pod.annotations) for _, at, role in configured.roles]
-    for at, annotations in annotation_sets:
-        for key in filter(labels.is_ours, annotations):
-            yield Problem(at / key, f"is decided by this program ({key})", "remove it, or use another key")
+        path, spec = configured.path, configured.spec
+        annotation_sets.append(((path, ("annotations",)), spec.annotations))
+        annotation_sets.append(((path, ("endpointPicker", "pod", "annotations")), spec.endpoint_picker.pod.annotations))
+        annotation_sets += [((at, ("pod", "annotations")), role.pod.annotations) for _, at, role in configured.roles]
+    yield from _decided_keys(annotation_sets, labels.is_ours)
+
+
+def _decided_keys(
+    fields: Iterable[tuple[_Field, Mapping[str, str]]], is_decided: Callable[[str], bool]
+) -> Iterator[Problem]:
+    """Yield a problem for each key of labels or annotations that this program decides."""
+    for (at, keys), values in fields:
+        for key in filter(is_decided, values):
+            what = f"is decided by this program ({key})"
+            yield Problem(Path(*at, *keys, key), what, "remove it, or use another key")
 
 
 def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
@@ -204,27 +211,28 @@ def _mutable_image_problems(stack: Stack, variants: Iterable[ConfiguredVariant])
 
     Pods of one workload could run different images, and a preview would show no change.
     """
-    for at, image in _images(stack, variants):
+    for (at, keys), image in _images(stack, variants):
         tag = "" if image is None or "@" in image else image.rpartition("/")[2].partition(":")[2]
         if tag in MUTABLE_TAGS:
-            yield Problem(at, f"is another image from one day to the next ({tag})", "write a version or a digest")
+            what = f"is another image from one day to the next ({tag})"
+            yield Problem(Path(*at, *keys), what, "write a version or a digest")
 
 
-def _images(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tuple[Path, str | None]]:
-    """Yield path and reference of every image field; the reference is None if the field names no image."""
-    yield Path("images", "kit"), stack.images.kit
-    yield Path("images", "downloader"), stack.images.downloader
+def _images(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[tuple[_Field, str | None]]:
+    """Yield place and reference of every image field; the reference is None if the field names no image."""
+    yield (Path("images"), ("kit",)), stack.images.kit
+    yield (Path("images"), ("downloader",)), stack.images.downloader
     for configured in variants:
-        path, spec = configured.path, configured.spec
-        picker_path, picker_spec = path / "endpointPicker", spec.endpoint_picker
-        yield picker_path / "image", picker_spec.image
+        path, spec, picker_spec = configured.path, configured.spec, configured.spec.endpoint_picker
+        yield (path, ("endpointPicker", "image")), picker_spec.image
         for name, container in picker_spec.containers.items():
-            yield picker_path / "containers" / name / "image", container.image
+            yield (path, ("endpointPicker", "containers", name, "image")), container.image
         predictor = picker_spec.latency_predictor
         if predictor is not None and predictor.deploy is not None:
-            yield picker_path / "latencyPredictor" / "deploy" / "trainingImage", predictor.deploy.training_image
-            yield picker_path / "latencyPredictor" / "deploy" / "predictionImage", predictor.deploy.prediction_image
-        yield path / "model" / "source", spec.model.source if scheme(spec.model.source) == "image" else None
+            at = path / "endpointPicker" / "latencyPredictor" / "deploy"
+            yield (at, ("trainingImage",)), predictor.deploy.training_image
+            yield (at, ("predictionImage",)), predictor.deploy.prediction_image
+        yield (path, ("model", "source")), spec.model.source if scheme(spec.model.source) == "image" else None
         if spec.sidecar is not None:
-            yield path / "sidecar" / "image", spec.sidecar.image
-        yield from ((at / "engine" / "image", role.engine.image) for _, at, role in configured.roles)
+            yield (path, ("sidecar", "image")), spec.sidecar.image
+        yield from (((at, ("engine", "image")), role.engine.image) for _, at, role in configured.roles)

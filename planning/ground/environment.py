@@ -7,8 +7,8 @@ of the container. A reference that it cannot resolve stays literal text. `$$` st
 import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import starmap
+from typing import Any, NamedTuple
 
 from models import env
 from models.credentials import REFERENCE
@@ -23,9 +23,8 @@ _API_SERVER = "KUBERNETES_"
 """Prefix of the variables with the API server's address. Every container has them, with or without service links."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """One variable, with a literal value or a source."""
+class Variable(NamedTuple):
+    """One variable, with a literal value or a source. It is a tuple for speed, because every container has several."""
 
     name: str
     value: str | None
@@ -49,8 +48,8 @@ def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str
     is used.
     """
     merged, placed = {**generated, **explicit}, dict[str, Variable]()
-    if not any(isinstance(value, str) and "$(" in value for value in merged.values()):
-        return tuple(_variable(name, value) for name, value in merged.items())
+    if not [value for value in merged.values() if isinstance(value, str) and "$(" in value]:
+        return tuple(starmap(_variable, merged.items()))
 
     def place(name: str, referrers: frozenset[str]) -> None:
         if name in placed or name in referrers:

@@ -80,7 +80,7 @@ def interceptor_selector(service_name: str) -> dict[str, str]:
 def standard(base: str, component: str, user_labels: Mapping[str, str]) -> dict[str, str]:
     """Return the user's labels, sorted, and the recommended labels of an object, which take precedence."""
     return {
-        **dict(sorted(user_labels.items())),
+        **(dict(sorted(user_labels.items())) if user_labels else {}),
         "app.kubernetes.io/name": base,
         "app.kubernetes.io/component": component,
         **PART_OF,

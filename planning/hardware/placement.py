@@ -49,7 +49,9 @@ def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[st
 
 def problems(path: Path, pod: Placed) -> Iterator[Problem]:
     """Check that required node affinity has terms, to which the labels of an accelerator class can be added."""
-    at, node_affinity = path / "affinity" / "nodeAffinity", pod.affinity.get("nodeAffinity", {})
+    if "nodeAffinity" not in pod.affinity:
+        return
+    at, node_affinity = path / "affinity" / "nodeAffinity", pod.affinity["nodeAffinity"]
     if not isinstance(node_affinity, dict):
         yield Problem(at, "is not a mapping", f"write {REQUIRED} with nodeSelectorTerms below it")
     elif REQUIRED in node_affinity:

@@ -88,9 +88,10 @@ def layout_problems(path: Path, role: Role, cls: AcceleratorClass) -> list[Probl
 
 
 def _check_memory(path: Path, role: Role, cls: AcceleratorClass, spread: Spread) -> Iterator[Problem]:
-    memory, at, name = role.accelerator_memory, path / "acceleratorMemory", role.accelerator
+    memory, name = role.accelerator_memory, role.accelerator
     if memory is None:
         return
+    at = path / "acceleratorMemory"
     if amount(memory) <= 0:
         yield Problem(at, f"is not above zero ({memory})", "write the memory that one copy needs, such as 160Gi")
     elif cls.allocation is None:
@@ -168,6 +169,8 @@ def _enlarge_remedy(memory: str, per_device: int, spread: Spread, *, explicit_te
 
 
 def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spread) -> Iterator[Problem]:
+    if spread.fits:
+        return
     at, node_devices = path / "parallelism", spread.devices_per_node
     if not spread.fits_node:
         if not is_tensor_chosen(role.parallelism, role.accelerator_memory, cls):
@@ -175,7 +178,7 @@ def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spre
             nodes = f"nodes of {role.accelerator} have {node_devices}"
             what = f"a pod would need {spread.devices_per_stage} devices ({sizes}), {nodes}"
             yield Problem(at, what, f"use {_reduce_remedy(spread)}", _dependencies(path, role))
-    elif not spread.fits:
+    else:
         pods = f"data {spread.data} over {spread.data // spread.data_local}"
         stages = f"pipeline {spread.pipeline} over {spread.pipeline // spread.stages}"
         together = replace(spread, data_local=spread.data)

@@ -144,9 +144,12 @@ def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
     )
 
 
-def asks_service(config: Mapping[str, Any], names: Names) -> bool:
-    """Tell whether the picker asks the variant's Service to tokenize prompts, by its address in the configuration."""
-    return f"//{address(names.base, names.namespace)}" in json.dumps(config)
+def asks_service(config: str, names: Names) -> bool:
+    """Tell whether the picker asks the variant's Service to tokenize prompts: the configuration has its address.
+
+    `config` is YAML, whose lines never break within an address.
+    """
+    return f"//{address(names.base, names.namespace)}" in config
 
 
 def _fill_template(template: object, values: _Values) -> object:

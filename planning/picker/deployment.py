@@ -112,13 +112,13 @@ def plan(variant: VariantContext) -> Picker:
     """Return the plan of a variant's picker. The variant has passed the rules."""
     facts, picker = variant.release.picker, variant.spec.endpoint_picker
     configuration = config.build(variant.spec, variant.names, variant.release, variant.kv_cache)
-    resources = sizing.resources(variant)
+    text, resources = config.text(configuration, facts), sizing.resources(variant)
     return Picker(
         image=picker.image or variant.release.images.picker.ref,
         arguments=tuple(_arguments(variant, experimental=graph.is_experimental(configuration, facts))),
         env=environment.container_variables(generated_environment(variant), environment.values(picker.env)),
-        config=config.text(configuration, facts),
-        asks_service=config.asks_service(configuration, variant.names),
+        config=text,
+        asks_service=config.asks_service(text, variant.names),
         predictor=config.predictor(variant.spec, facts),
         port=picker.port,
         app_protocol=facts.service_app_protocol,

@@ -68,7 +68,7 @@ def _picker_problems(variant: VariantContext) -> list[Problem]:
     path, spec, release = variant.path, variant.spec, variant.release
     picker, at = spec.endpoint_picker, path / "endpointPicker"
     variant_facts = config.variant_facts(spec, release, variant.kv_cache)
-    found = [*_images(path, spec, release), *_flags(at / "flags", picker.flags, release)]
+    found = [*_images(path, spec, release), *_flags(at, picker.flags, release)]
     found += [*_preset(at, spec, variant_facts), *_failure_mode(at, picker), *_authority(at, variant)]
     found += [*_port(at, picker), *placement.problems(at / "pod", picker.pod), *_traffic(at, picker)]
     found += [*_environment(at, variant), *_containers(at, variant), *_patch(at, variant)]
@@ -215,10 +215,11 @@ def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
             yield Problem(path / at / "image", what, remedy)
 
 
-def _flags(path: Path, flags: dict[str, str], release: Release) -> Iterator[Problem]:
+def _flags(at: Path, flags: dict[str, str], release: Release) -> Iterator[Problem]:
     """Check the names and the values of flags. Problems never contain a value."""
     facts = release.picker.flags
     for name, value in flags.items():
+        path = at / "flags"
         if name in _DECIDED_FLAGS:
             instead = _DECIDED_FLAGS[name]
             remedy = f"remove it and {instead}" if instead.startswith("set ") else f"remove it: {instead}"
@@ -254,12 +255,13 @@ def _preset(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Pr
     if "kv-events" in variant_facts.picker.presets[picker.preset].needs and not variant_facts.vllm:
         what = f"needs vllm in every role, which says what it holds ({picker.preset})"
         yield Problem(at / "preset", what, "use another preset, or engine.type: vllm")
-    yield from _weights(at / "scorerWeights", picker.scorer_weights, release)
+    yield from _weights(at, picker.scorer_weights, release)
 
 
-def _weights(path: Path, weights: dict[str, float], release: Release) -> Iterator[Problem]:
+def _weights(at: Path, weights: dict[str, float], release: Release) -> Iterator[Problem]:
     table = release.picker.plugins.table
     for name in weights:
+        path = at / "scorerWeights"
         if name not in table:
             yield loader.unknown(path / name, name, release)
         elif "scorer" not in table[name].groups:

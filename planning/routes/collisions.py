@@ -9,7 +9,7 @@ by a comparison of pairs.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import product
 from typing import Literal
 
 from models.paths import Path
@@ -83,11 +83,12 @@ class _Index:
 
 def route_claims(route: Route) -> Iterator[RequestClaim]:
     """Yield the claims of a planned route: one for each match, and one for each match with headers of the canary."""
-    paths = dict[RouteMatch, Path]()
-    for match in chain(route.matches, *(rule.matches for rule in route.rules)):
-        paths.setdefault(_planned_match(match), match.at / "path")
-    for match, at in paths.items():
-        yield RequestClaim(at, Path("services", route.key), (reference(route),), route.hostnames, match)
+    of_canary = (match for rule in route.rules for match in rule.matches if match not in route.matches)
+    claimed, holder, parents = dict[RouteMatch, Match](), Path("services", route.key), (reference(route),)
+    for match in (*route.matches, *of_canary):
+        claimed.setdefault(_planned_match(match), match)
+    for planned, match in claimed.items():
+        yield RequestClaim(match.at / "path", holder, parents, route.hostnames, planned)
 
 
 def reference(route: Route) -> ParentRef:
@@ -186,15 +187,19 @@ def _collision_text(claim: RequestClaim, parent: ParentRef, host: str, holder: P
 
 
 def _planned_match(match: Match) -> RouteMatch:
-    headers = tuple(("Exact", name, value) for name, value in match.headers.items())
-    return _normalize(RouteMatch("PathPrefix", match.path, headers))
+    headers = (("Exact", name.lower(), value) for name, value in match.headers.items())
+    return RouteMatch("PathPrefix", _normal_path(match.path), tuple(sorted(headers)))
 
 
 def _normalize(match: RouteMatch) -> RouteMatch:
     """Return a match in a normal form, which is equal for matches of the same requests."""
-    path = match.path if match.type != "PathPrefix" else match.path.rstrip("/") or "/"
+    path = _normal_path(match.path) if match.type == "PathPrefix" else match.path
     headers = tuple(sorted((kind, name.lower(), value) for kind, name, value in match.headers))
     return RouteMatch(match.type, path, headers, match.more)
+
+
+def _normal_path(prefix: str) -> str:
+    return prefix.rstrip("/") or "/"
 
 
 def _group(parent: ParentRef, match: RouteMatch) -> tuple[GatewayRef, RouteMatch]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from models.paths import Path
 from models.routing import Gateway, RouteMatch
 from planning.ground import gateways
 from planning.ground.ports import ROUTED_PORT
@@ -47,15 +48,15 @@ def mirroring_namespaces(routes: Iterable[Route]) -> dict[str, set[str]]:
     return namespaces
 
 
-def resolve_match(variant: VariantContext, index: int, match: RouteMatch) -> Match:
-    """Return a match with its path rendered and its model as a header.
+def resolve_match(variant: VariantContext, at: Path, match: RouteMatch) -> Match:
+    """Return the match at a path of the configuration, with its path rendered and its model as a header.
 
     Raises `TemplateError` for a path that cannot be rendered.
     """
     path = CATCH_ALL if match.path is None else templates.path(match.path, record(variant, match.path))
     model = {} if match.model is None else {variant.release.picker.headers.base_model: match.model}
     headers = dict(sorted({**match.headers, **model}.items()))
-    return Match(path, headers, variant.path / "route" / "matches" / index)
+    return Match(path, headers, at)
 
 
 def record(variant: VariantContext, template: str) -> dict[str, Any]:

@@ -27,6 +27,8 @@ from planning.routes.records import Route
 _PREFIX, _EXACT = "PathPrefix", "Exact"
 _Claim = tuple[RequestClaim, ParentRef, str]
 """A claim on one listener and host."""
+_Rank = tuple[GatewayRef, str, str, str, tuple[str, ...], int]
+"""Gateway, host, path and number of headers of a claim."""
 _MAX_NAMES = 3
 """Maximum number of services that a warning names. It only counts further services."""
 
@@ -36,7 +38,7 @@ class _Index:
 
     def __init__(self, claims: Iterable[RequestClaim]) -> None:
         self._narrower = dict[tuple[GatewayRef, str, str], list[_Claim]]()
-        self._equal = dict[tuple[GatewayRef, str, RouteMatch, int], dict[tuple[str, ...], list[_Claim]]]()
+        self._equal = dict[_Rank, dict[tuple[str, ...], list[_Claim]]]()
         for claim in claims:
             for parent, host in parents_and_hosts(claim):
                 if claim.match.type == _PREFIX and not claim.match.more:
@@ -117,10 +119,10 @@ def _name_list(names: tuple[str, ...]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _rank(claim: RequestClaim, parent: ParentRef, host: str) -> tuple[GatewayRef, str, RouteMatch, int]:
+def _rank(claim: RequestClaim, parent: ParentRef, host: str) -> _Rank:
     """Return the key that claims share if only the age of their routes decides between them."""
     match = claim.match
-    return parent.gateway, host, RouteMatch(match.type, match.path, (), match.more), len(match.headers)
+    return parent.gateway, host, match.type, match.path, match.more, len(match.headers)
 
 
 def _header_names(match: RouteMatch) -> tuple[str, ...]:

@@ -126,15 +126,16 @@ def _without_gateway(spec: RouteSpec, at: Path) -> Iterator[Problem]:
 def _matches(variant: VariantContext, gateway: Gateway) -> tuple[tuple[Match, ...], list[Problem]]:
     """Return the matches of a service's route that can be rendered, and the problems of all matches."""
     matches, found = list[Match](), list[Problem]()
+    top = variant.path / "route" / "matches"
     for index, spec in enumerate(variant.service.route.matches):
-        at = variant.path / "route" / "matches" / index
+        at = top / index
         if spec.model is not None and not gateway.body_router:
             what = "is matched in a header that nobody sets (gateway.bodyRouter is false)"
             remedy = "put a payload processor in front and set gateway.bodyRouter: true, or match a header"
             found.append(Problem(at / "model", what, remedy, (Path("gateway"), variant.path / "route" / "gateway")))
         found += _match_headers(variant, spec, at)
         try:
-            match = httproute.resolve_match(variant, index, spec)
+            match = httproute.resolve_match(variant, at, spec)
         except TemplateError as error:
             found.append(_render_problem(variant, at / "path", error))
         else:
@@ -190,6 +191,8 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
 
     Also reject a match that has too many headers in all.
     """
+    if not match.headers and match.model is None:
+        return
     canary, depends_on = variant.service.canary, (variant.path / "canary" / "headers",)
     holders = {} if canary is None else {name.lower(): "canary.headers" for name in canary.headers}
     places = [(at / "headers" / name, name) for name in match.headers]
@@ -210,6 +213,8 @@ def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
     A gateway applies the filters of a route after it has asked the endpoint picker.
     """
     spec, facts = variant.service.route, variant.release.picker.headers
+    if not spec.set_headers and not spec.remove_headers:
+        return
     read = facts.of_requests if variant.has_picker else ()
     answered = (facts.destination, facts.prefill) if variant.has_picker else ()
     reserved = {name.lower() for name in answered if name is not None}

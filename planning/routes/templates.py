@@ -72,8 +72,9 @@ def normalize(rendered: str) -> str:
 
 def segment(text: str) -> str:
     """Return text as a segment: in lower case, with `-` for invalid characters, at most 63 characters."""
+    shown = text.strip()
     # A capital such as İ has two characters in lower case. Only the first is used, so that lengths do not change.
-    lowered = "".join(character.lower()[:1] for character in text.strip())
+    lowered = shown.lower() if shown.isascii() else "".join(character.lower()[:1] for character in shown)
     return _INVALID_IN_LABEL.sub("-", lowered).strip("-")[:_MAX_SEGMENT].rstrip("-")
 
 

@@ -153,7 +153,7 @@ def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None
 
 
 def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
-    """Drop a candidate whose devices hold no context. A service may shorten the one that the profile has."""
+    """Drop a candidate whose devices hold no context. A service may shorten the context of the profile."""
     found = fitting.fit(candidate.profile, candidate.accelerator)
     if isinstance(found, Unknown) or found.longest:
         return None

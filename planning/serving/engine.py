@@ -180,7 +180,7 @@ def generated_arguments(context: RoleContext, *, is_leader: bool) -> tuple[str, 
     version = context.engine_version
     arguments = (*_arguments(context), *_multi_pod_arguments(context, is_leader=is_leader))
     dropped = {flag for flag in _OPTIONAL if version is not None and not version.knows_flag(flag)}
-    return tuple(argument for argument in arguments if argument.partition("=")[0] not in dropped)
+    return tuple(each for each in arguments if each.partition("=")[0] not in dropped) if dropped else arguments
 
 
 def _environment(context: RoleContext) -> dict[str, EnvValue]:

@@ -20,16 +20,16 @@ from planning.variant.context import RoleContext, VariantContext
 
 _GI = 2**30
 _NODE = 8
-"""Devices of a node whose number is unknown; the boards of every vendor have 8."""
+"""Devices of a node if their number is unknown; the boards of every vendor have 8."""
 _MOST_DEVICES = 64
-"""Devices of a replica that the search for a remedy tries at most."""
+"""Maximum number of devices of a replica that the search for a remedy tries."""
 _MOST_CLASSES = 3
 """Classes that a message names at most."""
 _QUANTISED = frozenset({"fp4", "fp8", "int4", "int8"})
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
-    """Yield the problem of a role that does not fit its devices, as `checks.fit` wants it."""
+    """Yield the problem of a role that does not fit its devices; `checks.fit` decides the severity."""
     mode = context.variant.stack.checks.fit
     if mode == "skip":
         return
@@ -58,7 +58,7 @@ def _what(context: RoleContext, found: Fit) -> str:
 
 
 def remedies(context: RoleContext, found: Fit) -> Iterator[str]:
-    """Yield what would fit, the smallest change first."""
+    """Yield changes with which the role would fit, the smallest change first."""
     longest = found.longest
     if longest:
         yield f"set model.maxModelLen to {longest} at most"
@@ -75,7 +75,7 @@ def remedies(context: RoleContext, found: Fit) -> Iterator[str]:
 def _sufficient_limit(context: RoleContext, found: Fit) -> str:
     """Return the memory limit with which an engine on CPUs starts.
 
-    The cache gets half of what weights leave (`engine_environment.cpu_memory`), in whole GiB for each worker.
+    The cache gets half of the memory that weights leave (`engine_environment.cpu_memory`), in whole GiB per worker.
     """
     workers, whole = fitting.workers(context), -(-found.cache // _GI) * _GI
     needed = found.weights * workers + workers * max(2 * whole, found.cache + found.overhead)

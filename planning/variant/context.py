@@ -39,18 +39,10 @@ class ConfiguredVariant:
     """Place of the variant in the configuration."""
     spec: Variant
     stack: Stack
-
-    @property
-    def roles(self) -> Iterator[tuple[str, Path, Role]]:
-        """Yield name, place in the configuration and spec of each role."""
-        yield labels.DECODE, self.path, self.spec
-        if self.spec.prefill is not None:
-            yield labels.PREFILL, self.path / "prefill", self.spec.prefill
-
-    @property
-    def service(self) -> Service:
-        """Return the service that the variant belongs to."""
-        return self.stack.services[self.key]
+    service: Service
+    """The service that the variant belongs to."""
+    roles: tuple[tuple[str, Path, Role], ...]
+    """Name, place in the configuration and spec of each role."""
 
     @property
     def namespace(self) -> str:
@@ -119,6 +111,8 @@ class RoleContext:
     """Spec of the role."""
     accelerator: AcceleratorClass
     layout: Layout
+    is_custom: bool
+    """Whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
     engine_version: EngineVersion | None
     """Version of vLLM; None for a custom engine, or if the channel has no image for the accelerator."""
     drain: Drain
@@ -129,11 +123,6 @@ class RoleContext:
     def workload(self) -> str:
         """Return the name of the workload object."""
         return self.variant.names.prefill if self.name == labels.PREFILL else self.variant.names.decode
-
-    @property
-    def is_custom(self) -> bool:
-        """Tell whether the engine runs the image's own entrypoint (`engine.type: custom`)."""
-        return images.is_custom(self.variant.spec, self.role)
 
     @property
     def is_proxied(self) -> bool:
@@ -200,8 +189,8 @@ class Contexts:
 
     def roles_of(self, variant: VariantContext) -> dict[str, RoleContext]:
         """Return the contexts of a variant's roles by role name. Roles with an invalid layout are left out."""
-        found = ((name, self.roles.get((variant.key, variant.variant_name, name))) for name, _, _ in variant.roles)
-        return {name: role for name, role in found if role is not None}
+        places = {name: (variant.key, variant.variant_name, name) for name, _, _ in variant.roles}
+        return {name: self.roles[place] for name, place in places.items() if place in self.roles}
 
 
 def gateway(service: Service, stack: Stack) -> Gateway | None:
@@ -220,9 +209,21 @@ def owner(key: str, variant_name: str) -> str:
 def configured_variants(stack: Stack) -> Iterator[ConfiguredVariant]:
     """Yield all variants of a stack in the order of the configuration, each primary before its canary."""
     for key, service in stack.services.items():
-        yield ConfiguredVariant(key, PRIMARY, Path("services", key), service, stack)
-        if service.canary is not None:
-            yield ConfiguredVariant(key, CANARY, Path("services", key, "canary"), service.canary, stack)
+        yield from variants_of(key, service, stack)
+
+
+def variants_of(key: str, service: Service, stack: Stack) -> Iterator[ConfiguredVariant]:
+    """Yield the primary of a service and, if the service has one, its canary."""
+    at = Path("services", key)
+    yield ConfiguredVariant(key, PRIMARY, at, service, stack, service, _roles(at, service))
+    if service.canary is not None:
+        spec, at = service.canary, at / "canary"
+        yield ConfiguredVariant(key, CANARY, at, spec, stack, service, _roles(at, spec))
+
+
+def _roles(at: Path, spec: Variant) -> tuple[tuple[str, Path, Role], ...]:
+    decode = labels.DECODE, at, spec
+    return (decode,) if spec.prefill is None else (decode, (labels.PREFILL, at / "prefill", spec.prefill))
 
 
 def max_replicas(role: Role) -> int:
@@ -264,6 +265,8 @@ def _variant(variant: ConfiguredVariant, release: Release, classes: Mapping[str,
         path=variant.path,
         spec=spec,
         stack=stack,
+        service=service,
+        roles=variant.roles,
         names=names(variant.namespace, service.name or variant.key, variant.variant_name, cache_generation),
         release=release,
         classes=classes,
@@ -277,7 +280,8 @@ def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleCon
     """Return the context of a role whose class is known and whose layout is valid."""
     accelerator, spec = context.classes[role.accelerator], context.spec
     layout = devices.layout(role.parallelism, role.accelerator_memory, accelerator)
-    if images.is_custom(spec, role):
+    is_custom = images.is_custom(spec, role)
+    if is_custom:
         layout = replace(layout, ports=1)
     version = images.version(spec, role, accelerator.vendor, context.release)
     return RoleContext(
@@ -287,6 +291,7 @@ def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleCon
         role=role,
         accelerator=accelerator,
         layout=layout,
+        is_custom=is_custom,
         engine_version=version,
         drain=lifecycle.drain(spec.drain_timeout, engine_drains=api_server.drains(role, layout, version)),
         environment=_known_variables(

@@ -1,5 +1,6 @@
 """Files of a Hugging Face repository that are not fetched by default: copies of the weights that vLLM never reads."""
 
+import json
 from datetime import date
 from functools import cache
 
@@ -34,6 +35,12 @@ def variable() -> str:
 def patterns() -> tuple[str, ...]:
     """Return the default patterns, as `fnmatch` reads them, in the order of the table."""
     return tuple(entry.pattern for entry in _table().patterns)
+
+
+@cache
+def text(patterns: tuple[str, ...]) -> str:
+    """Return patterns as the value of the variable. Most repositories have the default ones."""
+    return json.dumps(patterns)
 
 
 def _table() -> _Table:

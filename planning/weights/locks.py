@@ -17,9 +17,8 @@ from models.service import Adapter, Canary, Lora, Model, Service, Variant
 from models.source import scheme
 from models.stack import Stack
 from models.storage import Cache, Dedicated, Existing
-from planning.ground.names import CANARY, PRIMARY
 from planning.variant import images
-from planning.variant.context import ConfiguredVariant, configured_variants
+from planning.variant.context import ConfiguredVariant, variants_of
 from planning.weights import ignored_files, sizes, sources
 from planning.weights.claims import cache_of
 from planning.weights.sizes import Answer, Size, Wanted
@@ -59,13 +58,12 @@ def lockables(stack: Stack) -> Iterator[Lockable]:
     """
     for key, cache in stack.caches.items():
         yield _of_cache(Path("caches", key), cache)
-    for variant in configured_variants(stack):
-        found = {each.at: each for each in _of_variant(variant)}
-        if variant.variant_name != CANARY:
-            yield from found.values()
-            continue
-        primary = {(each.source, each.settings) for each in _of_variant(_primary(variant))}
-        yield from (each for each in found.values() if (each.source, each.settings) not in primary)
+    for key, service in stack.services.items():
+        known = set[tuple[str, Settings]]()
+        for variant in variants_of(key, service, stack):
+            found = {each.at: each for each in _of_variant(variant)}.values()
+            yield from (each for each in found if (each.source, each.settings) not in known)
+            known = {(each.source, each.settings) for each in found}
 
 
 def apply(loaded: Loaded, lock: Lock | None, stack_name: str) -> Locked:
@@ -118,10 +116,6 @@ def _problem(each: Lockable, pin: Pin | None, lock: Lock, stack_name: str) -> Pr
         return Problem(at, f"has no block in {file}", f"run `python -m cli lock {stack_name}`")
     other = pin.was if pin.was != each.source else "the same source with other settings"
     return Problem(at, f"is not what {file} has ({other})", f"run `python -m cli lock {stack_name}`")
-
-
-def _primary(variant: ConfiguredVariant) -> ConfiguredVariant:
-    return replace(variant, variant_name=PRIMARY, path=variant.path.parent, spec=variant.service)
 
 
 def _of_cache(at: Path, cache: Cache) -> Lockable:
@@ -193,12 +187,11 @@ def _service(
     primary = _variant(at, service, stack, pins, answers)
     if service.canary is None:
         return primary
-    configured, path = ConfiguredVariant(key, PRIMARY, at, service, stack), at / "canary"
+    configured, variant = variants_of(key, service, stack)
     of_service = {(each.source, each.settings): pins.get(each.at) for each in _of_variant(configured)}
-    variant = ConfiguredVariant(key, CANARY, path, service.canary, stack)
     found = {each.at: of_service.get((each.source, each.settings)) for each in _of_variant(variant)}
     same = {place: pin for place, pin in found.items() if pin is not None}
-    canary = _variant(path, service.canary, stack, {**pins, **same}, answers)
+    canary = _variant(variant.path, service.canary, stack, {**pins, **same}, answers)
     return primary.model_copy(update={"canary": canary})
 
 

@@ -39,10 +39,10 @@ def variant_warnings(variant: ConfiguredVariant) -> Iterator[Problem]:
     Sources that a canary shares with its service are left out. A source that a lock pins gets no warning, unless pods
     or a claim still have the files that they fetched before the lock.
     """
-    known = set[str]() if variant.variant_name != CANARY else _pinned_sources(variant.service.model)
+    known = () if variant.variant_name != CANARY else _pinned_sources(variant.service.model)
     is_filled = isinstance(variant.spec.storage, Dedicated | Existing)
     for at, source in _of_variant(variant).items():
-        if source.pinned_source not in known:
+        if not known or source.pinned_source not in known:
             yield from _warnings(at, source, is_filled=is_filled and isinstance(source, Model))
 
 
@@ -72,10 +72,12 @@ def _pinned_sources(model: Model) -> set[str]:
 def _warnings(at: Path, source: Source, *, is_filled: bool) -> Iterator[Problem]:
     """Yield the warning about a source. `is_filled` tells whether a Job fetches it into a claim."""
     pin = source.pin
-    if pin is not None and pin.deployed:
-        yield from _filled_earlier(at, pin) if is_filled else (_fetched_by_name(at, pin),)
+    if pin is None or not pin.deployed:
+        yield from _by_name(at, source.source if pin is None else pin.source)
+    elif is_filled:
+        yield from _filled_earlier(at, pin)
     else:
-        yield from _by_name(at, source.pinned_source)
+        yield _fetched_by_name(at, pin)
 
 
 def _fetched_by_name(at: Path, pin: Pin) -> Problem:

@@ -230,15 +230,21 @@ def _check_variant(variant: VariantContext) -> Iterator[Problem]:
     if claims.is_used_in_place(source) and "storage" in variant.spec.model_fields_set:
         reason = "is mounted as it is" if scheme(source) == "pvc" else "holds them itself"
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", explicit_only=True)
-    reserved = next((folder for folder in _RESERVED if _overlap(folder, storage.mount_path)), None)
+    reserved = _reserved_folder(storage.mount_path)
     if reserved is not None:
         both = ", ".join(dict.fromkeys((storage.mount_path, reserved)))
         what = f"is where the pod has something else ({both})"
         yield Problem(at / "mountPath", what, f"choose another, such as {MODEL_MOUNT}")
 
 
-def _overlap(path: str, other: str) -> bool:
-    return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
+def _reserved_folder(mount_path: str) -> str | None:
+    """Return a folder that a mount would hide, or that would contain it; None if there is none."""
+    mount = f"{mount_path}/"
+    for folder in _RESERVED:
+        reserved = f"{folder}/"
+        if reserved.startswith(mount) or mount.startswith(reserved):
+            return folder
+    return None
 
 
 def _check_storage(variant: VariantContext) -> Iterator[Problem]:

@@ -1,6 +1,5 @@
 """Weights of pods: containers that fetch them before the engine starts, and mounts of claims that hold them."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -377,7 +376,7 @@ def _download_env(item: _Item, *, identity: bool) -> dict[str, EnvValue]:
     if scheme(item.source) == "hf":
         token = {} if secret is None else {"HF_TOKEN": _key(secret, "HF_TOKEN")}
         endpoint = {} if access.endpoint is None else {"HF_ENDPOINT": access.endpoint}
-        ignored = {ignored_files.variable(): json.dumps(item.ignored)} if item.ignored else {}
+        ignored = {ignored_files.variable(): ignored_files.text(item.ignored)} if item.ignored else {}
         return {"HF_HUB_DISABLE_TELEMETRY": "1", **ignored, **endpoint, **token}
     return {
         **({"awsAnonymousCredential": "true"} if secret is None and not identity else {}),

@@ -3,7 +3,8 @@
 import pytest
 
 from planning.ground.names import names
-from planning.picker.config import asks_service
+from planning.picker.config import asks_service, text
+from planning.releases import channel
 from tests.support.stacks.picker_configs import config, planned, said, single
 
 
@@ -107,4 +108,4 @@ def test_a_change_of_the_configuration_rolls_the_picker():
     ],
 )
 def test_a_configuration_asks_the_service_whose_address_it_holds(own, asks):
-    assert asks_service(own, names("models", "qwen")) is asks
+    assert asks_service(text(own, channel("llm-d-0.10").picker), names("models", "qwen")) is asks
