@@ -1,10 +1,10 @@
 """Cost of the checks of a cluster in `pulumi preview`: preflight and capacity.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.checking [SERVICES ...]` (100 if absent). The same
-stack is previewed with all checks (`checks` as by default, with capacity `strict`), with `checks.preflight` and
-`checks.capacity` being `skip`, which reads the cluster nevertheless, and with `cluster.facts` being `none`, too, which
-reads nothing. Each has its own engine; all use one control plane, on which nothing is deployed. They alternate for five
-rounds, and the table shows the medians of wall-clock times, and those of the differences within a round.
+stack is previewed in three variants. `checked` has `checks.capacity: strict`. `skipped` has `skip` for the checks
+`preflight` and `capacity`, and still reads the cluster. `unread` has `cluster.facts` of type none in addition, and
+reads nothing. Each variant has its own engine. All use one control plane, on which nothing is deployed. They alternate
+for five rounds. The table shows medians: of wall-clock times, and of the differences within a round.
 """
 
 import statistics

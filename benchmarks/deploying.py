@@ -2,9 +2,9 @@
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deploying [SERVICES ...]` (10 and 50 if absent).
 Both run on one control plane, one after the other: the namespace of the stack is deleted before kubectl applies the
-rendered YAML of the same services in another one. `pulumi up` orders the objects and ends when all are up: weights,
-pods, pickers and routes. `kubectl apply` only sends the objects and waits for none. The column `Available` therefore
-gives the time until `kubectl wait` finds all Deployments Available.
+rendered YAML of the same services in another namespace. `pulumi up` orders the objects and ends when all are up:
+weights, pods, pickers and routes. `kubectl apply` only sends the objects and waits for none. The column `Available`
+therefore gives the time until `kubectl wait` finds all Deployments Available.
 """
 
 import sys
@@ -46,9 +46,9 @@ def _row(shared: Cluster, services: int) -> tuple[object, ...]:
 
 
 def _up_seconds(shared: Cluster, services: int) -> float:
-    """Return the seconds until the engine has deployed a stack, and delete its namespace.
+    """Deploy a stack, delete its namespace, and return the seconds of the deployment.
 
-    The engine writes its whole state before and after every object, so that it would take as long to destroy the stack.
+    `pulumi destroy` would take as long again, because the engine writes its whole state before and after every object.
     """
     name = f"pulumi-{services}"
     engine = shared.program_engine(name, stacks.tree(services, name, create_namespace=True))

@@ -1,8 +1,8 @@
-"""Time to select profiles: from a merged stack to a profile for each service, for profiles of one model and services.
+"""Time to select profiles, by the number of profiles of one model, and by the number of services.
 
-Run from the root of the repository: `.venv/bin/python -m benchmarks.selecting`. Every service asks something else, so
-that no answer is used twice. Garbage collection is off, as in the program. The column `growth` divides the seconds for
-a profile and a service by those of the row before it in the same table: 1.0 is linear.
+Run from the root of the repository: `.venv/bin/python -m benchmarks.selecting`. Every service has other wishes, so that
+no answer is used twice. Garbage collection is off, as in the program. The column `growth` divides the seconds for each
+pair of profile and service by those of the previous row: 1.0 is linear.
 """
 
 import gc
@@ -20,7 +20,7 @@ from planning.ground.cluster_facts import NOTHING_READ
 _MODEL = "org/model"
 _PROFILES, _SERVICES = 50, 200
 _BEST = 4
-"""Number of the profile that no other one is as good as, if there are more than one."""
+"""Number of the profile that is the default, so that it wins against equal profiles."""
 _RUNS = 3
 _CLASSES = ("nvidia-h100-80gb", "nvidia-l40s", "amd-mi300x", "nvidia-a100-80gb", "amd-mi325x")
 

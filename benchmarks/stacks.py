@@ -12,10 +12,10 @@ _MODELS = (
     ("google/gemma-3-4b-it", "9Gi"),
 )
 _COMMIT = "b968826d9c46dd6066d109eabc6255188de91218"
-"""Stands for the commit of every model, because a source without one has a warning."""
+"""Stands for the commit of every model, because a source without a commit gives a warning."""
 _LONGEST_REQUEST = "10m"
 _HOST, _HEADER = 8, 9
-"""Last digit of the number of a service: of those with a separate host, and of those that a header selects."""
+"""Last digits of the numbers of services with a separate host, and of services that a header selects."""
 
 
 def tree(services: int, namespace: str = "models", *, create_namespace: bool = False) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """Commands of `python -m cli`.
 
-Exit codes: 0 for success, 1 for a cluster or a forge that cannot be read, for findings of `lint`, for sources that
-`lock` finds moved or cannot ask and for roles that `fit` finds too large, 2 for a mistake in the configuration or the
-command and for a file that `lint` cannot read, 3 for a mistake of this program, 7 for objects that `summarize --drift`
-finds changed.
+Exit codes: 0 for success, 2 for a mistake in the configuration or the command, 3 for a mistake of this program. The
+exit code is 1 if a cluster or a forge cannot be read, if `lint` has findings, if `lock` finds moved sources or cannot
+ask them, and if `fit` finds roles that are too large. It is 7 if `summarize --drift` finds changed objects.
 """
 
 import argparse
@@ -64,7 +63,7 @@ def _run(options: argparse.Namespace, after: list[str]) -> int:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], bool, list[str]]:
-    """Return the arguments before `--`, whether it is there, and those after it."""
+    """Return the arguments before `--`, whether there is a `--`, and the arguments after it."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     return arguments[:at], at < len(arguments), arguments[at + 1 :]
 
@@ -165,7 +164,7 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
 
 
 def _size(text: str) -> str:
-    """Return a number of bytes as it is written. Raises `ValueError` if it is none."""
+    """Return a number of bytes as a quantity. Raises `ValueError` if the text is no such number."""
     if re.fullmatch(r"[0-9]+(\.[0-9]{1,9})?([kKMGTP]i?)?", text) is None:
         raise ValueError(text)
     return text.replace("K", "k") if text.endswith("K") else text
@@ -259,7 +258,7 @@ def _summarize(options: argparse.Namespace) -> int:
 def _print_facts(options: argparse.Namespace) -> int:
     """Print the facts of a live cluster and return the exit code: 1 if the cluster cannot be read.
 
-    On standard error: what could not be read, and what differs from the facts of `--previewed`.
+    Parts that could not be read, and differences from the facts of `--previewed`, go to standard error.
     """
     facts = cluster.read_all(cluster.Access(None, options.context), secrets=options.secrets)
     for name in ("apis", *PARTS):
@@ -283,7 +282,7 @@ _HANDLERS = {
     "explain": _explain,
     "fit": _fit,
 }
-"""Commands with exit codes of their own."""
+"""Commands that return their exit codes."""
 
 # All objects that a command makes stay in use until it ends. Garbage collection would examine them again and again,
 # which takes half of the time.

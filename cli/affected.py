@@ -1,8 +1,8 @@
 """Command `affected`: prints the stacks that a change of files touches.
 
-A stack is touched by its own file, by the files that it extends, by those of its catalogue, by its lock, by its file of
-cluster facts, by the table of its release channel, and by every other file of the program. Shipped profiles touch the
-stacks that may select one. Documents, tests and other commands touch none.
+A stack is touched by its own file, by the files that it extends, by the files of its catalogue, by its lock, by its
+facts file, by the table of its release channel, and by every other file of the program. Shipped profiles touch the
+stacks that may select a profile. Documents, tests and other commands touch no stack.
 """
 
 import posixpath
@@ -32,7 +32,7 @@ _SHIPPED = "catalogue/"
 def since(ref: str) -> list[str]:
     """Return the names of the stacks in the working directory that have changed since a commit, sorted.
 
-    What is not committed counts, too. Raises `ConfigError` if there is no such commit.
+    Uncommitted changes count, too. Raises `ConfigError` if there is no such commit.
     """
     changed = _changed_files(ref)
     return [stack for stack, file in _stacks() if _touching(file, changed)]
@@ -78,7 +78,7 @@ def _tree(file: Path) -> Mapping[str, Any]:
 def _read_values(tree: Mapping[str, Any]) -> tuple[str | None, str | None, frozenset[str]]:
     """Return the release of a stack, the path of its facts, and the files with profiles that it selects from.
 
-    None for a release that cannot be read, or no file. `_SHIPPED` among the files stands for the shipped ones.
+    None stands for a release that cannot be read, or for no facts file. `_SHIPPED` stands for all shipped files.
     """
     try:
         documents = base_files.read(tree, Path())
@@ -120,7 +120,7 @@ def _below(tree: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _changed_files(ref: str) -> frozenset[str]:
     """Return the changed files, relative to the working directory.
 
-    What has happened on the other branch since both branches parted is no change.
+    Changes on the other branch since the common ancestor do not count.
     """
     base = [] if ref.startswith("-") else _git("merge-base", ref, "HEAD")
     if not base:
@@ -137,7 +137,7 @@ def _changed_files(ref: str) -> frozenset[str]:
 
 
 def _outside(names: Iterable[str]) -> Iterator[str]:
-    """Yield the paths of files outside of the working directory as seen from there."""
+    """Yield the files outside of the working directory, as paths relative to it."""
     top = "".join(_git("rev-parse", "--show-prefix")).strip() or "."
     for name in names:
         relative = posixpath.relpath(name, top)

@@ -1,6 +1,6 @@
 """Command `comment`: keeps one comment with the report of an environment on a pull request or a merge request.
 
-What it needs is in variables that GitHub Actions and GitLab CI set, and in a token.
+Its input is a token, and variables that GitHub Actions and GitLab CI set.
 """
 
 import re
@@ -33,7 +33,10 @@ def run(environment: str, file: str, variables: Mapping[str, str]) -> None:
 
 
 def forge(variables: Mapping[str, str]) -> Forge:
-    """Return the comments of a pipeline's change: on GitLab if it is GitLab's pipeline, else on GitHub."""
+    """Return the client for comments on the pull or merge request of this pipeline.
+
+    It is GitLab's client in a pipeline of GitLab, else GitHub's.
+    """
     if "CI_API_V4_URL" in variables:
         names = ("CI_API_V4_URL", "GITLAB_TOKEN", "CI_PROJECT_ID", "CI_MERGE_REQUEST_IID")
         root, token, project, number = (_value(name, variables) for name in names)

@@ -33,7 +33,7 @@ class Options:
     service: str | None = None
     """Key of the service; None for all."""
     name: str | None = None
-    """`project/stack`, if it is another than that of the file."""
+    """`project/stack`; None to take them from Pulumi.yaml and the file."""
     facts: str | None = None
     """Path of a file with the facts of the cluster; None to read the cluster."""
     platform: str | None = None
@@ -76,7 +76,7 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 def _is_of(path: ConfigPath, options: Options) -> bool:
-    """Tell whether a path is not one of another service than that of the command."""
+    """Tell whether a path may be shown: it is not, if it is of a service that the command does not name."""
     return options.service is None or path[:1] != ("services",) or path[1] == options.service
 
 

@@ -1,6 +1,6 @@
-"""Command `fit`: prints what models take of the memory of devices, of a stack or of one model.
+"""Command `fit`: prints how much device memory the models of a stack, or one model, need.
 
-It asks no cluster. A stack has the sizes and architectures of its lock.
+It reads no cluster. A stack has the sizes and architectures of its lock.
 """
 
 import json
@@ -32,7 +32,7 @@ _NOTE = (
     "many of these the cache holds."
 )
 _MOST_DEVICES = 8
-"""Devices that the search for a fit takes at most: those of a node."""
+"""Maximum number of devices in the search for a fit: the devices of a node."""
 _UNFIT = 1
 """Exit code if a role does not fit."""
 
@@ -80,7 +80,7 @@ def _of_stack(options: Options, file_or_stack: str) -> tuple[str, int]:
 
 
 def _plan(name: StackName, platform: Outputs | None, tree: object) -> StackPlan:
-    """Return the plan of a stack, which need not fit."""
+    """Return the plan of a stack. Its models need not fit their devices."""
     composition = compose(_without_check(tree), Given(NOTHING_READ), name, platform=platform, lock=LockFile(Path.cwd()))
     if isinstance(composition, Refusal):
         raise composition.error
@@ -106,7 +106,7 @@ def _verdict(fit: Fit) -> str:
 
 
 def _of_model(options: Options, model: str) -> Iterator[Block]:
-    """Yield the fit of one model on devices of each class, over as few of them as suffice."""
+    """Yield the fit of one model on devices of each class, with as few devices as suffice."""
     source = _source(options, model)
     classes = accelerators.classes({})
     if options.accelerator is not None and options.accelerator not in classes:
@@ -135,7 +135,7 @@ def _of_model(options: Options, model: str) -> Iterator[Block]:
 
 
 def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:
-    """Return the fit over the smallest number of devices of a node that suffices, else over the largest."""
+    """Return the fit on the smallest number of devices that suffices, or on the largest if none suffices."""
     tensor, heads = 1, source.architecture.heads
     while True:
         request = Request(source.architecture, source.weights, devices, source.tokens, tensor=tensor)

@@ -77,10 +77,10 @@ class _Api:
 
 
 class _Unredirected(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects: they would take the token to another address."""
+    """Refuses redirects, because they would send the token to another address."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:  # noqa: ANN401, as in the base class
-        """Return None, which makes an error of the answer."""
+        """Return None, so that a redirect becomes an error."""
 
 
 _OPENER = urllib.request.build_opener(_Unredirected)
@@ -92,7 +92,7 @@ class _Comments:
 
     api: _Api
     path: str
-    """Path of the list, which a new comment is posted to."""
+    """Path of the list. New comments are posted to it."""
     item: str
     """Path of one comment, without its number."""
     method: str

@@ -1,7 +1,7 @@
 """Command `lint`: judges the configuration of an endpoint picker, and its command line, without a stack.
 
 The verdict is the picker's own: a configuration is refused if the picker of the release would not start with it, or
-never become ready. It is also refused if it cannot be meant; docs/picker-lint.md names the reasons.
+would never become ready. It is also refused if no author can intend it; docs/picker-lint.md lists the reasons.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Command `lock`: writes the lock of a stack, or tells what has moved since it was written.
+"""Command `lock`: writes the lock of a stack, or lists the sources that have moved since it was written.
 
-It asks registries, hubs and buckets once, with the credentials of whoever runs it, and the cluster of the kubeconfig.
+It asks registries, hubs and buckets once, with the credentials of the user, and the cluster of the kubeconfig.
 """
 
 import sys
@@ -22,7 +22,7 @@ class Options:
     stack: str
     """Path of a stack file, or name of a stack."""
     name: str | None = None
-    """`project/stack`, if it is another than that of the file."""
+    """`project/stack`; None to take them from Pulumi.yaml and the file."""
     updated: tuple[str, ...] = ()
     facts: str | None = None
     """Path of a file with the facts of the cluster; None to read the cluster."""
@@ -30,11 +30,11 @@ class Options:
     """Path of a file with the outputs of the platform."""
     is_check: bool = False
     file: str | None = None
-    """Path of the lock, relative to the working directory; None for that of the stack."""
+    """Path of the lock, relative to the working directory; None for the default path."""
 
 
 def run(options: Options) -> int:
-    """Write or check a lock, and return the exit code: 1 if something has moved, or could not be asked.
+    """Write or check a lock, and return the exit code: 1 if sources have moved, or could not be asked.
 
     Raises `ConfigError` with all mistakes of the user.
     """

@@ -9,19 +9,19 @@ from planning.selection import shipped
 _HEAD = """# Catalogue
 
 A serving profile is one way to serve a model that is known to work: which devices, how many, which weights, which
-arguments of the engine. A service that has a `model.name` and no `model.source` gets one: of those for its model, the
-best that the nodes of the cluster can run. `python -m cli explain` shows which one, and why none of the others.
+arguments of the engine. A service that has a `model.name` and no `model.source` gets a profile: the best profile of its
+model that the nodes of the cluster can run. `python -m cli explain` shows this profile, and the reasons against others.
 This page is generated from [the shipped files](../catalogue): `python -m cli reference profiles > docs/catalogue.md`.
 
 ## Shipped profiles
 
-The cells have the precisions of the weights; a dash is a source that states none.
+The cells have the precisions of the weights; a dash means that the source states none.
 """
 _LIST = """
 ## Each profile
 
-*Devices* are those of one replica, *for* what the source made it for, and the link of a profile leads to where its
-numbers were read. Numbers from elsewhere are in comments of the file.
+*Devices* are the devices of one replica, *for* is the purpose that the source states, and the link of a profile leads
+to the source of its numbers. Comments in the file name further sources.
 """
 _TAIL = """
 ## What a type means
@@ -30,15 +30,15 @@ _TAIL = """
 |---|---|
 | `optimized` | recommends these settings for this class: a vendor has tuned them, or they were measured |
 | `general` | shows the model on this class, with settings that nobody claims to be the best |
-| `preview` | has tuned the settings, and they do not yet reach what the vendor asks of `optimized` |
+| `preview` | has tuned the settings, and they do not yet reach what the vendor requires of `optimized` |
 | `unoptimized` | has them as a starting point; none is shipped |
 
-A service gets `optimized` profiles only, until its `selection.minimumType` says otherwise.
+A service gets only `optimized` profiles, unless its `selection.minimumType` allows others.
 
 ## What profiles leave out
 
 - Arguments for measurements: sources turn prefix caching off so that runs compare; the endpoint picker relies on it.
-- Arguments that say what this program or the engine does anyway: logs, ports, executors, types, swap space.
+- Arguments that repeat what this program or the engine does anyway: logs, ports, executors, types, swap space.
 - Variables that the engine of the release does not know.
 - `--trust-remote-code`, where another source serves the model without it. The embeddings of jinaai need it: their
   pods run code of that repository.
@@ -46,8 +46,8 @@ A service gets `optimized` profiles only, until its `selection.minimumType` says
 - Groups that open AMD's device files: `pod.supplementalGroups` is a number of your nodes.
 
 A profile that does not fit the memory of its devices is not shipped: weights, and the cache of one request of the
-longest context, are compared with what the driver shows (`tests/contracts/test_catalogue.py`). No simulated or
-estimated figure is a source.
+longest context, are compared with the memory that the driver shows (`tests/contracts/test_catalogue.py`). No simulated
+or estimated figure is a source.
 
 ## Profiles of your own
 
@@ -67,9 +67,9 @@ profiles:
       model: {source: "s3://acme-models/qwen3-32b-awq", size: 19Gi, maxModelLen: 16384, secrets: [s3-reader]}
 ```
 
-The keys below `service` are those of a service and mean the same there; what a service says itself wins over them.
-Where a profile is declared decides first: one of the stack file goes before one of a file, and that before a shipped
-one. A profile with the id of a shipped one replaces it, and `catalogue: {shipped: false}` leaves all of them out.
+The keys below `service` are keys of a service, with the same meanings. Values of the service itself win over them.
+The place of a profile decides first: profiles of the stack file go before profiles of files, and these before shipped
+profiles. A profile replaces a shipped profile with the same id; `catalogue: {shipped: false}` leaves out all of them.
 
 To ship a profile, add it to the model's file in `catalogue/`: its numbers with the commit of a public file, or the day
 of a page, and its weights in `tests/contracts/catalogue-weights.yaml`. Profiles of a model for one class differ in
@@ -84,7 +84,7 @@ def text() -> str:
 
 
 def _profiles() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield each profile with its id and what the first line of its file says about the model."""
+    """Yield each profile with its id, and with the description of the model in the first line of its file."""
     for document in shipped.files():
         file = shipped.FOLDER.parent / document.file
         about = Path(file).read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")

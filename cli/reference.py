@@ -15,7 +15,7 @@ _DEFINITIONS = "#/$defs/"
 _ANY = "JsonValue"
 """Name of the definition of arbitrary values. The page has no section for it."""
 _LONGEST = 80
-"""Maximum number of characters of a default or an example in a table. Longer ones are left out."""
+"""Maximum number of characters of a default or an example in a table. Longer values are left out."""
 _HEAD = f"""# Configuration
 
 Every word of `Pulumi.<stack>.yaml`, generated from the specs: `python -m cli reference > docs/configuration.md`.
@@ -23,9 +23,9 @@ Everything stands below `config: {{{ROOT}: …}}`; `*` in a path is a name of yo
 
 - A key without a default is **required**. `none` as a default means: absent, with the effect that the meaning states.
 - `defaults` holds the keys of a service. Layers merge from `defaults` to the service to its `prefill` and its `canary`:
-  maps merge key by key, lists and scalars replace, and `null` removes what a layer above says.
+  maps merge key by key, lists and scalars replace, and `null` removes the value of an earlier layer.
 - `extends` names files with the same keys, without `config`. Each layer merges over the same layer of those files, and
-  `null` removes what they say as well.
+  `null` removes their values as well.
 - Unknown keys are errors. `python -m cli schema` prints the same rules as a JSON schema for editors.
 """
 

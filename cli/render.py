@@ -26,9 +26,8 @@ def render(
 ) -> str:
     """Return the rendered stack as YAML, with a header that names release, facts and number of objects.
 
-    `name` is `project/stack`, if it is another than that of the file. `platform_path` leads to a file with the outputs
-    of its platform. Raises `ConfigError` with all mistakes of the
-    user.
+    `name` is `project/stack`; None takes them from Pulumi.yaml and the file. `platform_path` leads to a file with the
+    outputs of the platform. Raises `ConfigError` with all mistakes of the user.
     """
     composition = _composition(file_or_stack, facts_path, name, platform_path)
     manifests = [rendered.manifest for rendered in composition.objects]
@@ -43,9 +42,8 @@ def render_json(
 ) -> str:
     """Return the rendered stack as one JSON document.
 
-    `name` is `project/stack`, if it is another than that of the file. `platform_path` leads to a file with the outputs
-    of its platform. Raises `ConfigError` with all mistakes of the
-    user.
+    `name` is `project/stack`; None takes them from Pulumi.yaml and the file. `platform_path` leads to a file with the
+    outputs of the platform. Raises `ConfigError` with all mistakes of the user.
     """
     composition = _composition(file_or_stack, facts_path, name, platform_path)
     document = {

@@ -49,7 +49,7 @@ def schema() -> dict[str, Any]:
 
 
 def of_base_files() -> dict[str, Any]:
-    """Return the schema of a base file: the keys of a stack, of which each may be absent, or null."""
+    """Return the schema of a base file: the keys of a stack, all of which may be absent or null."""
     return {
         "$schema": _DIALECT,
         "title": "Inference Stacks base file",
@@ -62,7 +62,7 @@ def _config(tree: dict[str, Any]) -> dict[str, Any]:
     names = "|".join(key.removeprefix(f"{NAMESPACE}:") for key in KEYS)
     return {
         "type": "object",
-        "description": "The configuration of Pulumi, of which this program reads the keys of its own namespace.",
+        "description": "The configuration of Pulumi. This program reads the keys of the namespace inference-stacks.",
         "properties": {
             ROOT: tree,
             KUBECONFIG: _KUBECONFIG,
@@ -73,7 +73,7 @@ def _config(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_platforms() -> dict[str, Any]:
-    """Return the schema of what a platform exports."""
+    """Return the schema of the outputs of a platform."""
     base = f"stack.schema.json{_DEFINITIONS}{_BASE}/properties"
     version = {"const": platform.CONTRACT_VERSION, "description": "Version of this contract."}
     return {
@@ -87,7 +87,7 @@ def of_platforms() -> dict[str, Any]:
 
 
 def of_outputs() -> dict[str, Any]:
-    """Return the schema of what a stack exports. It allows further keys, which a version of the contract may add."""
+    """Return the schema of the outputs of a stack. It allows further keys, which a version of the contract may gain."""
     from pydantic import TypeAdapter  # noqa: PLC0415, other schemas do not need it
 
     tree = TypeAdapter(contract.Outputs).json_schema(ref_template=f"{_DEFINITIONS}{{model}}")
@@ -141,13 +141,13 @@ def _allow_partial_layers(tree: dict[str, Any], definitions: dict[str, Any]) -> 
 
 
 def _base(tree: dict[str, Any], partial: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a base file. A value that is replaced whole has all that it needs, and so have layers."""
+    """Return the schema of a base file. Layers, and values that are replaced whole, have their required keys."""
     properties = {key: _or_null(node) for key, node in partial.items()}
     whole = {key: _or_null(tree["properties"][key]) for key in ("defaults", "services", "gateway")}
     return {
         "title": _BASE,
         "type": "object",
-        "description": "The keys of a stack, any of which may be absent. A null removes what a lower file says.",
+        "description": "The keys of a stack. Each of them may be absent. A null removes the value of a lower file.",
         "properties": {key: whole.get(key, properties[key]) for key in tree["properties"]},
         "additionalProperties": False,
     }
@@ -160,7 +160,7 @@ def _allow_base_files(tree: dict[str, Any], base: dict[str, Any]) -> None:
         for key, node in tree["properties"].items()
         if key not in _LAYERS and any(_references(node))
     }
-    # A null removes what a lower layer says. Without base files, only that of a platform is below.
+    # A null removes the value of a lower layer. Without base files, the platform's layer is the only lower one.
     null = {"type": "null"}
     for key in tree["properties"]:
         is_below = key in platform.KEYS or key == "extends"
@@ -223,7 +223,7 @@ def _partial(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _or_null(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that also takes null, which removes a value of a lower layer."""
+    """Return a schema that also allows null. A null removes the value of a lower layer."""
     null = {"type": "null"}
     if null in node.get("anyOf", ()) or node in ({}, False):
         return node

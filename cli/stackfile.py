@@ -25,7 +25,7 @@ class StackFile:
     document: Document
     """The whole file."""
     unknown_keys: tuple[Problem, ...] = ()
-    """Problems of keys beside the tree."""
+    """Problems of other keys of the namespace `inference-stacks`."""
 
     def apply(self, work: Callable[[object], _Result]) -> _Result:
         """Return what `work` returns for the tree.

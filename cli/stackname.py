@@ -21,8 +21,8 @@ _REMEDY = "give project and stack with --as, such as --as inference-stacks/prod"
 def of(file: Path, explicit: str | None) -> StackName:
     """Return the name of the stack of a stack file, or `explicit`, which is `project/stack`.
 
-    The project is that of the nearest Pulumi.yaml in or above the file's folder, or else in the working directory. The
-    stack is `prod` for `Pulumi.prod.yaml` and for `prod.yaml`. Raises `ConfigError` if one of them is unknown.
+    The project is named by the nearest Pulumi.yaml in or above the file's folder, or else in the working directory. The
+    stack is `prod` for `Pulumi.prod.yaml` and for `prod.yaml`. Raises `ConfigError` if project or stack is unknown.
     """
     path = f"{_project(file)}/{file.stem.removeprefix('Pulumi.')}" if explicit is None else explicit
     if re.fullmatch(STACK_PATH, path) is None:

@@ -1,6 +1,6 @@
 """Command `summarize`: a report on a run of the engine, from its event log, for a pull request or a terminal.
 
-The log is what `pulumi preview --event-log FILE` writes, or `pulumi refresh --preview-only --event-log FILE`.
+`pulumi preview --event-log FILE` writes the log, or `pulumi refresh --preview-only --event-log FILE` does.
 """
 
 import sys
@@ -27,7 +27,7 @@ _WRITERS = {"markdown": documents.markdown, "text": documents.text}
 FORMATS = tuple(_WRITERS)
 """Formats of a report."""
 DRIFTED = 7
-"""Exit code if objects are not as they were deployed, as that of `pulumi preview --expect-no-changes`."""
+"""Exit code if objects have changed since their deployment. `pulumi preview --expect-no-changes` has the same one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def report(options: Options) -> str:
     try:
         composed = _plan(options, known)
     except ConfigError:
-        # The run has said these mistakes.
+        # The event log has these mistakes already.
         if not found.errors:
             raise
         composed = None
@@ -62,7 +62,7 @@ def report(options: Options) -> str:
 
 
 def drift_report(options: Options) -> tuple[str, int]:
-    """Return the report on what a refresh found, and the exit code: `DRIFTED` if anything differs, else 0."""
+    """Return the report on the drift that a refresh found, and the exit code: `DRIFTED` if there is any, else 0."""
     found = drift.of_events(_events(options.log))
     return _WRITERS[options.format](tuple(_drift_blocks(found))), DRIFTED if found else 0
 

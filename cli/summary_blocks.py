@@ -1,4 +1,4 @@
-"""Blocks of the report on a run: what a reviewer reads first, and counts in the place of what is too long."""
+"""Blocks of the report on a run, the most important ones first. Items that are too many are only counted."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ Writer = Callable[[Sequence[Block]], str]
 def fitting(summary: Summary, write: Writer, longest: int = LONGEST) -> str:
     """Return the report as text of at most `longest` characters.
 
-    Lists are shortened, with counts of what is left out.
+    Lists are shortened, and end with the number of items that are left out.
     """
     texts = (write(tuple(blocks(summary, length))) for length in _LENGTHS)
     shortest = ""
@@ -171,7 +171,7 @@ def _diagnostic(found: Diagnostic) -> str:
 def _cut(
     items: list[tuple[str, str]], length: int, rest: Callable[[Sequence[tuple[str, str]]], str]
 ) -> list[tuple[str, str]]:
-    """Return the first items, with a count of those that are left out."""
+    """Return the first items, and the number of items that are left out."""
     return items if len(items) <= length else [*items[:length], ("…", rest(items[length:]))]
 
 

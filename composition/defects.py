@@ -13,7 +13,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 def lines(error: Exception) -> Iterator[str]:
     """Yield the lines of a report: the type of an exception, and its places in this program.
 
-    The text of an exception is left out, because it may contain a credential, unless this program wrote it.
+    Only the text of a `SchemaError` is shown. Other texts may contain a credential.
     """
     if isinstance(error, SchemaError):
         yield from str(error).splitlines()

@@ -1,6 +1,6 @@
 """Checks of the inference stacks of one Pulumi stack against each other.
 
-They share a mark, so the cluster does not tell whose an object of theirs is.
+The inference stacks share a mark, so the cluster does not tell which of them made an object.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,21 +17,21 @@ from planning.plans import StackPlan
 from planning.routes import collisions
 
 _Identity = tuple[str, str, str]
-"""Types of a resource's component and of the resource, and its logical name. They identify it in the state."""
+"""Identity of a resource in the state: type of its component, type of the resource, logical name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """An inference stack beside others: what was composed, and for which cluster."""
+    """An inference stack in a program with several: its composition and its cluster."""
 
     instance: Instance
     composition: Composition
     cluster: str
-    """Identifier of the cluster, as its provider has it."""
+    """Identifier of the cluster in the provider."""
 
 
 def problems(new: Sibling, earlier: Iterable[Sibling]) -> list[Problem]:
-    """Return what an inference stack would take from earlier ones: names in the state, objects, and requests."""
+    """Return the problems of names in the state, objects and requests that earlier inference stacks have already."""
     siblings = list(earlier)
     neighbours = [sibling for sibling in siblings if sibling.cluster == new.cluster]
     routes = {sibling.instance.path: sibling.composition.plan.routes for sibling in neighbours}
@@ -52,7 +52,7 @@ def _shared_names(new: Sibling, other: Sibling) -> Iterator[Problem]:
 
 
 def _identities(sibling: Sibling) -> Iterator[_Identity]:
-    """Yield what identifies the resources of an inference stack in the state."""
+    """Yield the identities of the resources of an inference stack in the state."""
     yield "", instances.TYPE, sibling.instance.name
     yield instances.TYPE, instances.PROVIDER_TYPE, sibling.instance.provider_name
     for component in sibling.composition.components:
@@ -65,7 +65,7 @@ def _identities(sibling: Sibling) -> Iterator[_Identity]:
 
 
 def _shared_objects(new: Sibling, other: Sibling) -> Iterator[Problem]:
-    """Yield a problem for each two owners in two inference stacks that would make the same object."""
+    """Yield a problem for each pair of owners that would make the same object in two inference stacks."""
     taken = {rendered.place: rendered for rendered in other.composition.objects}
     found = set[tuple[Path, Path]]()
     for rendered in new.composition.objects:

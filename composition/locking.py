@@ -72,8 +72,8 @@ def _earlier_names(tree: object) -> tuple[str, ...]:
 def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> Locked:
     """Return the stack with the pins of its lock, and with the identity of its cluster.
 
-    If the lock has mistakes, the stack is refused. Until then its sizes are those of a stand-in, so that no source is
-    asked, and no size is missed that the lock may have.
+    If the lock has mistakes, the stack is refused later. All sources then have a placeholder size. So no source is
+    asked, and no size is reported as missing.
     """
     if not given.is_used:
         return Locked(loaded, {}, ())
@@ -94,7 +94,7 @@ def apply(loaded: Loaded, given: GivenLock, name: StackName, target: Target) -> 
 def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
     """Return the stack with a problem: the kubeconfig is of another cluster than the lock.
 
-    The kubeconfig's name stays the identity of the cluster, because another one would replace all objects.
+    The kubeconfig's name stays the identity of the cluster, because another name would replace all objects.
     """
     what = f"is {name} in the lock, and {known} in the kubeconfig"
     problem = Problem(Path("cluster", "name"), what, "write the name of the cluster here")
@@ -106,7 +106,7 @@ def _with_other_cluster(locked: Locked, name: str, known: str) -> Locked:
 
 
 def platform(tree: object, outputs: "Outputs | None", lock: Lock | None) -> "Outputs | None":
-    """Return the outputs of a platform with the values of the lock, which decide in the place of newer ones."""
+    """Return the outputs of a platform. The values in the lock replace newer values."""
     named = None if lock is None or lock.cluster is None or not lock.cluster.platform else sources.reference(tree)
     if named is None or lock is None or lock.cluster is None:
         return outputs
@@ -123,7 +123,7 @@ class Locking:
 
     lock: Lock
     problems: tuple[Problem, ...]
-    """Sources that have moved, or whose content is unknown. They are in the lock as they were."""
+    """Problems of sources that have moved, or whose content is unknown. Their pins are unchanged."""
     warnings: tuple[Problem, ...] = ()
 
 
@@ -146,7 +146,7 @@ class Request:
 
 
 def check(request: Request) -> Locking:
-    """Ask all sources, and return what is no longer as the lock has it. Raises `ConfigError` without a lock."""
+    """Ask all sources, and return their differences from the lock. Raises `ConfigError` without a lock."""
     loaded, lock, _ = _load(request)
     if lock is None:
         raise ConfigError([Problem(Path("--check"), "has no lock to compare with", f"run `{request.command}`")])
@@ -200,7 +200,7 @@ def _ask(lockables: Sequence[Lockable]) -> dict[Path, Answered]:
 
 
 def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loaded) -> None:
-    """Reject names of blocks that the stack does not have. `places` are the paths of what it has."""
+    """Reject names of blocks that the stack does not have. `places` are the paths of its sources and profiles."""
     known = [*dict.fromkeys(map(block_of, places)), CLUSTER]
     for name in request.updated:
         if name in known:
@@ -212,7 +212,7 @@ def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loa
 
 
 def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | None, now: str) -> LockedCluster | None:
-    """Return what cluster and platform say, unless the earlier lock has it and it is not to be updated."""
+    """Return the answers of cluster and platform: those of the earlier lock, unless they are to be updated."""
     if earlier is not None and earlier.cluster is not None and CLUSTER not in request.updated:
         return earlier.cluster
     spec = loaded.stack.cluster
@@ -234,9 +234,9 @@ def _cluster(request: Request, loaded: Loaded, plan: StackPlan, earlier: Lock | 
 def _running(
     request: Request, loaded: Loaded, plan: StackPlan, lockables: Sequence[Lockable]
 ) -> tuple[frozenset[Path], tuple[Problem, ...]]:
-    """Return the paths of sources that pods or Jobs have fetched as they are written.
+    """Return the paths of sources that the pods or Jobs in the cluster fetch as written in the configuration.
 
-    Returns warnings about those of which nobody knows.
+    Returns warnings about pods and Jobs that could not be read, too.
     """
     requested = set(map(_fetched_by, lockables))
     fetchers = [each for each in _fetchers(plan) if (each.block, each.by_pods) in requested]
@@ -279,7 +279,7 @@ class _Fetcher:
     block: str
     """Name of the block of the lock that has the sources."""
     by_pods: bool
-    """Whether serving pods fetch them, and not a Job."""
+    """Whether serving pods fetch the sources. If not, a Job does."""
     kind: str
     """`apiVersion/Kind`"""
     namespace: str

@@ -53,7 +53,7 @@ class Refusal:
     error: ConfigError | SchemaError
     """The errors: mistakes of the user (ConfigError), or of this program (SchemaError)."""
     source_warnings: tuple[Problem, ...] = ()
-    """Warnings about sources that the lock does not have, and about those whose size could not be read."""
+    """Warnings about sources that the lock lacks, and about sources whose size could not be read."""
     plan_warnings: tuple[Problem, ...] = ()
     """Warnings of planning; empty if planning failed."""
 
@@ -65,7 +65,7 @@ class Composition:
     stack: Stack
     """The configuration, including the sizes that were read from sources."""
     source_warnings: tuple[Problem, ...]
-    """Warnings about sources that the lock does not have, and about those whose size could not be read."""
+    """Warnings about sources that the lock lacks, and about sources whose size could not be read."""
     plan: StackPlan
     facts: ClusterFacts
     waits: Waits
@@ -116,7 +116,7 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     """Run all steps on the configuration of an inference stack in the stack called `name`.
 
     `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that were found before.
-    With them no cluster is read. `platform` are the outputs of its platform, if they were read; `lock` is its lock.
+    If there are any, no cluster is read. `platform` are the outputs of the platform, if they were read.
     """
     source_warnings, plan_warnings, files = tuple[Problem, ...](), tuple[Problem, ...](), Sources()
     earlier = (*earlier, *(given := locking.read(lock, tree, name)).problems)
@@ -151,7 +151,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
     instance: Instance,
     warnings: tuple[Problem, ...],
 ) -> Composition:
-    """Return a composition with its problems in the cluster, and with what it takes back of others' changes."""
+    """Return a composition with its problems in the cluster. Its components undo changes that others made there."""
     stack, plan, facts, components = made.stack, made.plan, made.facts, made.components
     live = _live_objects(stack, facts, components, target)
     problems = (
@@ -171,7 +171,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
 def _with_contents(
     loaded: Loaded, given: GivenLock, name: StackName, target: Target, earlier: tuple[Problem, ...]
 ) -> tuple[Loaded, tuple[Problem, ...]]:
-    """Return the stack with the pins of its lock and the sizes of its sources, and `earlier` warnings with its own."""
+    """Return the stack with the pins of its lock and the sizes of its sources, and all warnings."""
     locked = locking.apply(loaded, given, name, target)
     sized, warnings = source_sizes.add_sizes(locked.loaded, known=locked.answers)
     return sized, (*earlier, *locked.warnings, *warnings)
@@ -189,7 +189,7 @@ def _preflight(
 ) -> tuple[Problem, ...]:
     """Return the problems of the stack in this cluster.
 
-    First kinds, versions and metrics that it lacks, then what objects refer to in it, then routes of others.
+    The order is: kinds, versions and metrics that it lacks; objects that it lacks; routes of others that collide.
     """
     stack, earlier = loaded.stack, target.earlier_facts()
     cluster, now = target.name(stack.cluster), datetime.now(UTC)
@@ -225,7 +225,7 @@ def _resource_id_problems(plan: StackPlan, components: Sequence[Component]) -> I
 
 
 def _rights(stack: Stack, needed: Needs, components: Sequence[Component], target: Target) -> tuple[Problem, ...]:
-    """Return warnings about rights that a run lacks which changes the cluster."""
+    """Return warnings about rights that the user lacks for a change of the cluster."""
     permissions = target.permissions(stack.cluster, {*needed.namespaces, *(at.namespace for at in needed.gateways)})
     if permissions is None:
         return ()
@@ -234,7 +234,10 @@ def _rights(stack: Stack, needed: Needs, components: Sequence[Component], target
 
 
 def _generations(stack: Stack, plan: StackPlan, facts: ClusterFacts, target: Target) -> tuple[Problem, ...]:
-    """Return warnings about pods that come up beside those of another generation, whose pools the facts may have."""
+    """Return warnings about pods that start beside pods of another generation.
+
+    If the pools cannot be read from the cluster, they are taken from the facts.
+    """
     if not transition.has_generations(plan):
         return ()
     pools = target.pools(stack.cluster, _namespaces(plan))
@@ -246,7 +249,7 @@ def _generations(stack: Stack, plan: StackPlan, facts: ClusterFacts, target: Tar
 def _live_objects(
     stack: Stack, facts: ClusterFacts, components: Collection[Component], target: Target
 ) -> LiveObjects | Unknown:
-    """Return the objects of the cluster that have names of this stack's.
+    """Return the objects that stacks made in the cluster, and the marks of all objects with names of this stack.
 
     A cluster whose kinds are unknown is not asked again.
     """
@@ -294,16 +297,16 @@ def _capacity(
 
 
 def _of_known_owner(components: Collection[Component]) -> Iterator[Rendered]:
-    """Return the objects whose owner is asked for."""
+    """Return the objects whose owner in the cluster is checked."""
     return (rendered for rendered in objects(components) if rendered.manifest["kind"] not in ownership.UNASKED)
 
 
 def _take_back(
     plan: StackPlan, facts: ClusterFacts, components: tuple[Component, ...], live: LiveObjects | Unknown
 ) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
-    """Return the components as they undo what somebody else did in the cluster, and warnings about that.
+    """Return components that undo changes of others in the cluster, and warnings about these changes.
 
-    If no facts could be read, preflight has said why.
+    If no facts could be read, preflight reports the reason.
     """
     if isinstance(live, Unknown):
         what = f"whether somebody scaled or added to objects went unchecked: {live.reason}"

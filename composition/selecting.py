@@ -1,4 +1,4 @@
-"""Selection of profiles for a configuration: reads the catalogue, and the nodes of the cluster if they decide."""
+"""Selection of profiles for a configuration: reads the catalogue, and the nodes of the cluster if they matter."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,23 +36,23 @@ class Selecting:
 
     selected: Selected = NOTHING_SELECTED
     decided: Decided | None = None
-    """None for a stack that selects none."""
+    """None for a stack that selects no profiles."""
     documents: tuple[Document, ...] = ()
     """Files with profiles."""
     stale: tuple[Problem, ...] = ()
     """Warnings about questions that the lock does not answer."""
 
     def with_documents(self, files: Sources) -> Sources:
-        """Return the files below a stack with those of its catalogue."""
+        """Return the files below a stack together with the files of its catalogue."""
         return replace(files, documents=(*files.documents, *self.documents)) if self.documents else files
 
     @property
     def profiles_of_lock(self) -> Mapping[Path, LockedProfile]:
-        """Return what a lock has of the selection."""
+        """Return the profiles that a lock of this selection holds."""
         return {} if self.decided is None else self.decided.profiles_of_lock
 
     def warnings(self, facts: ClusterFacts, stack_name: str) -> tuple[Problem, ...]:
-        """Return warnings about locked profiles, and about those that were selected without a look at the nodes."""
+        """Return warnings about locked profiles, and about profiles that were selected without the nodes."""
         if self.decided is None:
             return ()
         return tuple(decisions.warnings(self.decided, facts, f"python -m cli lock {stack_name}"))
@@ -76,11 +76,11 @@ def select(  # noqa: PLR0913, PLR0917 - what a selection depends on
     earlier: Sequence[Problem] = (),
     updated: Sequence[str] | None = None,
 ) -> Selecting:
-    """Return the profiles that a stack selects, those of its lock before others.
+    """Return the profiles that a stack selects. Answers of its lock take precedence.
 
-    `stack_name` is the last part of the name of the stack. With `updated`, a lock is made: answers of the blocks with
-    these names are selected again. Raises `ConfigError` with `earlier` problems if a file of the catalogue cannot be
-    read.
+    `stack_name` is the last part of the name of the stack. With `updated`, a lock is made: the profiles of the
+    blocks with these names are selected again. Raises `ConfigError` with `earlier` problems if a file of the catalogue
+    cannot be read.
     """
     if not isinstance(tree, dict) or not tree:
         return Selecting()
@@ -105,7 +105,7 @@ def select(  # noqa: PLR0913, PLR0917 - what a selection depends on
 
 
 def explain(tree: object, files: Sources, lock: Lock | None, stack_name: str, target: Target) -> Explained:
-    """Return the selection for a stack with the tables of all questions, those of a lock's answers among them."""
+    """Return the selection for a stack with the tables of all questions, even of those that the lock answers."""
     chosen = select(tree, files, lock, stack_name, target)
     if chosen.decided is None:
         return Explained(chosen, {}, {})
@@ -115,7 +115,7 @@ def explain(tree: object, files: Sources, lock: Lock | None, stack_name: str, ta
 
 
 def _answers(lock: Lock | None, updated: Sequence[str] | None) -> Mapping[Path, LockedProfile]:
-    """Return the answers of a lock that count."""
+    """Return the answers of a lock, without those of `updated` blocks."""
     if lock is None:
         return {}
     return {path: locked for path, locked in lock.profiles.items() if path[1] not in (updated or ())}
@@ -178,7 +178,7 @@ def _duplicates(declared: Sequence[Declared]) -> Iterator[Problem]:
 
 
 def _classes(merged: Layer) -> dict[str, UserClass]:
-    """Return the accelerator classes of a stack. Mistaken ones are left out: the validation of the stack says why."""
+    """Return the accelerator classes of a stack without mistaken classes, which the validation of the stack reports."""
     found = dict[str, UserClass]()
     for name, spec in _mapping(merged.tree.get("accelerators")).items():
         try:

@@ -19,13 +19,13 @@ _KEY = "platform"
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The trees below that of a stack, the lowest first, and the files that hold them."""
+    """The trees below the tree of a stack file, the lowest first, and the files that hold them."""
 
     sources: tuple[Source, ...] = ()
     documents: "tuple[Document, ...]" = ()
 
     def complete(self, problems: Iterable[Problem]) -> ConfigError:
-        """Return the error of some problems, and of the ambiguous text in the files."""
+        """Return an error with some problems, and with the problems of ambiguous text in the files."""
         found = list(problems)
         for document in self.documents:
             found = document.complete(found)
@@ -40,7 +40,7 @@ class Sources:
 def reference(tree: object) -> "Reference | None":
     """Return the platform that a stack, or a file that it extends, refers to; None without one.
 
-    A mistake in these files is no reference: `read` reports it.
+    The result is None, too, if these files have a mistake: `read` reports the mistake.
     """
     if not _may_have(tree, "extends", _KEY):
         return None
@@ -103,7 +103,7 @@ def _select(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_platform(bases: Sources, named: "Reference | None", outputs: "Outputs | None") -> Sources:
-    """Return layers with that of the platform below them."""
+    """Return layers with the layer of the platform below them."""
     if named is None:
         return bases
     if outputs is None:

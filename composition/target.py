@@ -1,4 +1,4 @@
-"""The cluster that a configuration is composed for: the one that the configuration names, or given facts."""
+"""The target of a composition: the cluster that the configuration names, or given facts."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Target(Protocol):
     """A source of cluster facts. It never raises for a failed read."""
 
     def facts(self, spec: Cluster, needs: Needs) -> ClusterFacts:
-        """Return the kinds of the cluster, and what of the cluster is in `needs`."""
+        """Return the kinds of the cluster, and the parts that `needs` has."""
         ...
 
     def name(self, spec: Cluster) -> str | None:
@@ -36,7 +36,7 @@ class Target(Protocol):
     def objects(
         self, spec: Cluster, kinds: Iterable[ListedKind], names: Mapping[ListedKind, Collection[str]]
     ) -> LiveObjects | Unknown:
-        """Return the objects of some kinds that stacks made, and the marks of all objects with one of `names`."""
+        """Return the objects of `kinds` that stacks made, and the marks of all objects with one of `names`."""
         ...
 
     def permissions(self, spec: Cluster, namespaces: Iterable[str]) -> Permissions | Unknown | None:
@@ -91,7 +91,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Given facts, which are used instead of those that the configuration names. No cluster is read."""
+    """Given facts, in place of the facts that the configuration names. No cluster is read."""
 
     known: ClusterFacts
     cluster: str | None = None

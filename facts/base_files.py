@@ -1,4 +1,4 @@
-"""Reader of base files: the files that a stack extends, and those that they extend."""
+"""Reader of base files: the files that a stack extends, directly or through other files."""
 
 import posixpath
 import re
@@ -22,7 +22,7 @@ def read(stack: Mapping[str, Any], root: File) -> tuple[Document, ...]:
     """Read the base files of a stack, the lowest first. Their paths are relative to `root`, the folder of the program.
 
     A file counts once, at its lowest place. Raises `ConfigError` with the problems of files that cannot be read as base
-    files. An `extends` of the stack itself that is no list of text has no files: the validation reports it.
+    files. If `extends` of the stack itself is no list of text, no file is read: the validation reports it.
     """
     reader = _Reader(root)
     reader.read_all(_texts(stack.get(_KEY)), ())
@@ -45,7 +45,7 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def read_all(self, paths: Sequence[str], above: tuple[str, ...]) -> None:
-        """Read files, and before each of them those that it extends. `above` are the files that lead to this list."""
+        """Read files, each after the files that it extends. `above` are the files that lead to this list."""
         file = above[-1] if above else ""
         for index, text in enumerate(paths):
             at, name = Path(_KEY, index), posixpath.normpath(text)
@@ -56,7 +56,7 @@ class _Reader:
                 self._read(name, above)
 
     def _read(self, name: str, above: tuple[str, ...]) -> None:
-        """Read one file after those that it extends."""
+        """Read a file after the files that it extends."""
         try:
             document = yaml_file.read(self.root / name, f"write it, or correct {_KEY}", file=name)
             content = _content(document)
@@ -73,7 +73,7 @@ def with_name(problem: Problem, path: File, name: str) -> Problem:
 
 
 def _content(document: Document) -> Mapping[str, Any]:
-    """Return the tree of a base file. Raises `ConfigError` if it cannot be one."""
+    """Return the tree of a base file. Raises `ConfigError` if the file cannot be a base file."""
     name, content = document.file, document.tree
     if not isinstance(content, dict) or not content:
         what = "is empty" if content is None or content == {} else "is not a mapping"
@@ -91,7 +91,7 @@ def _content(document: Document) -> Mapping[str, Any]:
 
 
 def path_mistake(at: Path, text: str) -> tuple[Path, str, str] | None:
-    """Return the problem of a path of a base file; None if it may be one."""
+    """Return the problem of a path of a file; None if the path has no mistake."""
     if _URL.match(text):
         return at, f"is a URL{echo(at, text)}", "copy the file into this repository and write its path"
     if posixpath.isabs(text) or text.startswith("~"):

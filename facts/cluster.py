@@ -1,4 +1,7 @@
-"""Reader of a cluster's kinds and their versions, Gateways, routes and pools, as the user, within a deadline."""
+"""Reader of a cluster's kinds and their versions, Gateways, routes and pools, within a deadline.
+
+It has the rights of the user of the kubeconfig.
+"""
 
 import http
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -47,8 +50,8 @@ _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryL
 def read(spec: Cluster, access: Access, root: Path, needs: Needs = NOTHING_NEEDED) -> ClusterFacts:
     """Read the cluster facts from the source that `cluster.facts` names.
 
-    From a live cluster, only what `needs` has is read. The path of a facts file is relative to `root`. A failed read
-    does not raise; its facts are `Unknown`.
+    From a live cluster, only the parts in `needs` are read. The path of a facts file is relative to `root`. A failed
+    read does not raise; its facts are `Unknown`.
     """
     if isinstance(spec.facts, NoFacts):
         return NOTHING_READ
@@ -100,9 +103,10 @@ def permissions(access: Access, namespaces: Iterable[str]) -> Permissions | Unkn
 def objects(
     spec: Cluster, access: Access, kinds: Iterable[tuple[str, str]], names: Mapping[tuple[str, str], Collection[str]]
 ) -> LiveObjects | Unknown:
-    """Read the objects of some kinds (`apiVersion/Kind`), each in a namespace; empty for cluster-scoped objects.
+    """Read the objects of some kinds.
 
-    `names` are the names of objects whose marks are read, whoever made the objects, by kind and namespace. The result
+    `kinds` are pairs of kind (`apiVersion/Kind`) and namespace, which is empty for cluster-scoped objects. `names` are
+    names of objects by such pairs. The marks of these objects are read, even if the stack did not make them. The result
     is `Unknown` if the read fails, or if `cluster.facts` is not of type live.
     """
     if not isinstance(spec.facts, LiveFacts):
@@ -129,7 +133,7 @@ def _marks(
 ) -> tuple[Mapping[Place, Mark], tuple[str, ...]]:
     """Return the marks of objects by their names, and the kinds that the API server refuses to list.
 
-    `known` are objects that have been read. Lists are read only for names that are not among them.
+    `known` are objects that have been read. Lists are read only for names that are not in `known`.
     """
     found, refused = dict[Place, Mark](), dict[str, None]()
     for (kind, namespace), listed in sorted(names.items()):
@@ -176,7 +180,7 @@ def _origin(api: Connection, access: Access) -> Origin:
 
 
 def _readers(needs: Needs) -> dict[str, Reader]:
-    """Return the readers of what a stack needs, by part."""
+    """Return the readers of the parts that a stack needs."""
     readers = dict[str, Reader]()
     if needs.gateways:
         readers["gateways"] = partial(_gateways, used=needs.gateways)
@@ -195,7 +199,7 @@ def _readers(needs: Needs) -> dict[str, Reader]:
         readers["priority_classes"] = inventory.priority_classes
     if needs.quotas:
         readers["quotas"] = partial(inventory.quotas, namespaces=needs.quotas)
-    # The longest read comes last: what is not read in time is unknown.
+    # The longest read comes last, because parts that are not read in time are unknown.
     if needs.slices:
         readers["slices"] = inventory.slices
     if needs.nodes:
@@ -225,7 +229,7 @@ def _discover(api: Connection) -> list[Mapping[str, Any]]:
 def _gateways(api: Connection, used: Collection[GatewayRef] | None) -> Gateways:
     """Read the Gateways in `used` that exist. If `used` is None, read all Gateways.
 
-    The Gateways in `used` are read one by one, which takes fewer permissions than listing those of all namespaces.
+    The Gateways in `used` are read one by one, which requires fewer permissions than a list of all Gateways.
     """
     if used is None:
         return Gateways(tuple(map(gateways.gateway, items(api, f"{_GATEWAY_API}/gateways"))))
@@ -243,7 +247,7 @@ def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
 def _bundles(api: Connection) -> Bundles:
     """Read the annotations with the versions of definitions.
 
-    Raises ValueError for an answer that is no such definition.
+    Raises ValueError if an answer is another object.
     """
     versions = dict[str, str]()
     for name in bundles.versioned_definitions():

@@ -22,7 +22,7 @@ class PluginError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Answer of a plugin: a token, or a client certificate with its key (both PEM), or all. Absent parts are empty."""
+    """Answer of a plugin: a token, or a client certificate with its key (both PEM), or both. Absent parts are empty."""
 
     token: str = field(repr=False)
     certificate: bytes = field(repr=False)

@@ -17,7 +17,7 @@ _ORIGIN = TypeAdapter(Origin)
 
 
 def read(path: Path) -> ClusterFacts:
-    """Read cluster facts from a file. What the file lacks is `Unknown`; if it cannot be read, all facts are."""
+    """Read cluster facts from a file. Parts that it lacks are `Unknown`; all are, if it cannot be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return ClusterFacts(

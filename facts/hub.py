@@ -31,7 +31,7 @@ _DENIED = frozenset({http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN})
 
 
 def ask(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
-    """Return the content of a repository. Raises OSError or ValueError if the hub gives no such answer.
+    """Return the content of a repository. Raises OSError or ValueError if the answer cannot be read.
 
     `seconds` is the timeout of each request.
     """
@@ -53,7 +53,7 @@ def ask(question: Wanted, seconds: float) -> Content | Unusable | Unknown:
 
 
 def _files(answer: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return the bytes of each file of a repository by its path; None if the hub does not tell them."""
+    """Return the bytes of each file of a repository by its path; None for a file of unknown size."""
     return {str(entry["rfilename"]): entry.get("size") for entry in answer.get("siblings") or ()}
 
 
@@ -66,7 +66,7 @@ def _is_ignored(path: str, patterns: Sequence[str]) -> bool:
 
 
 def _config(url: str, seconds: float) -> object:
-    """Return the configuration of a model; None if whoever runs this may not read it."""
+    """Return the configuration of a model; None if the user of this program may not read it."""
     try:
         return json.loads(_get(url, seconds))
     except (OSError, ValueError):

@@ -38,16 +38,16 @@ _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _RUNNING = "status.phase!=Succeeded,status.phase!=Failed"
 """Field selector of the pods that use devices."""
 _MOST_NODES = 2000
-"""Nodes that a run reads at most: four pages, of some ten megabytes."""
+"""Maximum number of nodes that a run reads: four pages, about ten megabytes."""
 _OURS = "inference-stacks.io/"
-"""Beginning of the annotations that are kept."""
+"""Prefix of the annotations that are kept."""
 _NONE: Mapping[str, Any] = {}
 
 
 def namespaces(api: Connection, names: Collection[str]) -> Namespaces:
     """Read the namespaces in `names` that exist.
 
-    They are read one by one, which takes fewer permissions than listing all namespaces.
+    They are read one by one, which requires fewer permissions than a list of all namespaces.
     """
     found = ((name, item(api, f"/api/v1/namespaces/{name}", METADATA)) for name in sorted(names))
     return Namespaces({name: _namespace(each) for name, each in found if each is not None})
@@ -56,7 +56,7 @@ def namespaces(api: Connection, names: Collection[str]) -> Namespaces:
 def secrets(api: Connection, places: Collection[tuple[str, str]]) -> Secrets:
     """Read which Secrets exist, by namespace and name, without their values.
 
-    They are read one by one: who may list the Secrets of a namespace may read all of their values.
+    They are read one by one, because the right to list Secrets includes the right to read all of their values.
     """
     paths = (f"/api/v1/namespaces/{namespace}/secrets/{name}" for namespace, name in sorted(places))
     found = (item(api, path, METADATA) for path in paths)
@@ -87,7 +87,7 @@ def _all_namespaces(api: Connection) -> Namespaces:
 
 
 def some_nodes(api: Connection) -> Nodes | Unknown:
-    """Read the nodes of a cluster that does not have too many of them for a preview."""
+    """Read the nodes of a cluster. The result is `Unknown` if they are too many for a preview."""
     found = tuple(map(_node, islice(items(api, "/api/v1/nodes"), _MOST_NODES + 1)))
     if len(found) > _MOST_NODES:
         return Unknown(f"a run reads no more than {_MOST_NODES} nodes; a facts file has all of them")
@@ -99,7 +99,7 @@ def _nodes(api: Connection) -> Nodes:
 
 
 def _device_requests(api: Connection) -> Requested:
-    """Read how many devices the pods of each node have requested. Pods that wait for a node have none."""
+    """Read how many devices the pods of each node have requested. Pods that wait for a node do not count."""
     found = dict[str, dict[str, int]]()
     for pod in items(api, "/api/v1/pods", fields=_RUNNING):
         node = pod["spec"].get("nodeName")
@@ -110,7 +110,7 @@ def _device_requests(api: Connection) -> Requested:
 
 
 def quotas(api: Connection, namespaces: Collection[str]) -> Quotas:
-    """Read the quotas of some namespaces, which takes fewer permissions than those of all namespaces."""
+    """Read the quotas of some namespaces, which requires fewer permissions than a list of all quotas."""
     paths = (f"/api/v1/namespaces/{namespace}/resourcequotas" for namespace in sorted(namespaces))
     return Quotas(tuple(_quota(each) for path in paths for each in items(api, path)))
 
@@ -173,7 +173,7 @@ READERS: Mapping[str, Reader] = {
 
 
 def _pool(found: Mapping[str, Any]) -> LivePool:
-    """Return an InferencePool with what the controllers of its gateways say of it."""
+    """Return an InferencePool with the verdict of the controllers of its gateways."""
     selector = found["spec"].get("selector", _NONE).get("matchLabels", _NONE)
     return LivePool(*_place(found), {str(key): str(value) for key, value in selector.items()}, *verdict(found))
 
@@ -219,7 +219,7 @@ def _init_devices(containers: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str
 
 
 def _devices(resources: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Yield the extended resources, which have a domain."""
+    """Yield the extended resources. Their names have a domain."""
     for name, quantity in resources.items():
         if "/" in name and quantity.isdigit():
             yield name, int(quantity)

@@ -1,7 +1,7 @@
-"""Finds the `config.json` of a model in the layers of a ModelKit or ModelPack, of which it reads the beginnings only.
+"""Finder of the `config.json` of a model in the layers of a ModelKit or ModelPack. It reads only their beginnings.
 
-Layers are archives, of a file or of a folder, or files as they are. Archives of folders are in the order of names
-(kitops 1.7, pkg/lib/kitfile/layer.go), in which `config.json` comes before the weights.
+A layer is an archive of a file or of a folder, or a plain file. Archives of folders are sorted by name (kitops 1.7,
+pkg/lib/kitfile/layer.go), so that `config.json` comes before the weights.
 """
 
 import io
@@ -23,13 +23,13 @@ _MOST_SMALL = 16
 _LARGEST_CONFIG = 2**20
 _EXPANDED = 16 * PREFIX
 _GZIP = 31
-"""Window bits by which zlib reads gzip."""
+"""Window bits with which zlib reads gzip."""
 
 
 def candidates(layers: Iterable[Mapping[str, Any]], kitfile: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     """Return the layers of a manifest that may have the file, the likeliest first.
 
-    `layers` are those that pods unpack. Layers whose name is that of another file are left out.
+    `layers` are the layers that pods unpack. Layers with the name of another file are left out.
     """
     named = {str(entry["digest"]): str(entry.get("path", "")) for entry in _entries(kitfile) if "digest" in entry}
     paths = [
@@ -66,7 +66,7 @@ def find(media_type: str, beginning: bytes) -> object:
                     file = archive.extractfile(member)
                     found[posixpath.normpath(member.name)] = None if file is None else _json_value(file.read())
     except (tarfile.TarError, OSError, EOFError):
-        pass  # the beginning of an archive ends anywhere
+        pass  # the beginning of an archive may end within an entry
     outermost = min(found, key=lambda path: path.count("/"), default="")
     return found.get(outermost)
 

@@ -105,9 +105,9 @@ class _Entry:
 
 
 def endpoint(access: Access) -> Endpoint | NeedsClient:
-    """Return how to reach the server of a context. Runs the credential plugin of the context's user.
+    """Return the server of a context and the credentials for it. Runs the credential plugin of the context's user.
 
-    If the context names no user, or one that the kubeconfig does not contain, requests carry no credentials. kubectl
+    If the context names no user, or a user that the kubeconfig does not contain, requests carry no credentials. kubectl
     does the same.
     """
     documents = _documents(access)
@@ -127,7 +127,7 @@ def endpoint(access: Access) -> Endpoint | NeedsClient:
 def cluster_name(access: Access) -> str:
     """Return the name of the cluster of the context that `access` names.
 
-    If `access` names no context, or one that the kubeconfig does not contain, the current context is used.
+    If `access` names no context, or a context that the kubeconfig does not contain, the current context is used.
     """
     documents = _documents(access)
     current = _entry(documents, "contexts", _current_context(documents))

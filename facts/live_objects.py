@@ -19,7 +19,7 @@ def path(api: str, namespace: str) -> str:
 
 
 def place(api: str, item: Mapping[str, Any]) -> Place:
-    """Return group, kind, namespace and name of an item of a list; items do not repeat the first two."""
+    """Return group, kind, namespace and name of an item of a list. Items themselves lack group and kind."""
     metadata = item["metadata"]
     return named_place(api, metadata.get("namespace", ""), metadata["name"])
 

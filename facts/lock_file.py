@@ -16,13 +16,13 @@ class LockFile:
     folder: Path
     """Folder of the program."""
     explicit: str | None = None
-    """Path of the lock, relative to the folder. None for the file that the name of the stack, or an earlier one,
-    leads to."""
+    """Path of the lock, relative to the folder. None for the default path, which follows from the name of the stack
+    or from an earlier name."""
     must_exist: bool = True
-    """Whether a lock whose path somebody gives must exist. One that is about to be written need not."""
+    """Whether a lock at an explicit path must exist. It need not exist if it is about to be written."""
 
     def path(self, identity: Identity) -> Path:
-        """Return the path of the lock of a stack: that of an earlier name, if only such a file exists."""
+        """Return the path of the lock of a stack. An earlier name of the stack counts if only its file exists."""
         if self.explicit is not None:
             return self.folder / self.explicit
         names = (identity.name.stack, *(name.rpartition("/")[2] for name in identity.formerly))

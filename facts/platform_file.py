@@ -13,7 +13,7 @@ _REMEDY = "name a file that `pulumi stack output --json` wrote"
 
 
 def read(path: File) -> Outputs:
-    """Return the outputs in a file. Raises `ConfigError` if it cannot be read, or holds something else."""
+    """Return the outputs in a file. Raises `ConfigError` if it cannot be read, or holds no outputs."""
     try:
         content: object = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -27,7 +27,7 @@ def read(path: File) -> Outputs:
 
 
 def _holds_secret(value: object) -> bool:
-    """Return whether an output is, or contains, what the engine prints in the place of a secret."""
+    """Return whether an output is, or contains, the text that the engine prints in place of a secret."""
     if isinstance(value, dict):
         return any(map(_holds_secret, cast("dict[str, object]", value).values()))
     return any(map(_holds_secret, cast("list[object]", value))) if isinstance(value, list) else value == _SECRET

@@ -1,4 +1,4 @@
-"""Reading of several facts within one deadline, each of which may fail alone."""
+"""Reading of several facts within one deadline. Each read may fail alone."""
 
 import http
 import queue
@@ -22,14 +22,14 @@ _PAGE = "500"
 """Objects in one page of a list."""
 _NONE: Mapping[str, str] = {}
 _UNREACHABLE = (NameResolutionError, NewConnectionError)
-"""Failures that every further read would have, too."""
+"""Failures that would repeat in every further read."""
 
 
 def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -> dict[str, Any]:
     """Run readers in their order and return their results by name. A failed read does not raise; it gives `Unknown`.
 
-    What has not been read after `seconds` is `Unknown`. The deadline also limits credential plugins, which have no time
-    limit themselves. The thread is a daemon, so that a plugin that hangs does not keep the program from ending.
+    Facts that are not read within `seconds` are `Unknown`. The deadline also limits credential plugins, which have no
+    time limit themselves. The thread is a daemon, so that a plugin that hangs does not keep the program from ending.
     """
     results = queue.SimpleQueue[tuple[str, Any]]()
 
@@ -52,7 +52,7 @@ def read_within(seconds: float, access: Access, readers: Mapping[str, Reader]) -
 def items(
     api: Connection, path: str, accepted: str = _JSON, selector: Mapping[str, str] = _NONE, fields: str = ""
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a list, page by page: those with some labels, and with a field selector's values."""
+    """Yield the objects of a list, page by page. `selector` selects by labels, `fields` is a field selector."""
     label_query = ",".join(f"{key}={value}" if value else key for key, value in selector.items())
     query = {name: text for name, text in (("labelSelector", label_query), ("fieldSelector", fields)) if text}
     token = ""
@@ -111,12 +111,12 @@ def _unless_refused(reader: Reader, api: Connection) -> Any:  # noqa: ANN401, an
 
 
 def _may_pass(error: Exception) -> bool:
-    """Tell whether a read may succeed if it is repeated: an answer of another form would be of that form again."""
+    """Tell whether a read may succeed if it is repeated. A malformed answer would be malformed again."""
     return not isinstance(error, ArithmeticError | AttributeError | LookupError | TypeError | ValueError)
 
 
 def _reason(error: Exception) -> str:
-    """Return why a read failed: the class name of the error, or the text of a `RefusedError`.
+    """Return the reason of a failed read: the class name of the error, or the text of a `RefusedError`.
 
     The text of any other error may contain a credential.
     """

@@ -119,7 +119,7 @@ def _reference(source: str) -> str:
 
 
 def _kits(question: Wanted, seconds: float) -> "list[_Kit]":
-    """Return the ModelKit that the source names, and those that it refers to.
+    """Return the ModelKit that the source names, and the ModelKits that it refers to.
 
     Instead of a model, a ModelKit may contain a reference to another ModelKit, whose model is then unpacked.
     """
@@ -134,7 +134,10 @@ def _kits(question: Wanted, seconds: float) -> "list[_Kit]":
 
 
 def _filters(question: Wanted, kits: "list[_Kit]") -> "Iterator[tuple[_Kit, Sequence[str]]]":
-    """Yield each ModelKit with the layers that are unpacked: of one that another refers to, the model's."""
+    """Yield each ModelKit with the filters of the layers to unpack.
+
+    Of a ModelKit that another ModelKit refers to, only the layers of the model are unpacked.
+    """
     yield kits[0], question.layers
     yield from ((kit, ("model",)) for kit in kits[1:])
 
@@ -150,7 +153,7 @@ def _size(question: Wanted, kits: "list[_Kit]") -> Size:
 
 
 def _config(question: Wanted, kits: "list[_Kit]") -> object:
-    """Return the configuration of the model, as far as the beginnings of its layers have it; None if they do not."""
+    """Return the `config.json` of the model if it lies in the first bytes of a layer, else None."""
     try:
         for kit, filters in _filters(question, kits):
             for layer in kit_config.candidates(kit.layers(filters), kit.kitfile):
@@ -208,7 +211,7 @@ class _Repository:
         return body
 
     def beginning(self, digest: str, length: int) -> bytes:
-        """Return at most `length` bytes of the blob with a digest. They are not compared with it."""
+        """Return at most `length` bytes of the blob with a digest. The digest is not verified."""
         return self._get(f"blobs/{digest}", "*/*", length)[0]
 
     def _absence_error(self) -> Exception:

@@ -92,7 +92,7 @@ def content(question: Wanted, clients: Clients) -> Content | Unusable | Unknown:
 
 
 def listing_digest(listing: Mapping[str, Object]) -> str:
-    """Return a hash of the names, sizes and entity tags of objects. An object of another content has another tag."""
+    """Return a hash of the names, sizes and entity tags of objects. Different contents have different tags."""
     lines = (f"{name}\t{entry.size}\t{entry.tag}\n" for name, entry in sorted(listing.items()))
     return f"sha256:{hashlib.sha256(''.join(lines).encode()).hexdigest()}"
 

@@ -30,7 +30,7 @@ def add_sizes(
 ) -> tuple[Loaded, list[Problem]]:
     """Ask sources for the sizes that are needed and that the user did not write.
 
-    `known` are the answers of a lock. No source is asked for them again.
+    `known` are the answers of a lock. Their sources are not asked again.
     Returns the configuration with those sizes, and warnings. A failed read does not raise; it gives a warning. A source
     that no pod can fetch from gives an error in the configuration.
     """
@@ -48,7 +48,7 @@ def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> di
 
 
 def contents(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answered]:
-    """Return the contents of sources, as `sizes` returns sizes. That of a claim is unknown to everybody, and named."""
+    """Return the contents of sources, as `sizes` returns sizes. The content of a claim cannot be read, only named."""
     return _answers(questions, deadline, _ask_content)
 
 

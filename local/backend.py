@@ -1,4 +1,4 @@
-"""The folder in which Pulumi's engine keeps the state of a stack, and what a killed run leaves in it."""
+"""The folder in which Pulumi's engine keeps the state of a stack, and its recovery after a killed run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from local.report import Report
 
 CLOCK_TOLERANCE = 2.0
-"""Seconds by which the start time of a process may seem later than the time of its lock, because both are rounded."""
+"""Seconds by which a process may seem to start after its lock was written, because both times are rounded."""
 
 
 class Backend(Protocol):
@@ -36,7 +36,7 @@ class Backend(Protocol):
     def recover(self, project: str, stack: str, report: Report) -> None:
         """Remove locks of processes that have ended, and restore a damaged state.
 
-        Raises LocalError if another run has locked the stack, or if nothing is left of its state.
+        Raises LocalError if another run has locked the stack, or if its state cannot be restored.
         """
         ...
 
@@ -52,7 +52,7 @@ class Folder:
         return {"PULUMI_BACKEND_URL": f"file://{self._directory}"}
 
     def latest(self, project: str, stack: str) -> dict[str, Any] | None:
-        """Return the newest deployment in the checkpoint; empty if it has none, None if there is no checkpoint."""
+        """Return the newest deployment in the checkpoint; empty if there is none, None if there is no checkpoint."""
         try:
             return newest(self._checkpoint(project, stack).read_text(encoding="utf-8"))
         except FileNotFoundError:

@@ -38,7 +38,7 @@ COMMANDS = (
 INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USER")
 """Environment variables that a run of the engine inherits from this program."""
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
-"""Lines of a stack file with its encryption settings. They are valid only with the passphrase of the file's author."""
+"""Lines of a stack file with its encryption settings. They are valid only with the passphrase of its author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
 """Line of the copied stack file that belongs to the passphrase of this engine."""
 
@@ -46,7 +46,7 @@ SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
 class Engine:
     """Runner of `pulumi` for one stack of one project; it writes only below `directory`.
 
-    It only reads the project's files. Runs work on a copy of the stack file, which is renewed when the original
+    The project's files are only read. Runs work on a copy of the stack file. The copy is renewed when the original
     changes. `settings` are keys of the stack that have other values in the copy.
     """
 
@@ -199,7 +199,7 @@ class Engine:
         files.write(self.workspace / "Pulumi.yaml", f"{project.rstrip()}\nmain: {json.dumps(str(self._project))}\n")
 
     def _configure(self) -> None:
-        """Copy the stack file, set the keys of the stack that differ, and add the kubeconfig as an encrypted secret.
+        """Copy the stack file, set the keys in `settings`, and add the kubeconfig as an encrypted secret.
 
         The kubeconfig is passed through a pipe, because other users can read the arguments of a process.
         """
@@ -246,8 +246,8 @@ class Engine:
     def _settle(self) -> None:
         """Resolve the pending operations of a killed run.
 
-        For deletions and changes, a refresh reads from the cluster how they ended. Pending creations are dropped from
-        the state when all of them are complete.
+        A refresh reads the results of deletions and changes from the cluster. Pending creations are dropped from the
+        state when all of them are complete.
         """
         if any(operation["type"] != "creating" for operation in self._pending()):
             self._report.say("asking the cluster about what the killed run was doing")
@@ -322,7 +322,7 @@ def _with_secret(text: str, key: str, former: str) -> str | None:
     """Return a stack file with the encrypted value that a key has in `former`.
 
     None if `former` has none, or if `text` names the key itself or has no configuration in blocks. The engine needs
-    half a second of a processor to encrypt the same value again.
+    half a second of processor time to encrypt the same value again.
     """
     value = re.search(rf"^ +{re.escape(key)}:\n +(secure: \S+)$", former, re.MULTILINE)
     blocks = re.search(r"^config:\n( +)[^\s#-]", text, re.MULTILINE)

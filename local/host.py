@@ -1,4 +1,4 @@
-"""Check that the machine has all that the project needs: platform, Python modules, commands and disk space."""
+"""Check that the machine has the platform, Python modules, commands and disk space that the project needs."""
 
 from __future__ import annotations
 

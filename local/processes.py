@@ -51,7 +51,7 @@ class Process:
     def of(pid: int) -> Process | None:
         """Return the living process with a pid; None if there is none."""
         fields = _fields(pid)
-        # The first thread can be a zombie while other threads still hold the process's sockets.
+        # The first thread can be a zombie while other threads still hold the sockets of the process.
         if fields is None or (fields[0] in "ZX" and int(fields[17]) <= 1):
             return None
         return Process(pid, int(fields[19]), _boot_id())
@@ -74,9 +74,9 @@ class Process:
 
 
 def heed_interrupts() -> None:
-    """Make SIGINT interrupt this process and its children, even if the shell started it to ignore SIGINT.
+    """Make SIGINT interrupt this process and its children, even if the shell made it ignore SIGINT.
 
-    Shells start background jobs in that way. When the Pulumi engine ends, it interrupts its plugins, and it waits five
+    Shells make background jobs ignore it. When the Pulumi engine ends, it interrupts its plugins, and it waits five
     seconds for each plugin that ignores the signal.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

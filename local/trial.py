@@ -1,4 +1,4 @@
-"""`make try`: the stack behind a real Istio, with one request that goes through it and what it shows."""
+"""`make try`: the stack behind a real Istio, with one request through it and an explanation of the answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIRST = (
 GATEWAY_SECONDS = 6.0
 REQUEST_SECONDS = 60.0
 VERBOSITY = {"--v": "4"}
-"""Flag of a picker with which it logs how it decides."""
+"""Flag with which a picker logs the scores of pods."""
 FIRST_PORT = 8080
 
 
@@ -76,7 +76,7 @@ class Trial:
         self._pickers: dict[str, picker.Command] = {}
 
     def start_gateway(self, listeners: Sequence[objects.Listener], ports: Collection[int]) -> None:
-        """Start Istio, the played model servers and the proxies, in the place of those of an earlier run."""
+        """Start Istio, the simulated model servers and the proxies, after ending those of an earlier run."""
         files.private_directory(self._directory)
         self._gateway.end()
         for name in (simulator.PORT, simulator.SUBSTITUTES):
@@ -112,9 +112,9 @@ class Trial:
         self._move_pods()
 
     def ask(self, manifests: Sequence[Mapping[str, Any]]) -> str:
-        """Send a request through the first route, and return the command, the answer and what decided it.
+        """Send a request through the first route, and return the command, the answer and its explanation.
 
-        Raises LocalError if it is not answered in time.
+        Raises LocalError if the request is not answered in time.
         """
         route = next(manifest for manifest in manifests if manifest["kind"] == "HTTPRoute")
         parent = route["spec"]["parentRefs"][0]
@@ -129,7 +129,7 @@ class Trial:
         return "\n".join(("", f"$ {request.command}", answer[1].strip(), "", *self._explanation(logged)))
 
     def _explanation(self, logged: Mapping[str, str]) -> list[str]:
-        """Return lines on the way of a request: the pod that answered, and the scores that a picker gave to pods."""
+        """Return lines about the path of a request: the pod that answered, and the scores that a picker gave."""
         address = logged["endpoint"].partition(":")[0]
         pod = next(pod for pod in self._model_servers() if pod["status"].get("podIP") == address)
         lines = [
@@ -146,7 +146,7 @@ class Trial:
         return lines
 
     def _log_record(self, path: str) -> dict[str, str]:
-        """Return what the proxy logged about the latest request for a path."""
+        """Return the proxy's log record of the latest request for a path."""
 
         def records() -> list[dict[str, str]]:
             if not self._gateway.access_log.exists():
@@ -159,9 +159,9 @@ class Trial:
         return records()[-1]
 
     def _use_loopback(self) -> None:
-        """Give nodes addresses of loopback for their pods, on which servers of this machine can listen.
+        """Give nodes loopback addresses for their pods, on which servers of this machine can listen.
 
-        They are made from the port of the API server, so that no other control plane of this machine has them.
+        They are made from the port of the API server, so that each control plane of this machine has others.
         """
         _, body = self._plane.api().get("/api/v1/nodes")
         names = [node["metadata"]["name"] for node in json.loads(body)["items"] if not node["spec"].get("podCIDR")]
@@ -169,7 +169,7 @@ class Trial:
             self._gateway.apply([objects.node(name, self._plane.loopback) for name in names])
 
     def _move_pods(self) -> None:
-        """Replace pods of an earlier deployment, whose addresses are not on loopback."""
+        """Replace pods of an earlier deployment if their addresses are not on loopback."""
         label = "=".join(simulator.SELECTED)
         for pod in self._model_servers():
             if not pod["status"].get("podIP", "127.").startswith("127."):
@@ -186,7 +186,7 @@ class Trial:
         return [pod for pod in pods if simulator.SELECTED in pod["metadata"].get("labels", {}).items()]
 
     def _port(self, place: tuple[str, str]) -> int:
-        """Return the port of a Gateway's proxy: the one that it had before, or else a free one."""
+        """Return the port of a Gateway's proxy: its earlier port if that is free, or else a free port."""
         path = self._directory / "ports.json"
         known: dict[str, int] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         key = "/".join(place)
@@ -207,5 +207,5 @@ def _is_free(port: int) -> bool:
 
 
 def _title(epp: Tool, *, is_llm_d: bool) -> str:
-    """Return name and version of the picker; with the checksum if the user built it."""
+    """Return name and version of the picker, and its checksum if the user built it."""
     return f"the picker of llm-d {epp.version}, sha256 {epp.sha256}" if is_llm_d else f"the picker of GIE {epp.version}"

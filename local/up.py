@@ -43,14 +43,14 @@ MARKS = (MARK, Engine.MARK, GATEWAY_MARK)
 """Environment variables that mark the processes of a checkout. Their values begin with directories of its state."""
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
 # The control plane has no gateway before `make try`, and the summary says so.
-# The engine warns, under a heading, that it found the provider on PATH. This program puts it there on purpose. The
-# engine prints each warning twice: when it comes, and under the heading.
+# The engine warns, under a heading, that the provider is on PATH. This program puts the provider there on purpose. The
+# engine prints each warning twice: at once, and under the heading.
 IGNORED = re.compile(
     r"there is no such Gateway, so nobody will accept|from \$PATH at|is expected to have version|^Diagnostics:"
     r"|^  pulumi:pulumi:Stack \S+:$|^ +pulumi:pulumi:Stack \S+ +warning:"
 )
 WARNING_COUNT = re.compile(r" \d+ warnings?$")
-"""Number of the stack's warnings, those that are not shown included."""
+"""Number of the stack's warnings, including those that are not shown."""
 PROGRESS = re.compile(r"^ *\S+ +\S+:\S+ \S+ (creating|updating|deleting|replacing|reading|refreshing) ?\(\d+s\)")
 POD_COLUMNS = "NAMESPACE:.metadata.namespace,POD:.metadata.name,STATUS:.status.phase,NODE:.spec.nodeName"
 UP_SECONDS = 15.0
@@ -65,9 +65,9 @@ def state_directory(project: Path = PROJECT) -> Path:
 
 
 def up(report: Report, project: Path = PROJECT) -> None:
-    """Install what is missing, start the control plane, and deploy.
+    """Install missing parts, start the control plane, and deploy.
 
-    Raises LocalError. A second call continues where the first failed.
+    Raises LocalError if a step fails. A second call continues with that step.
     """
     host.check(project)
     state = files.private_directory(state_directory(project))
@@ -133,12 +133,12 @@ def stack_engine(  # noqa: PLR0913 - an engine consists of these arguments
     *,
     settings: Mapping[str, str] | None = None,
 ) -> Engine:
-    """Return the engine of this checkout's stack; the keys in `settings` have other values than in the stack file."""
+    """Return the engine of this checkout's stack. Keys in `settings` override those of the stack file."""
     return Engine(state / "engine", tools, plane.kubeconfig, project, STACK, report=report, settings=settings)
 
 
 def _end_everything(state: Path) -> None:
-    """End all processes of control plane, gateway and engine under `state`, even if no record of them is left."""
+    """End all processes of control plane, gateway and engine under `state`, even processes without a record."""
     ControlPlane(state / "cluster", {}).stop()
     prefixes = (str(state / "cluster"), f"{state / 'engine'}:", str(state / "gateway"))
     marks = {process: mark for name in MARKS for process, mark in processes.find_marked(name).items()}
@@ -170,7 +170,7 @@ def _row(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def deploy(engine: Engine, report: Report, *, brief: bool = False) -> None:
-    """Deploy the stack, and print what the engine says; if `brief`, only if it fails."""
+    """Deploy the stack, and print the engine's output; with `brief`, only after a failure."""
     lines = list[str]()
     try:
         with report.step(f"pulumi up of Pulumi.{STACK}.yaml", UP_SECONDS) as step:
@@ -203,12 +203,12 @@ def _follow(engine: Engine, say: Callable[[str], None], step: Step) -> None:
 
 
 def user_text(line: str) -> str | None:
-    """Return a line of the engine as users see it; None if it tells them nothing."""
+    """Return a line of the engine as users see it; None if it is of no use to them."""
     return None if not line or IGNORED.search(line) else WARNING_COUNT.sub("", line)
 
 
 def _summary(plane: ControlPlane) -> str:
-    """Return tables of the deployments, and of the pods with their nodes, and what a user can do next."""
+    """Return tables of the deployments, and of the pods with their nodes, and commands for the next steps."""
     return "\n".join(
         (
             "",

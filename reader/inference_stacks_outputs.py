@@ -1,4 +1,4 @@
-"""Reader of the outputs of an Inference Stacks stack. One file, standard library alone: copy it, or install it.
+"""Reader of the outputs of an Inference Stacks stack. It is one file without dependencies: copy it, or install it.
 
     import pulumi
     import inference_stacks_outputs as outputs
@@ -11,9 +11,9 @@
 
     pulumi.run(main)
 
-Without the engine: `outputs.read(json.load(file))`, of a file that `pulumi stack output --json` wrote. The types and
+Without the engine: `outputs.read(json.load(file))`, with a file that `pulumi stack output --json` wrote. The types and
 meanings of all keys are in schemas/outputs.schema.json of that project. Keys may be added within a version, so ignore
-those that you do not know.
+unknown keys.
 """
 
 from collections.abc import Mapping
@@ -26,13 +26,13 @@ NAMES = ("contractVersion", "release", "factsDigest", "services")
 
 
 class ContractError(ValueError):
-    """Outputs that this file cannot read. Its text says what to do."""
+    """Outputs that this file cannot read. The text of the error says what to do."""
 
 
 def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any]:
     """Return the outputs of a stack with whole numbers. `stack` is its name in messages.
 
-    Raises ContractError if the outputs keep no contract, or that of another version.
+    Raises ContractError if the outputs do not follow the contract, or follow another version of it.
     """
     version = outputs.get("contractVersion")
     if version is None:
@@ -59,7 +59,7 @@ def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any
 
 
 def service(outputs: Mapping[str, Any], key: str, stack: str = "this stack") -> dict[str, Any]:
-    """Return a service of outputs that `read` returned. Raises ContractError if the stack has none of this key."""
+    """Return a service of outputs that `read` returned. Raises ContractError if there is no such service."""
     services = outputs["services"]
     if key not in services:
         raise ContractError(f"{stack} has no service {key}; it has {', '.join(sorted(services)) or 'none'}")
@@ -67,7 +67,7 @@ def service(outputs: Mapping[str, Any], key: str, stack: str = "this stack") -> 
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401, any value of JSON
-    """Return a value with whole numbers, which the engine hands over as fractions."""
+    """Return a value with `int` for whole numbers, because the engine passes them as `float`."""
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list):

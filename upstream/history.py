@@ -10,7 +10,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def ranges(names: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
-    """Return the names that the same ranges of versions know, by those ranges, from the names of each version."""
+    """Return names by the ranges of versions that know them. `names` are the names that each version knows."""
     versions, found = sorted(names, key=numbers), dict[str, list[str]]()
     for name in sorted(frozenset[str]().union(*names.values())):
         found.setdefault(", ".join(_ranges(name, versions, names)), []).append(name)

@@ -38,7 +38,7 @@ _JSON_FLAGS = {
     "KernelConfig": "--kernel-config",
     "SpeculativeConfig": "--speculative-config",
 }
-"""Classes of JSON values, each with its flag. Other flags take free JSON, or are seldom written so."""
+"""Classes of JSON values, each with its flag. Other flags take free JSON, or are seldom written as JSON."""
 _ENUMERATED = frozenset({"KVEventsConfig", "KVTransferConfig"})
 """Classes whose values this program writes, so that their enumerations are read, too."""
 _EVERYWHERE = frozenset({"--port", "--model", "--chat-template", "--tensor-parallel-size", "-tp"})
@@ -48,7 +48,7 @@ _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Knowledge of one version."""
+    """Names that one version knows."""
 
     flags: frozenset[str]
     """Flags of `vllm serve`, as they are written."""
@@ -61,7 +61,7 @@ class Knowledge:
 def read(sources: dict[str, bytes]) -> Knowledge:
     """Return what the version with these files knows.
 
-    Raises ValueError if they lack what every version has, so that a moved file is noticed.
+    Raises ValueError if they lack names of every version, so that a moved file is noticed.
     """
     trees = {path: ast.parse(content) for path, content in sources.items()}
     frontend = [trees[path] for path in FRONTEND if path in trees]
@@ -143,7 +143,7 @@ def _connectors(tree: ast.Module) -> Iterator[str]:
 
 
 def _calls(tree: ast.Module, method: str) -> Iterator[ast.Call]:
-    """Yield the calls of methods of some name."""
+    """Yield the calls of methods with the name `method`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
             yield node

@@ -69,7 +69,7 @@ class _Ranges(io.RawIOBase):
 
 
 def find(package: str, version: str) -> Wheel:
-    """Return the wheel of a version for Linux, as uv finds it in the index that it is configured for."""
+    """Return the wheel of a version for Linux, as uv finds it in its configured index."""
     uv = Path(sys.executable).with_name("uv")
     command = [str(uv), "pip", "compile", "-", "--no-deps", "--no-header", "--format", "pylock.toml", *_PLATFORM]
     lock = subprocess.run(command, input=f"{package}=={version}", capture_output=True, text=True, check=True).stdout

@@ -71,9 +71,9 @@ class ControlPlane:
 
     @property
     def loopback(self) -> str:
-        """Range of loopback addresses for pods that no other control plane of this machine has.
+        """Range of loopback addresses for pods. No other control plane of this machine has the same range.
 
-        It is made from the port of the API server.
+        The range is made from the port of the API server.
         """
         high, low = divmod(self._port(), 256)
         return f"127.{high}.{low}.0/24"
@@ -87,7 +87,7 @@ class ControlPlane:
     def start(self, report: Report) -> None:
         """Start the parts that do not run, and return when nodes are Ready and every custom resource is served.
 
-        Raises LocalError with the end of a part's log if that part does not start.
+        Raises LocalError with the end of the part's log if a part does not start.
         """
         files.private_directory(self.directory)
         with files.lock(self.directory / "lock"):

@@ -46,12 +46,12 @@ def write_credentials(directory: Path) -> str:
 
 
 def write_kubeconfig(path: Path, directory: Path, port: int, token: str) -> None:
-    """Write a kubeconfig that refers to no other file, unless it has the same content already."""
+    """Write a kubeconfig that refers to no other file, unless the file has the same content already."""
     authority = (directory / "pki" / "ca.crt").read_bytes()
     cluster = {
         "server": f"https://127.0.0.1:{port}",
         "certificate-authority-data": _base64(authority),
-        # On loopback it takes longer to compress an answer than to send it; the description of all kinds has megabytes.
+        # On loopback, compressing an answer takes longer than sending it; the description of all kinds has megabytes.
         "disable-compression": True,
     }
     config = {

@@ -79,9 +79,9 @@ class Gateway:
     ) -> Proxy:
         """Start the proxy of a Gateway that exists, and return it when it serves.
 
-        `of_services` are the ports of Services that routes refer to, `addresses` is the port of the server of
-        addresses, which is asked again after `refresh` seconds. The first listener gets the given port of loopback, or
-        else a free one.
+        `of_services` are the ports of Services that routes refer to. `addresses` is the port of the server of
+        addresses; the proxy asks this server again after `refresh` seconds. The first listener gets `port` on loopback,
+        or a free port if `port` is None.
         """
         first = listeners[0]
         names = [str(listener.port) for listener in listeners]
@@ -116,7 +116,7 @@ class Gateway:
         return Proxy(admin, ports)
 
     def apply(self, manifests: Iterable[Manifest]) -> None:
-        """Apply objects server-side. Raises LocalError if one is refused."""
+        """Apply objects server-side. Raises LocalError if an object is refused."""
         items = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
         flags = ("--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}")
         deadline = time.monotonic() + READY_SECONDS
@@ -124,7 +124,7 @@ class Gateway:
             try:
                 self._plane.kubectl("apply", *flags, "-f", "-", input=json.dumps(items))
             except LocalError as error:
-                # The account of pods comes a moment after their namespace.
+                # The default ServiceAccount comes a moment after its namespace.
                 if "serviceaccount" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)
@@ -166,14 +166,14 @@ class Gateway:
         child.wait()
 
     def end(self) -> None:
-        """End all processes of this directory, those of earlier runs included."""
+        """End all processes of this directory, even those of earlier runs."""
         processes.end(processes.find_marked(MARK, str(self.directory)), grace=0)
         for child in self._children.values():
             child.wait()
         self._children.clear()
 
     def ask(self, path: str) -> Any:  # noqa: ANN401 - JSON of any shape
-        """Return what istiod answers to a question about itself."""
+        """Return the JSON at a path of istiod's HTTP server; None if it does not answer."""
         body = get(f"127.0.0.1:{self._ports['http']}", path)
         return None if body is None else json.loads(body)
 
@@ -188,27 +188,27 @@ class Proxy:
     def __init__(self, admin: Path, ports: Mapping[int, int]) -> None:
         self._admin = admin
         self.ports = ports
-        """Ports of loopback, by those of the Gateway."""
+        """Ports on loopback, by the ports of the Gateway."""
 
     def serves(self) -> bool:
-        """Return whether it has taken a listener for every port."""
+        """Return whether Envoy has accepted a listener for every port."""
         listening = self.ask("/listeners?format=json")
         statuses = json.loads(listening or b"{}").get("listener_statuses", ())
         taken = {status["local_address"]["socket_address"].get("port_value") for status in statuses}
         return set(self.ports.values()) <= taken
 
     def configuration(self) -> dict[str, Any]:
-        """Return all that it has been configured with."""
+        """Return the whole configuration of Envoy."""
         return json.loads(self.ask("/config_dump") or b"{}")
 
     def rejections(self) -> dict[str, int]:
-        """Return how many updates it has rejected, by kind; kinds without any are left out."""
+        """Return the number of updates that Envoy has rejected, by kind; kinds without rejections are left out."""
         lines = (self.ask("/stats?filter=update_rejected$") or b"").decode().splitlines()
         counts = dict(line.split(": ", 1) for line in lines if ": " in line)
         return {name: int(count) for name, count in counts.items() if count != "0"}
 
     def ask(self, path: str) -> bytes | None:
-        """Return what its administration answers; None if it does not."""
+        """Return the answer of Envoy's administration; None if there is no answer."""
         try:
             address = self._admin.read_text(encoding="ascii").strip()
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Server that tells proxies the addresses of Services, as EndpointSlices do elsewhere.
+"""Server of the addresses of Services for proxies. It takes the place of EndpointSlices.
 
 The API server refuses EndpointSlices of loopback addresses. So this server reads Services and pods itself.
 """
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 MESSAGE = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 CLUSTER = re.compile(r"outbound\|(?P<port>\d+)\|[^|]*\|(?P<name>[^.]+)\.(?P<namespace>[^.]+)\.svc\..+")
-"""Name of a cluster that Istio makes of a Service's port."""
+"""Name of the Envoy cluster that Istio makes for a Service's port."""
 AGE = 0.25
-"""Seconds after which a listing of the cluster is repeated, unless a server is told otherwise."""
+"""Seconds after which a listing of the cluster is repeated by default."""
 Address = tuple[str, int]
 Tree = Mapping[str, Any]
 
@@ -40,7 +40,7 @@ class Substitute:
     namespace: str
     labels: Mapping[str, str]
     ports: Mapping[int, int]
-    """Ports of the process, by those of the pods."""
+    """Ports of the process, by the ports of the pods."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Listing:
     pods: Sequence[Tree]
 
     def endpoints(self, cluster: str, substitutes: Iterable[Substitute]) -> list[Address]:
-        """Return the addresses behind a cluster of Istio."""
+        """Return the addresses behind an Envoy cluster of Istio."""
         match = CLUSTER.fullmatch(cluster)
         if match is None:
             return []
@@ -80,7 +80,7 @@ class Listing:
         ]
 
     def ready_pods(self, namespace: str, selector: Mapping[str, str]) -> list[Tree]:
-        """Return the pods of a selector that may get requests."""
+        """Return the pods of a selector that are ready for requests."""
         return [
             pod
             for pod in self.pods
@@ -104,12 +104,12 @@ class Server(ThreadingHTTPServer):
         self._lock = threading.Lock()
         self._listing = Listing(-age, (), ())
         self._answered = dict[str, float]()
-        """Moment of the listing of which each cluster was last told."""
+        """Moment of the listing in the latest answer about each Envoy cluster."""
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self._thread.start()
 
     def answer(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return the answer to a proxy that asks for the addresses of clusters."""
+        """Return the answer to a proxy that asks for the addresses of Envoy clusters."""
         listing = self.listing()
         resources = [_assignment(name, listing.endpoints(name, self.substitutes)) for name in names]
         self._answered |= dict.fromkeys(names, listing.moment)
@@ -124,7 +124,7 @@ class Server(ThreadingHTTPServer):
             return self._listing
 
     def told_since(self, moment: float, names: Iterable[str]) -> bool:
-        """Return whether proxies were told of clusters as they were listed after a moment."""
+        """Return whether the latest answers about Envoy clusters come from listings after a moment."""
         return all(self._answered.get(name, 0.0) > moment for name in names)
 
     def end(self) -> None:
@@ -155,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def read(api: Api) -> Listing | None:
-    """Return a listing that is read from the API server; None if it does not answer."""
+    """Return a listing from the API server; None if the server does not answer."""
     moment = time.monotonic()
     found = [api.get(f"/api/v1/{kind}") for kind in ("services", "pods")]
     if any(status != HTTPStatus.OK for status, _ in found):
@@ -165,7 +165,7 @@ def read(api: Api) -> Listing | None:
 
 
 def container_port(pod: Tree, target: str | int) -> int | None:
-    """Return the number of a pod's port; None if it has no port of that name."""
+    """Return the number of a pod's port; None if the pod has no port of that name."""
     if isinstance(target, int):
         return target
     containers = [*pod["spec"].get("initContainers", ()), *pod["spec"]["containers"]]
@@ -174,7 +174,7 @@ def container_port(pod: Tree, target: str | int) -> int | None:
 
 
 def _ports(service: Tree, number: int) -> list[Tree]:
-    """Return the ports of a Service that a cluster's port means: for a pool's Service, all of them."""
+    """Return the ports of a Service that belong to an Envoy cluster: all of them for the Service of a pool."""
     ports = service["spec"].get("ports", ())
     owners = [owner["kind"] for owner in service["metadata"].get("ownerReferences", ())]
     if number == POOL_PORT and "InferencePool" in owners:

@@ -25,7 +25,7 @@ class Decision:
 
     @staticmethod
     def of(log: Path, config: str, identity: str) -> Decision:
-        """Read how a request was decided. `config` is the picker's configuration, `identity` the id of the request."""
+        """Read the scores of a request. `config` is the picker's configuration, `identity` is the id of the request."""
         scores = dict[str, dict[str, float]]()
         for line in _records(log):
             if line.get("x-request-id") == identity and line.get("msg") == SCORED:
@@ -55,11 +55,11 @@ def _records(log: Path) -> Iterable[dict[str, Any]]:
 
 
 def _name(plugin: str | Mapping[str, str]) -> str:
-    """Return the name of a plugin, which is logged as `name/type` or as an object."""
+    """Return the name of a plugin. The log has plugins as `name/type` or as objects."""
     return plugin.partition("/")[0] if isinstance(plugin, str) else plugin.get("Name", plugin.get("name", ""))
 
 
 def _pod(endpoint: str | Mapping[str, str]) -> str:
-    """Return the name of a pod; a picker adds the number of the port to it."""
+    """Return the name of a pod without the number of the port, which a picker adds."""
     name = endpoint.rpartition("/")[2] if isinstance(endpoint, str) else endpoint["name"]
     return re.sub(r"-rank-\d+$", "", name)

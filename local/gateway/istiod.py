@@ -23,7 +23,7 @@ LOGGED = {
     "picked": "%DYNAMIC_METADATA(envoy.lb:x-gateway-destination-endpoint)%",
     "flags": "%RESPONSE_FLAGS%",
 }
-"""Fields that proxies log of every request."""
+"""Fields that proxies log for every request."""
 ENVIRONMENT = {
     "POD_NAME": "istiod",
     "POD_NAMESPACE": NAMESPACE,
@@ -35,10 +35,10 @@ ENVIRONMENT = {
     "PILOT_ENABLE_XDS_IDENTITY_CHECK": "false",
     "VALIDATION_WEBHOOK_CONFIG_NAME": "",
     "INJECTION_WEBHOOK_CONFIG_NAME": "",
-    # Deployments and Services of proxies are made here: no pod of a proxy runs.
+    # This program makes the Services of proxies, and no pod of a proxy runs.
     "PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER": "false",
     "ENABLE_GATEWAY_API_INFERENCE_EXTENSION": "true",
-    # Envoy has no such filters; they are in Istio's own build of it.
+    # These filters are only in Istio's build of Envoy.
     "PILOT_ENABLE_METADATA_EXCHANGE": "false",
     "PILOT_ENABLE_ALPN_FILTER": "false",
     "PILOT_DEBOUNCE_AFTER": "30ms",

@@ -1,4 +1,4 @@
-"""An endpoint picker of llm-d that the user built: it is used if it is on PATH."""
+"""An endpoint picker of llm-d that the user built. It is used if it is on PATH."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RELEASES = ("llm-d-0.9", "llm-d-0.10")
 
 
 def find() -> tuple[str, Tool] | None:
-    """Return the release and the picker; None if there is none, or none of a known release."""
+    """Return the release and the picker; None if there is no picker of a known release."""
     path = shutil.which(NAME)
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""Small servers of the OpenAI API that stand for pods: they know the names of models, and compute nothing."""
+"""Small servers of the OpenAI API in the place of pods. They know the names of models, and compute nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 NAMES = ("--served-model-name", "--model")
-"""Flags of vLLM that hold the names of a model; the first one that is there counts."""
+"""Flags of vLLM with the names of a model. The first flag that an engine has counts."""
 METRICS = """\
 # TYPE vllm:num_requests_waiting gauge
 vllm:num_requests_waiting{model_name="model"} 0.0
@@ -28,7 +28,7 @@ vllm:lora_requests_info{max_lora="0",running_lora_adapters="",waiting_lora_adapt
 
 
 def body_of(request: BaseHTTPRequestHandler) -> bytes:
-    """Return the body of a request, whole or in chunks: a proxy sends chunks after a picker has read it."""
+    """Return the body of a request, whole or in chunks: a proxy sends chunks after a picker has read the body."""
     if request.headers.get("Transfer-Encoding") != "chunked":
         return request.rfile.read(int(request.headers.get("Content-Length", "0")))
     parts = list[bytes]()

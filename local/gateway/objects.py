@@ -1,4 +1,4 @@
-"""Objects that put Istio and a proxy in front of routes, and what routes tell about them."""
+"""Objects that put Istio and a proxy in front of routes. Listeners and ports follow from the routes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ CONTROLLER = "istio.io/gateway-controller"
 LABEL = "gateway.networking.k8s.io/gateway-name"
 """Label by which Istio finds the pods of a Gateway."""
 NODE = "gateway-proxies"
-"""Node of the pods that stand for proxies. Its pods have no loopback addresses, so that EndpointSlices take them."""
+"""Node of the pods that stand for proxies. Their addresses are not on loopback, so that EndpointSlices accept them."""
 NODE_ADDRESSES = "10.254.0.0/24"
 POOL_PORT = 54321
 """First port of the Services that Istio adds for pools; all endpoints of a pool are under this port."""
 ADDRESSES = "addresses"
-"""Name of the cluster at which a proxy asks for addresses."""
+"""Name of the Envoy cluster at which a proxy asks for addresses."""
 Manifest = dict[str, Any]
 
 
@@ -33,7 +33,7 @@ class Listener:
 
 
 def listeners(manifests: Iterable[Mapping[str, Any]]) -> list[Listener]:
-    """Return the listeners that Gateways need, so that each route among objects finds the one that it names."""
+    """Return the listeners that Gateways need, so that every route among objects finds its listener."""
     parents = {
         (parent.get("namespace", manifest["metadata"]["namespace"]), parent["name"], _Section.of(parent))
         for manifest in manifests
@@ -50,7 +50,7 @@ def listeners(manifests: Iterable[Mapping[str, Any]]) -> list[Listener]:
 
 @dataclass(frozen=True, order=True)
 class _Section:
-    """Name and port of the listener to which a route attaches; empty and 0 if it leaves them open."""
+    """Name and port of the listener to which a route attaches. Empty and 0 if the route does not name them."""
 
     name: str
     port: int
@@ -61,7 +61,7 @@ class _Section:
 
 
 def _resolve(sections: Collection[_Section]) -> list[tuple[int, str]]:
-    """Return ports and names of the fewest listeners that all routes find."""
+    """Return ports and names of the smallest set of listeners to which all routes can attach."""
     named = {section.name: section.port for section in sorted(sections) if section.name}
     taken = {section.port for section in sections if section.port}
     for name, port in named.items():
@@ -109,8 +109,8 @@ def proxies(
 ) -> list[Manifest]:
     """Return the Service and pod that stand for a Gateway's proxy, and the filters that keep it on loopback.
 
-    `ports` are the ports of the process by those of the Gateway. Clusters of the ports `of_services` ask the cluster
-    `ADDRESSES` for addresses, again after `refresh` seconds.
+    `ports` are the ports of the process by the ports of the Gateway. Envoy clusters of the ports `of_services` ask the
+    cluster `ADDRESSES` for addresses every `refresh` seconds.
     """
     labels = {LABEL: gateway}
     targets = [{"name": f"http-{port}", "port": port, "targetPort": target} for port, target in ports.items()]
@@ -131,7 +131,7 @@ def proxies_node() -> Manifest:
 
 
 def node(name: str, addresses: str) -> Manifest:
-    """Return what a node says of the addresses of its pods."""
+    """Return a node with the range of addresses of its pods."""
     return _object("v1", "Node", name, spec={"podCIDR": addresses})
 
 
@@ -150,9 +150,9 @@ def _on_loopback() -> Manifest:
 
 
 def _address_patch(port: int, refresh: float) -> Manifest:
-    """Return the patch after which clusters of a port ask for addresses elsewhere.
+    """Return the patch with which Envoy clusters of a port ask the cluster `ADDRESSES` for addresses.
 
-    The API server refuses loopback addresses in EndpointSlices, so Istio knows none.
+    The API server refuses loopback addresses in EndpointSlices, so Istio does not know them.
     """
     source = {
         "api_type": "REST",

@@ -22,15 +22,15 @@ VALID = "720h"
 
 @dataclass(frozen=True)
 class Command:
-    """Command line of a picker, and what the pods of its Deployment are called by."""
+    """Command line of a picker, and labels and ports of the pods of its Deployment."""
 
     arguments: list[str]
     environment: dict[str, str]
     labels: Mapping[str, str]
     ports: Mapping[int, int]
-    """Ports of loopback, by those of the Deployment."""
+    """Ports on loopback, by the ports of the Deployment."""
     health: int
-    """Port of loopback at which it says how it is."""
+    """Port on loopback of its health service."""
     config: Path
     """File of its configuration."""
 
@@ -40,7 +40,7 @@ def command(
 ) -> Command:
     """Return the command of a Deployment's picker, and write the files that it reads to a folder.
 
-    Only ports and the folder are this machine's own, and the flags in `changes`.
+    Only ports, paths of files and the flags in `changes` differ from the Deployment.
     """
     files.private_directory(directory)
     deployment = json.loads(plane.kubectl("get", "deployment", name, f"--namespace={namespace}", "--output=json"))
@@ -58,7 +58,7 @@ def command(
 
 
 def _flags(plane: ControlPlane, pod: Mapping[str, Any], namespace: str, directory: Path) -> dict[str, str]:
-    """Return the picker's flags, with its present configuration in the folder."""
+    """Write the picker's configuration to the folder, and return the flags of the picker."""
     (container,) = pod["containers"]
     flags = dict(argument.split("=", 1) for argument in container["args"])
     name = pod["volumes"][0]["configMap"]["name"]

@@ -12,7 +12,8 @@ ISTIOD = "istiod"
 def bootstrap(gateway: str, namespace: str, address: str, istiod: int, addresses: int) -> dict[str, Any]:
     """Return the configuration with which the proxy of a Gateway starts.
 
-    `address` is that of the pod that stands for the proxy. The ports are those of istiod and of `addresses.Server`.
+    `address` is the address of the pod that stands for the proxy. `istiod` and `addresses` are the ports of istiod and
+    of `addresses.Server`.
     """
     ads: dict[str, Any] = {"ads": {}, "resource_api_version": "V3"}
     service = {"envoy_grpc": {"cluster_name": ISTIOD}}

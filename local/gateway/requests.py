@@ -1,4 +1,4 @@
-"""A request that a route takes, as a command for a shell and as it is sent from here."""
+"""A request that a route accepts. It can be sent, or shown as a shell command."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Request:
 
     @property
     def command(self) -> str:
-        """Command line of curl that sends it."""
+        """Command line of curl that sends the request."""
         headers = "".join(f" -H {shlex.quote(f'{name}: {value}')}" for name, value in self.headers.items())
         return f"curl http://127.0.0.1:{self.port}{self.path}{headers} -d {shlex.quote(self.body)}"
 
@@ -47,7 +47,7 @@ class Request:
 
 
 def through(route: Mapping[str, Any], manifests: Sequence[Mapping[str, Any]], port: int) -> Request:
-    """Return a request that the first rule of a rendered route takes, for the model behind it."""
+    """Return a request that the first rule of a rendered route accepts, for the model behind the route."""
     rule = route["spec"]["rules"][0]
     match = rule.get("matches", [{}])[0]
     headers = {"Content-Type": "application/json"}
@@ -67,7 +67,7 @@ def _path(rule: Mapping[str, Any], match: Mapping[str, Any]) -> str:
 
 
 def _model(rule: Mapping[str, Any], manifests: Sequence[Mapping[str, Any]]) -> str:
-    """Return a name of the model that the pods behind a rule's last backend serve, which is the primary."""
+    """Return a name of the model behind the last backend of a rule. That backend is the primary."""
     ref = rule["backendRefs"][-1]
     key = (ref.get("kind", "Service"), ref["name"])
     target = next(item for item in manifests if (item["kind"], item["metadata"]["name"]) == key)

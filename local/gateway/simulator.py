@@ -1,7 +1,7 @@
-"""Process that stands for the pods of model servers, and tells proxies where they are: `simulator CLUSTER DIRECTORY`.
+"""Process in the place of the pods of model servers. It tells proxies their addresses: `simulator CLUSTER DIRECTORY`.
 
-It follows the pods of the control plane in the folder CLUSTER, until it is killed. In DIRECTORY it writes its port,
-and reads which processes take the place of pickers.
+It follows the pods of the control plane in the folder CLUSTER, until it is killed. In DIRECTORY, it writes its port and
+reads the list of processes that take the place of pickers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Simulator:
         files.write(directory / PORT, str(self._addresses.server_port))
 
     def follow(self) -> None:
-        """Start and end servers and learn about pickers, as the cluster is at this moment."""
+        """Start and end servers so that they match the pods of the cluster, and read the list of pickers."""
         self._addresses.substitutes = _substitutes(self._directory / SUBSTITUTES)
         pods = _pods(self._addresses.listing())
         for address in [*self._servers.keys() - pods.keys()]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2
 LARGE_SECONDS = 80
-"""Expected duration from which a build counts as large. Large builds take gigabytes of disk. They run one by one, so
-that all builds together take less than `FREE_BYTES`."""
+"""Expected seconds from which a build counts as large. Large builds take gigabytes of disk. They run one after another,
+so that all builds together take less than `FREE_BYTES`."""
 FREE_BYTES = 8 * 1000**3
 """Free disk space that the first set-up needs, in bytes."""
 
@@ -62,8 +62,8 @@ def ensure(
 ) -> dict[str, Tool]:
     """Return the tools in `names`, by name, after building those that are missing or damaged.
 
-    If `names` is None, all tools are returned but those that are built on demand. Raises LocalError if a build fails,
-    or if the disk has too little space for a build.
+    If `names` is None, all tools are returned, except those that are built on demand. Raises LocalError if a build
+    fails, or if the disk has too little space for a build.
     """
     cache = cache or cache_directory()
     go, entries = table.read(root)
@@ -91,7 +91,7 @@ def ensure(
 
 
 def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
-    """Return the entries of the tools in `names`; if it is None, all but those that are built on demand.
+    """Return the entries of the tools in `names`; if it is None, all entries except those that are built on demand.
 
     Raises LocalError for an unknown name.
     """
@@ -110,7 +110,7 @@ def _needs(entry: Entry, requested: list[Entry]) -> bool:
 
 
 def _problem(entry: Entry, builder: build.Builder, report: Report) -> str | None:
-    """Return what is wrong with the build of an entry; None if it is complete and undamaged."""
+    """Return the problem of the build of an entry; None if the build is complete and undamaged."""
     directory = builder.build_directory(entry)
     if not directory.exists():
         return "missing"

@@ -1,4 +1,4 @@
-"""Builder of tools from Go modules and Python packages, whose checksums are committed."""
+"""Builder of tools from Go modules and Python packages. The checksums of these are committed."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Builder:
         return self._run([str(go), *arguments], name, directory, {**os.environ, **environment, **settings})
 
     def _compiler_cache(self, name: str) -> Path:
-        """Return the folder of the packages that the toolchain of this cache compiled for one tool.
+        """Return the folder for packages that the toolchain of this cache compiles for a tool.
 
         If a build is interrupted, the next build reuses the packages.
         """
@@ -212,7 +212,7 @@ class Builder:
     def _process(
         self, command: Sequence[str], directory: Path, environment: Mapping[str, str], *, stderr: int
     ) -> Generator[subprocess.Popen[bytes]]:
-        """Run a process for the time of a `with` block, in which `stop` can kill it.
+        """Run a process during a `with` block. `stop` can kill it meanwhile.
 
         `stderr` is a file descriptor.
         """
@@ -245,7 +245,7 @@ def metadata(directory: Path) -> dict[str, Any] | None:
 
 
 def damage(entry: Entry, directory: Path) -> str | None:
-    """Return a description of how a build differs from its record; None if it does not differ."""
+    """Return the first difference of a build from its record; None if there is none."""
     record = metadata(directory)
     if record is None:
         return f"{METADATA} is missing or unreadable"

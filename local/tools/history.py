@@ -1,4 +1,4 @@
-"""Durations of builds, as this machine has taken for them before."""
+"""Expected durations of builds, from earlier builds on this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from local.tools.table import Entry
 
 MEASURABLE = 5.0
-"""Expected seconds from which a build tells how fast a machine is."""
+"""Minimum of expected seconds at which a build counts in the measured pace of a machine."""
 
 
 class History:
@@ -27,14 +27,14 @@ class History:
     def estimate(self, entry: Entry) -> float:
         """Return the seconds that a build may take.
 
-        That is the duration of the tool's latest build on this machine. If there is none, it is what the table says,
-        multiplied by how much longer or shorter this machine took for other tools.
+        That is the duration of the tool's latest build on this machine. If there is none, it is the duration in the
+        table, multiplied by the pace of this machine.
         """
         latest = self._latest(entry)
         return latest if latest is not None else entry.seconds * self._pace(entry.origin)
 
     def _pace(self, origin: str) -> float:
-        """Return the median of actual to expected durations, of builds of one kind; 1 if there are none."""
+        """Return the median ratio of actual to expected durations of builds of one kind; 1 if there are none."""
         peers = [entry for entry in self._entries if entry.origin == origin and entry.seconds >= MEASURABLE]
         taken = ((self._latest(entry), entry.seconds) for entry in peers)
         return statistics.median([seconds / expected for seconds, expected in taken if seconds is not None] or [1.0])

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent
 
 @dataclass(frozen=True)
 class OnPath:
-    """Versions of a tool on PATH that are suitable, and how to find out a version."""
+    """Suitable versions of a tool on PATH, and the way to find the version of a tool."""
 
     minimum: tuple[int, ...]
     """Lowest suitable version."""
@@ -25,7 +25,7 @@ class OnPath:
     probe: tuple[str, ...] | None
     """Arguments with which a tool prints its version. If it is None, the version is searched in the tool's file."""
     probes: dict[str, tuple[str, ...]]
-    """Arguments for single tools, by name of the tool. They are used instead of `probe`."""
+    """Arguments for some tools, by name of the tool. They are used instead of `probe`."""
     beside: tuple[str, ...]
     """Further files that must be in the same folder as the tools."""
 
@@ -97,7 +97,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Go:
-    """Versions of a Go toolchain on PATH that are suitable, and the package to install otherwise."""
+    """Suitable versions of a Go toolchain on PATH, and the package that is installed otherwise."""
 
     minimum: tuple[int, ...]
     """Lowest suitable version."""
