@@ -410,7 +410,7 @@ def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_togeth
     assert warnings(model=model, endpointPicker=picker, autoscaling=SLEEPS, canary={"weight": 100}) == [
         "autoscaling: decode wakes in up to 1624s, and no defaultRequestTTL lets requests wait as long",
         f"canary.{misplaced}",
-        "canary: it differs in nothing that its pods run",
+        "canary: its pods run the same as the service's pods",
         "canary: weight 100 gives it all requests, and the service's own pods idle",
         misplaced,
     ]
