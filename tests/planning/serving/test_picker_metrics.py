@@ -108,7 +108,7 @@ def test_a_role_that_sleeps_by_the_pickers_queue_is_woken_by_it_once():
 
 @pytest.mark.parametrize(
     ("observability", "reason"),
-    [(PROMETHEUS, "observability.metrics.type: none; a scraper of your own has to"), (SCRAPED, None)],
+    [(PROMETHEUS, "observability.metrics.type: none; use a scraper of your own"), (SCRAPED, None)],
 )
 def test_a_picker_that_nobody_scrapes_is_told(observability, reason):
     found = lines(plan(scaled(RUNNING) | {"observability": observability}).warnings, "warning")
