@@ -49,7 +49,7 @@ def mirroring_namespaces(routes: Iterable[Route]) -> dict[str, set[str]]:
 
 
 def resolve_match(variant: VariantContext, at: Path, match: RouteMatch) -> Match:
-    """Return the match at a path of the configuration, with its path rendered and its model as a header.
+    """Return a match with its path rendered and its model as a header; `at` is its place in the configuration.
 
     Raises `TemplateError` for a path that cannot be rendered.
     """

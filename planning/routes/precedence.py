@@ -28,7 +28,7 @@ _PREFIX, _EXACT = "PathPrefix", "Exact"
 _Claim = tuple[RequestClaim, ParentRef, str]
 """A claim on one listener and host."""
 _Rank = tuple[GatewayRef, str, str, str, tuple[str, ...], int]
-"""Gateway, host, path and number of headers of a claim."""
+"""Gateway, host, type of path, path, further conditions and number of headers of a claim."""
 _MAX_NAMES = 3
 """Maximum number of services that a warning names. It only counts further services."""
 

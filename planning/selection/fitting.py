@@ -1,4 +1,4 @@
-"""Fit of serving profiles: what the model of a profile takes of the devices that the profile names."""
+"""Fit of serving profiles: the memory that the model of a profile takes of the profile's devices."""
 
 from models.profile import Profile
 from models.role import Engine
@@ -13,9 +13,9 @@ from planning.hardware.accelerators import AcceleratorClass
 def fit(
     profile: Profile, accelerator: AcceleratorClass | None, model: Model | None = None, engine: Engine | None = None
 ) -> Fit | Unknown:
-    """Return what the model of a profile takes of each device of its class, or why that is unknown.
+    """Return the memory that the model of a profile takes of each device of its class, or why it is unknown.
 
-    `model` and `engine` stand in the place of the profile's.
+    `model` and `engine` take the place of the profile's model and engine.
     """
     service = profile.service
     found = service.model if model is None else model

@@ -25,7 +25,7 @@ class ShippedFile:
 
 @cache
 def files(folder: File = FOLDER) -> tuple[ShippedFile, ...]:
-    """Return the shipped files, sorted by name. Their trees are shared, and may not be changed."""
+    """Return the shipped files, sorted by name. Their trees are shared, and must not be changed."""
     return tuple(
         ShippedFile(f"{folder.name}/{path.name}", cast("dict[str, Any]", yaml_text.load(path.read_text("utf-8"))))
         for path in sorted(folder.glob("*.yaml"))

@@ -1,4 +1,4 @@
-"""Problems of roles that do not fit their devices, and what does fit."""
+"""Problems of roles that do not fit their devices, with changes that would make the roles fit."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ _NODE = 8
 _MOST_DEVICES = 64
 """Maximum number of devices of a replica that the search for a remedy tries."""
 _MOST_CLASSES = 3
-"""Classes that a message names at most."""
+"""Maximum number of classes that a message names."""
 _QUANTISED = frozenset({"fp4", "fp8", "int4", "int8"})
 
 
@@ -105,9 +105,9 @@ def _larger_layout(context: RoleContext, found: Fit) -> str | None:
 
 
 def _other_classes(context: RoleContext, found: Fit) -> str | None:
-    """Return the classes of the same vendor on which the same parallelism fits, those with the least memory first.
+    """Return a remedy with the classes of the same vendor on which the same parallelism fits, the smallest class first.
 
-    They have the number of sequences that the cache then holds. None if there is no such class.
+    The remedy has the number of sequences that the cache of each class holds. None if there is no such class.
     """
     candidates = sorted(_products(context.variant.classes, context.accelerator), key=lambda each: (each[1], each[0]))
     fitting_classes = list[str]()
@@ -127,17 +127,17 @@ def _other_classes(context: RoleContext, found: Fit) -> str | None:
 def _products(
     classes: Mapping[str, AcceleratorClass], like: AcceleratorClass
 ) -> Iterator[tuple[str, int, AcceleratorClass]]:
-    """Yield the classes of a vendor whose devices have more memory."""
+    """Yield the classes of the same vendor whose devices have more memory than those of `like`."""
     for name, cls in classes.items():
         if cls.vendor == like.vendor and cls.memory is not None and cls.memory > (like.memory or 0):
             yield name, cls.memory, cls
 
 
 def _quantised_profile(context: RoleContext, found: Fit) -> str | None:
-    """Return the profile of the catalogue that serves the model with fewer bytes; None if none fits.
+    """Return a remedy with a profile of the catalogue that serves the model with fewer bytes; None if none fits.
 
-    The role's class comes first, then others of its vendor with the fewest devices. A prefill and a canary inherit keys
-    of their service, which win over those of a profile.
+    The role's class comes first, then the classes of its vendor with the fewest devices. A prefill and a canary get no
+    such remedy: they inherit keys of their service, which win over keys of a profile.
     """
     variant, cls = context.variant, context.accelerator
     name = served_name(variant.spec.model.name, variant.spec.model.source)
@@ -161,7 +161,7 @@ def _quantised_profile(context: RoleContext, found: Fit) -> str | None:
 
 
 def _profiles(variant: VariantContext, model: str) -> Iterator[tuple[str, Profile]]:
-    """Yield the profiles of a model by id: those of the stack file, then the shipped ones that it does not replace."""
+    """Yield the profiles of a model by id: profiles of the stack, then shipped profiles with other ids."""
     catalogue = variant.stack.catalogue
     yield from ((key, each) for key, each in catalogue.profiles.items() if each.model == model)
     if catalogue.shipped:
@@ -169,10 +169,10 @@ def _profiles(variant: VariantContext, model: str) -> Iterator[tuple[str, Profil
 
 
 def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: AcceleratorClass) -> str | None:
-    """Return how many sequences a profile holds; None if it does not fit, or has no fewer bytes of weights.
+    """Return how many sequences a profile holds, as text; None if it does not fit, or has no fewer bytes of weights.
 
-    Keys of the service win over those of the profile, and those of `defaults` do not. So it has to fit with the engine
-    of either.
+    Keys of the service win over keys of the profile, and keys of `defaults` do not. So the profile has to fit both with
+    its own engine and with the engine of the role.
     """
     model, tokens = context.variant.spec.model, context.variant.spec.model.max_model_len
     changed = {"lora": model.lora, **({} if tokens is None else {"max_model_len": tokens})}

@@ -52,7 +52,7 @@ def _devices(context: RoleContext) -> Devices | Unknown:
 
 
 def workers(context: RoleContext) -> int:
-    """Return the processes of a pod that compute."""
+    """Return the number of worker processes in a pod."""
     return context.layout.tensor * context.layout.stages_per_pod * context.layout.data_local
 
 
