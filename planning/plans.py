@@ -119,7 +119,7 @@ class VariantPlan:
 
     @property
     def target_ports(self) -> tuple[int, ...]:
-        """Return the ports of the pool: those that the pods of any role serve."""
+        """Return the ports of the pool: all ports that pods of any role serve."""
         return max((workload.target_ports for workload in self.workloads), key=len)
 
     def preview_inputs(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class ServicePlan:
     mirrored_from: tuple[str, ...]
     """Other namespaces with routes that mirror requests to the service."""
     own_warnings: tuple[Problem, ...]
-    """Warnings about the service, without those of its variants."""
+    """Warnings about the service itself, and not about its variants."""
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -414,7 +414,7 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
 
 
 def _pins(spec: Variant, key: str) -> dict[str, Pin]:
-    """Return the pins that decide what is fetched, by the names that clients send."""
+    """Return the pins by which the pods fetch, by the names that clients send."""
     name = served_name(spec.model.name, spec.model.source) or key
     adapters = {} if spec.model.lora is None else spec.model.lora.adapters
     found = {name: spec.model.pin, **{adapter: each.pin for adapter, each in adapters.items()}}

@@ -143,7 +143,7 @@ def _blocks(group: Group, tokens: int, setting: Setting) -> int:
 
 
 def _group_size(found: tuple[Group, ...]) -> int:
-    """Return the number to a multiple of which the layers of each kind are padded; 1 without padding."""
+    """Return the size of a group. The layers of each kind are padded to a multiple of it; 1 means no padding."""
     numbers = [group.layers for group in found if not (group.fixed or group.latent)]
     if len(numbers) < _SIDES:
         return 1

@@ -64,7 +64,7 @@ class Request:
     utilization: float = 0.9
     """Share of a device's memory that the engine may use."""
     precision: cache.Precision | None = None
-    """Precision of the cache; None for that of the model."""
+    """Precision of the cache; None for the model's precision."""
     batch_tokens: int | None = None
     """Tokens of one step; None for the engine's default."""
     sequences: int | None = None

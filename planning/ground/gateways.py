@@ -57,7 +57,7 @@ class GatewayFacts(Spec):
     title: str
     """Name in messages."""
     minimum: Minimum | None = None
-    """None if a release channel says it, or if it is unknown."""
+    """None if release channels state the minimum, or if it is unknown."""
     weighted_pools: WeightedPools
     target_ports: TargetPorts | None = None
     """None if no version is known to reach more than one target port."""

@@ -197,7 +197,7 @@ class MeteredService:
     service_type: str | None = None
     """Value of the label with the type; None if the Service does not have this label."""
     key: str | None = None
-    """Key of the service in the configuration; None if the Service does not say it."""
+    """Key of the service in the configuration; None if the Service does not state it."""
     mark: Mark = NO_MARK
     """The stack that the Service belongs to."""
 

@@ -48,7 +48,7 @@ class Mark:
     stack: str | None = None
     """Value of the annotation: the whole name of the stack."""
     is_generated: bool = False
-    """Whether its other labels are those of every object of this program."""
+    """Whether the object has the labels that every object of this program has."""
 
     @property
     def owner(self) -> str | None:

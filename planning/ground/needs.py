@@ -34,7 +34,7 @@ class PodLevel:
     namespace: str
     owner: str
     pods_of: str
-    """The object whose pods they are, such as `Deployment models/qwen-decode`."""
+    """The object that makes the pods, such as `Deployment models/qwen-decode`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Plan of the interceptor's Deployment and of the objects beside it."""
+    """Plan of the interceptor's Deployment and of the objects that belong to it."""
 
     image: str
     replicas: int

@@ -20,7 +20,7 @@ class Edge:
     namespace: str
     port: int
     set_headers: Mapping[str, str]
-    """Headers with their values, which replace those of clients."""
+    """Headers with their values. They replace headers of clients."""
     remove_headers: tuple[str, ...]
 
 

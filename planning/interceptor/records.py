@@ -24,7 +24,7 @@ class InterceptorPlan:
     mode: Mode
     namespace: str
     service: str
-    """Name of the interceptor's Service, of its Deployment and of the objects beside them."""
+    """Name of the interceptor's Service, of its Deployment and of the objects that belong to them."""
     service_account: str
     port: int
     deployment: Deployment | None

@@ -1,4 +1,4 @@
-"""Validation of metering: errors in the stack's interceptor, and warnings about what others have to do."""
+"""Validation of metering: errors in the stack's interceptor, and warnings about tasks for other people."""
 
 import json
 from collections.abc import Iterator
@@ -123,7 +123,7 @@ def _headers(path: Path, service: Service, stack: Stack, spec: Interceptor) -> I
 
 
 def warnings(stack: Stack, plan: InterceptorPlan | None) -> Iterator[Problem]:
-    """Yield warnings about what others have to do for metering, and about checks that did not run."""
+    """Yield warnings about tasks for other people, and about checks that did not run."""
     spec = stack.interceptor
     if spec is None or plan is None:
         return

@@ -103,7 +103,7 @@ def _class_problems(at: Path, names: Iterable[str], classes: Mapping[str, Accele
 
 
 def _members(stack: Stack, value: str) -> list[str]:
-    """Return the keys of the services whose label for budgets has a value."""
+    """Return the keys of the services whose label for budgets is `value`."""
     by = "" if stack.budgets is None else stack.budgets.by
     inherited = stack.labels.get(by)
     return [key for key, service in stack.services.items() if service.labels.get(by, inherited) == value]

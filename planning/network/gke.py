@@ -34,7 +34,7 @@ def plan(spec: Variant, decode: Workload) -> LoadBalancing:
 
 
 def load_balancing(port: int, path: str, longest: int) -> LoadBalancing:
-    """Return the settings for a backend whose longest request takes so many seconds."""
+    """Return the settings for a backend whose longest request takes `longest` seconds."""
     return LoadBalancing(
         port=port,
         path=path,

@@ -96,7 +96,7 @@ def addresses(stack: Stack, facts: ClusterFacts) -> Iterator[Problem]:
 
 
 def _remedy(kind: str) -> str:
-    """Return what to install so that the cluster serves a kind."""
+    """Return the remedy for a kind that the cluster does not serve."""
     for bundle in all_bundles():
         if kind in bundle.kinds:
             return _installation(bundle)

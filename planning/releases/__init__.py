@@ -304,7 +304,7 @@ class UnreadRequests(Sourced):
 
 
 class PortFacts(Sourced):
-    """Support of a picker for pools with several target ports, each of which is an endpoint in every pod."""
+    """Support of a picker for pools with several target ports. Each port of each pod is an endpoint."""
 
     annotation: str | None = None
     """Annotation of pods with the ports that they serve. None if every pod must serve all ports of the pool."""
@@ -346,7 +346,7 @@ class PickerFacts(Sourced):
 
 
 class ImageFamily(Spec):
-    """All images of one repository whose tags begin alike."""
+    """All images of one repository whose tags have the same beginning."""
 
     repository: str
     """Last segment of the repository's name."""

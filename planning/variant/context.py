@@ -194,7 +194,7 @@ class Contexts:
 
 
 def gateway(service: Service, stack: Stack) -> Gateway | None:
-    """Return the gateway of a service: that of its route, else that of the stack, else None."""
+    """Return the gateway of a service: the gateway of its route, else the stack's gateway, else None."""
     return service.route.gateway or stack.gateway
 
 
@@ -311,7 +311,7 @@ def _provider(context: VariantContext) -> str | None:
 
 
 def _known_variables(generated: Mapping[str, EnvValue], version: EngineVersion | None) -> dict[str, EnvValue]:
-    """Return the generated variables without those of vLLM that its version does not know."""
+    """Return the generated variables. Variables of vLLM that its version does not know are left out."""
     return {
         name: value
         for name, value in generated.items()

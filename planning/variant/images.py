@@ -13,7 +13,7 @@ def is_custom(spec: Variant, role: Role) -> bool:
 
 
 def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
-    """Return the engine's image: the one that contains the weights, else the explicit one, else the channel's.
+    """Return the engine's image: the image that contains the weights, else the explicit image, else the channel's.
 
     None if the channel has no image for the accelerator vendor.
     """

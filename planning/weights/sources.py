@@ -15,7 +15,7 @@ from planning.releases import Release
 from planning.weights import ignored_files, verified_fetch
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
-"""Volume with the credentials of the model's registry; those of an adapter have a volume named after the adapter."""
+"""Volume with the credentials of the model's registry. Another Secret has a volume with the name of its adapter."""
 _KEY_FILE = "cosign.pub"
 _ENDPOINTS = {
     "hf": ("HF_ENDPOINT", "https://huggingface.co"),

@@ -1,4 +1,4 @@
-"""The command that fetches an S3 prefix and compares its listing with that of the lock."""
+"""The command that fetches an S3 prefix and compares its listing with the listing in the lock."""
 
 from datetime import date
 

@@ -286,8 +286,8 @@ def test_a_canary_is_asked_by_its_services_model_name():
 def test_a_canary_without_a_weight_may_have_a_name_of_its_own():
     own = {"name": "org/next"}
     (message,) = told(stack(1, model=own))
-    reason = "so that requests for one would fail at the other (org/next, org/model); remove it"
-    assert message == f"services.qwen.canary.model.name: is not the service's, {reason}"
+    reason = "requests for one name would fail at the other variant (org/next, org/model); remove it"
+    assert message == f"services.qwen.canary.model.name: differs from the service's; {reason}"
     service = outputs.of_stack(plan(stack(0, model=own, headers={"x-canary": "always"})), None)["services"]["qwen"]
     assert (service["model"]["name"], service["canary"]["model"]["name"]) == ("org/model", "org/next")
 
