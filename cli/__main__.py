@@ -77,9 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     facts_options = commands.add_parser("facts", help="print the facts of the kubeconfig's cluster as JSON")
     facts_options.add_argument("--context", help="context of the kubeconfig; its current one if absent")
     facts_options.add_argument("--secrets", action="store_true", help="add the names of all Secrets")
-    facts_options.add_argument("--previewed", metavar="FILE", help="tell what differs from these earlier facts")
+    facts_options.add_argument("--previewed", metavar="FILE", help="list the differences from these earlier facts")
     _add_lock(commands.add_parser("lock", help="write the lock of a stack: which content each of its sources has"))
-    _add_fit(commands.add_parser("fit", help="print what models take of the memory of devices"))
+    _add_fit(commands.add_parser("fit", help="print how much device memory models need"))
     _add_explain(commands.add_parser("explain", help="print which profile each service gets, and why no other one"))
     _add_rights(
         commands.add_parser("rights", help="print the Roles that suffice to preview, deploy or look at a stack")
@@ -111,14 +111,14 @@ def _add_lint(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `lint`."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="an EndpointPickerConfig; none for the default")
     parser.add_argument("--release", required=True, metavar="R", help="the release, such as llm-d-0.10")
-    parser.add_argument("--app-protocol", metavar="P", help="appProtocol of the pool; its parsers are judged by it")
+    parser.add_argument("--app-protocol", metavar="P", help="appProtocol of the pool, with which parsers are checked")
 
 
 def _add_render(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `render`."""
     parser.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
     parser.add_argument(
-        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: Pulumi.yaml's and the file's"
+        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: from Pulumi.yaml and the file"
     )
     parser.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
     _add_platform(parser)
@@ -129,16 +129,16 @@ def _add_lock(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `lock`."""
     parser.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
     parser.add_argument(
-        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: Pulumi.yaml's and the file's"
+        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: from Pulumi.yaml and the file"
     )
     parser.add_argument(
         "--update",
         metavar="SERVICE",
         action="append",
         default=[],
-        help="ask the sources of a service again, or those of caches.NAME, or the cluster (cluster)",
+        help="ask the sources of a service again, of a cache (caches.NAME), or the cluster (cluster)",
     )
-    parser.add_argument("--check", action="store_true", help="write nothing; tell what has moved, and end with 1")
+    parser.add_argument("--check", action="store_true", help="write nothing; list moved sources, and then end with 1")
     parser.add_argument(
         "--file", metavar="PATH", help="the lock that a program passes to InferenceStack; absent: that of the stack"
     )
@@ -183,7 +183,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", metavar="FILE|STACK", help="a stack file, or the name of a stack")
     parser.add_argument("service", metavar="SERVICE", nargs="?", help="key of a service; absent: all of them")
     parser.add_argument(
-        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: Pulumi.yaml's and the file's"
+        "--as", dest="name", metavar="PROJECT/STACK", help="name of the stack; absent: from Pulumi.yaml and the file"
     )
     parser.add_argument("--facts", metavar="FILE", help="facts of the cluster, as `facts` prints them")
     _add_platform(parser)
@@ -216,7 +216,7 @@ def _add_rights(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", dest="purpose", choices=list(Purpose), required=True, help="purpose of the rights")
     _add_platform(parser)
     parser.add_argument("--secrets", action="store_true", help="let a preview read Secrets, and hence their values")
-    parser.add_argument("--dry-run", action="store_true", help="let a preview ask the API server, as only writers may")
+    parser.add_argument("--dry-run", action="store_true", help="let a preview send dry runs, which need write rights")
 
 
 def _add_summarize(parser: argparse.ArgumentParser) -> None:

@@ -28,8 +28,8 @@ from planning.report import fitting
 
 _TITLES = ("weights", "overhead", "usable", "cache", "free", "context", "longest", "sequences")
 _NOTE = (
-    "Bytes are of one device. usable: of the engine; cache: of one sequence of the longest context; sequences: how "
-    "many of these the cache holds."
+    "Bytes are of one device. usable: what the engine may use; cache: of one sequence of the longest context; "
+    "sequences: number of such sequences that fit."
 )
 _MOST_DEVICES = 8
 """Maximum number of devices in the search for a fit: the devices of a node."""

@@ -43,7 +43,7 @@ def blocks(summary: Summary, length: int) -> Iterator[Block]:
     """Yield the blocks of a report, with at most `length` items in each list."""
     yield Heading(_headline(summary))
     if not summary.is_complete:
-        yield Line("**The run did not come to its end; the report is of what it said before.**")
+        yield Line("**The run did not finish; the report has only the events before its end.**")
     if summary.errors:
         lines = [("x", line) for each in summary.errors for line in _diagnostic(each).splitlines()]
         yield Items(_cut(lines, length, _rest))

@@ -198,16 +198,16 @@ class _Repository:
         announced = claimed if (claimed or "").startswith("sha256:") else digest
         expected = self._tag_or_digest if self._has_digest else announced
         if digest != expected:
-            what = f"has a manifest of another digest than its registry says ({digest})"
-            raise _UnusableError(Unusable("source", what, f"push it again, so that it is {expected}"))
+            what = f"has a manifest with another digest than expected ({digest})"
+            raise _UnusableError(Unusable("source", what, f"push the manifest with the digest {expected} again"))
         return body, digest
 
     def blob(self, digest: str) -> bytes:
         """Return the blob with a digest. Raises `_UnusableError` if its content has another digest."""
         body, _ = self._get(f"blobs/{digest}", "*/*")
         if digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
-            what = f"has a Kitfile of another digest than its manifest says ({self.reference})"
-            raise _UnusableError(Unusable("source", what, f"push it again, so that it is {digest}"))
+            what = f"has a Kitfile with another digest than its manifest names ({self.reference})"
+            raise _UnusableError(Unusable("source", what, f"push the Kitfile with the digest {digest} again"))
         return body
 
     def beginning(self, digest: str, length: int) -> bytes:
@@ -336,7 +336,7 @@ class _Kit:
         if ":" not in path and "@" not in path:
             return None
         if re.fullmatch(SCHEMES["kit"].pattern, path) is None:
-            raise _UnknownSizeError("it refers to a ModelKit that cannot be asked for by name")
+            raise _UnknownSizeError("its model.path is no complete reference of a ModelKit")
         return path
 
 

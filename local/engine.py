@@ -250,7 +250,7 @@ class Engine:
         state when all of them are complete.
         """
         if any(operation["type"] != "creating" for operation in self._pending()):
-            self._report.say("asking the cluster about what the killed run was doing")
+            self._report.say("asking the cluster for the results of the killed run")
             self._call("refresh", "--yes", "--skip-preview", "--skip-pending-creates")
         self._drop_completed_creations()
 

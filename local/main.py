@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("interrupted; running the same command again goes on from here", file=sys.stderr)
+        print("interrupted; run the same command again to continue", file=sys.stderr)
         return INTERRUPTED
     return 0
 
@@ -58,6 +58,6 @@ COMMANDS: tuple[tuple[str, Callable[[Report], None], str], ...] = (
     ("down", up.down, "end every process and remove the state"),
     ("setup", _setup, "make or update the virtual environment"),
     ("tools", _tools, "find or build the tools, and list them with their checksums"),
-    ("status", up.status, "say what runs"),
+    ("status", up.status, "list the processes that run"),
     ("env", up.environment, "print shell variables for using pulumi and kubectl by hand"),
 )

@@ -123,7 +123,7 @@ class Trial:
         deadline = time.monotonic() + REQUEST_SECONDS
         while (answer := request.send())[0] != http.client.OK:
             if time.monotonic() > deadline:
-                raise LocalError(f"{request.command} is answered {answer[0]}: {answer[1]}")
+                raise LocalError(f"{request.command} got the answer {answer[0]}: {answer[1]}")
             time.sleep(0.2)
         logged = self._log_record(request.path)
         return "\n".join(("", f"$ {request.command}", answer[1].strip(), "", *self._explanation(logged)))

@@ -199,7 +199,7 @@ def _follow(engine: Engine, say: Callable[[str], None], step: Step) -> None:
         child.wait(CANCEL_SECONDS)
         raise
     if child.returncode:
-        raise LocalError(f"pulumi up ended with {child.returncode}; what it says is above")
+        raise LocalError(f"pulumi up ended with {child.returncode}; its output is above")
 
 
 def user_text(line: str) -> str | None:

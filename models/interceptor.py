@@ -45,7 +45,7 @@ HostPort = Annotated[
     Shape(
         "is not host:port",
         r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[1-9][0-9]{0,4}",
-        "write an address such as valkey.metering:6379; what holds a password belongs into settingsSecret",
+        "write an address such as valkey.metering:6379; an address with a password belongs in settingsSecret",
     ),
 ]
 StreamName = Annotated[

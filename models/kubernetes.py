@@ -41,7 +41,7 @@ class Toleration(Spec):
             raise refuse("compares a value without a key", "add key, or write operator: Exists", echoed=False)
         if self.toleration_seconds is not None and self.effect != "NoExecute":
             raise refuse(
-                f"limits a stay that only NoExecute ends (tolerationSeconds {self.toleration_seconds})",
+                f"has tolerationSeconds without effect NoExecute ({self.toleration_seconds})",
                 "write effect: NoExecute, or remove tolerationSeconds",
                 echoed=False,
             )

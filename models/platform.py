@@ -83,7 +83,7 @@ def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
     if version != CONTRACT_VERSION:
         return [*found, _version_problem(version, name)]
     unknown = sorted(mapping.keys() - {"contractVersion", *KEYS})
-    what, remedy = f"has keys that no platform decides ({', '.join(unknown)}; {name})", f"known: {', '.join(KEYS)}"
+    what, remedy = f"has keys that a platform cannot set ({', '.join(unknown)}; {name})", f"known: {', '.join(KEYS)}"
     return [*found, *([Problem(_OUTPUT, what, remedy)] if unknown else [])]
 
 

@@ -36,7 +36,7 @@ class ProfileModel(Model):
     @model_validator(mode="after")
     def _has_no_name(self) -> "ProfileModel":
         if self.name is not None:
-            raise refuse("has a name, which the profile's own key model says", "remove it", echoed=False)
+            raise refuse("has a name, but the key model of the profile names the model", "remove it", echoed=False)
         return self
 
 

@@ -33,7 +33,7 @@ from models.vocabulary import (
     Within,
 )
 
-_MERGED = "merge them into one: one of type kubernetes.io/dockerconfigjson holds several registries, under auths"
+_MERGED = "merge them into one: a Secret of type kubernetes.io/dockerconfigjson holds several registries, under auths"
 
 
 class KeyVerification(Spec):

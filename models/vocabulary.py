@@ -132,7 +132,7 @@ def _at_least_a_second(interval: str) -> str:
 def check_claim_size(quantity: str) -> str:
     """Reject the size 0, which the API server refuses for a claim."""
     if not amount(quantity):
-        raise refuse("is the size of no claim", "write the bytes that are needed, such as 16Gi")
+        raise refuse("is too small for a claim", "write the bytes that are needed, such as 16Gi")
     return quantity
 
 

@@ -45,7 +45,7 @@ def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any
     if version < VERSION:
         raise ContractError(
             f"{stack} keeps version {version:g} of the contract, and this file reads version {VERSION}; "
-            "deploy that stack again with a program of this version, or take the file of the program that it has"
+            "deploy that stack again with a newer program, or take the older file from the program that deploys it"
         )
     if version > VERSION:
         raise ContractError(

@@ -98,7 +98,7 @@ class Gateway:
                 return found
             if port is not None or attempt == ATTEMPTS:
                 tail = files.tail(self.log(f"envoy-{first.gateway}"))
-                raise LocalError(f"Envoy takes no listener on {ports}; the end of its log:\n{tail}")
+                raise LocalError(f"Envoy accepts no listener on {ports}; the end of its log:\n{tail}")
             self.stop(f"envoy-{first.gateway}")
         raise AssertionError("the last attempt returns or raises")
 

@@ -258,7 +258,7 @@ def damage(entry: Entry, directory: Path) -> str | None:
         except OSError as error:
             return f"{name}: {error.strerror}"
         if digests[path.resolve()] != record["sha256"][name]:
-            return f"{name} has another checksum than when it was built"
+            return f"{name} has changed since it was built"
     return None
 
 

@@ -46,7 +46,7 @@ def test_a_layout_that_takes_all_devices_is_one():
 
 def test_the_name_of_the_model_is_said_once():
     named = SERVICE | {"model": {"name": "other/name"}}
-    assert refusal(service=named).startswith("has a name, which the profile's own key model says")
+    assert refusal(service=named).startswith("has a name, but the key model of the profile names the model")
 
 
 @pytest.mark.parametrize("key", ["replicas", "autoscaling", "route", "storage", "health"])
