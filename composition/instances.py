@@ -75,7 +75,7 @@ def _shared_objects(new: Sibling, other: Sibling) -> Iterator[Problem]:
             if (at, holder) not in found:
                 found.add((at, holder))
                 _, kind, *name = rendered.place
-                what = f"would make an object of {holder} ({kind} {'/'.join(filter(None, name))})"
+                what = f"would make the same object as {holder} ({kind} {'/'.join(filter(None, name))})"
                 field = "namespace" if rendered.id.part is parts.NAMESPACE else "name or namespace"
                 yield Problem(at, what, f"choose another {field} for one of them")
 

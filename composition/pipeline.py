@@ -309,7 +309,7 @@ def _take_back(
     If no facts could be read, preflight reports the reason.
     """
     if isinstance(live, Unknown):
-        what = f"whether somebody scaled or added to objects went unchecked: {live.reason}"
+        what = f"changes by others to objects went unchecked: {live.reason}"
         return components, () if isinstance(facts.apis, Unknown) else (warning(Path(), what),)
     annotated, added = additions.take_back(components, live)
     return annotated, (

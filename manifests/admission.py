@@ -157,7 +157,7 @@ def _unknown_names(at: Path, pod: _Tree) -> Iterator[Problem]:
             handlers = _map(value) or {}
             if len(handlers) > 1:
                 what = f"has more than one handler ({', '.join(sorted(handlers))})"
-                yield Problem(Path(*at, *container_at, "lifecycle", hook), what, "write null for the one that is to go")
+                yield Problem(Path(*at, *container_at, "lifecycle", hook), what, "write null for the handler to remove")
 
 
 _Finding = tuple[Path, str, str]

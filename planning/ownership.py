@@ -88,7 +88,7 @@ def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[P
         return
     others = len(objects) - 1
     further = f" and {others} further object{'' if others == 1 else 's'}" if others else ""
-    what = f"{objects[0].path}{further} from before objects had a mark get that of {name}"
+    what = f"objects without a mark get the mark of {name}: {objects[0].path}{further}"
     yield warning(Path(), what, "make sure that no other stack deploys them")
 
 

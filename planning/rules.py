@@ -201,7 +201,7 @@ def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[P
         for kind, name, field in identities:
             holder = holders.setdefault((kind, name), context.path)
             if holder != context.path:
-                what = f"would make an object of {holder} ({kind} {name})"
+                what = f"would make the same object as {holder} ({kind} {name})"
                 yield Problem(context.path, what, f"choose another {field} for one of them", (context.path, holder))
                 break
 

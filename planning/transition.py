@@ -23,7 +23,7 @@ def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
             if variant.names.generation is None:
                 continue
             if isinstance(pools, Unknown):
-                what = f"whether pods of another generation run went unchecked: {pools.reason}"
+                what = f"generations of running pods went unchecked: {pools.reason}"
                 yield warning(variant.path, what)
             else:
                 yield from _new_generation(variant, pools)
@@ -32,7 +32,7 @@ def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
 def refusals(live: LiveObjects) -> Iterator[Problem]:
     """Yield a warning if the run was not allowed to compare some kinds with the cluster."""
     if live.refused:
-        what = f"whether somebody scaled or added to objects went unchecked for {', '.join(live.refused)}"
+        what = f"changes by others to objects went unchecked for {', '.join(live.refused)}"
         yield warning(Path(), f"{what}: the API server refused to list them")
 
 
@@ -52,9 +52,9 @@ def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
             for ref in rule.get("backendRefs") or ()
         }
         if backends - {target}:
-            refused = ", and network policies refuse them until then" if primary.policies else ""
+            refused = "; until the route changes, network policies refuse them" if primary.policies else ""
             what = f"its requests move from {', '.join(sorted(backends - {target}))} to {target}{refused}"
-            remedy = "make sure that it answers, and that clients are authenticated in front of it"
+            remedy = "make sure that the interceptor answers, and that clients are authenticated in front of it"
             yield warning(primary.path / "interceptor", what, remedy)
 
 

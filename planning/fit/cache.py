@@ -77,9 +77,9 @@ def groups(architecture: Architecture) -> tuple[Group, ...] | Unknown:
     """Return the layers of a model in groups that cache in the same way."""
     family = architecture.family
     if family is not None and not families.knows(family):
-        return Unknown(f"what models of the family {family} cache is unknown")
+        return Unknown(f"the cache of models of the family {family} is unknown")
     if architecture.layers is None:
-        return Unknown("the number of layers, or of what they cache, is unknown")
+        return Unknown("the number of layers, or a number about their cache, is unknown")
     if family is not None and families.shape(family) == families.ENCODER:
         return ()
     found = architecture.cache or (CacheLayers.default(layers=architecture.layers),)

@@ -5,13 +5,13 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 VERSION = 2
-"""Version of the contract. It grows when a key goes, or says something else."""
+"""Version of the contract. It increases when a key is removed, or changes its meaning."""
 
 Awaited = Literal["endpointPicker", "pool", "replicas", "route", "workload"]
 
 
 class Locked(TypedDict):
-    """Content of a source, as the lock of the stack has it."""
+    """Content of a source in the lock of the stack."""
 
     source: str
     """URI that is fetched: with the digest of a ModelKit or an image, or with the commit of a repository."""
@@ -31,10 +31,10 @@ class Model(TypedDict):
     revision: str | None
     """Revision in a source without a digest; null if it has none."""
     locked: Locked | None
-    """Content of the weights that the lock of the stack has; null without a lock, and while pods that ran before the
-    lock still serve what they fetched."""
+    """Content of the weights in the lock of the stack. Null without a lock, and while pods from before the lock still
+    serve the files that they fetched then."""
     lockedAdapters: dict[str, Locked]
-    """Content of the LoRA adapters that the lock of the stack has, by name."""
+    """Content of the LoRA adapters in the lock of the stack, by name."""
 
 
 class Gateway(TypedDict):
@@ -98,8 +98,8 @@ class Autoscaled(TypedDict):
 
 
 Gpus = TypedDict("Gpus", {"class": str, "vendor": str, "product": str | None, "perReplica": int, "max": int})
-"""Devices of a role: their class, vendor and product, the number in a replica, and in the largest number of replicas.
-It has no body, because `class` is a word of Python."""
+"""Devices of a role: class, vendor and product, their number in a replica, and their number at the largest number of
+replicas. The type is made by a call, because `class` is a keyword of Python."""
 
 
 class Role(TypedDict):
@@ -110,7 +110,7 @@ class Role(TypedDict):
     scaling: Fixed | Autoscaled
     """The number of replicas."""
     gpus: Gpus | None
-    """Devices of the pods: class, vendor and product, number in a replica and in all replicas; null without devices."""
+    """Devices of the pods: class, vendor, product, and numbers in one and in all replicas; null without devices."""
 
 
 class Profile(TypedDict):
@@ -123,7 +123,7 @@ class Profile(TypedDict):
     source: str
     """Origin of its numbers."""
     locked: bool
-    """Whether the lock of the stack keeps it."""
+    """Whether it comes from the lock of the stack."""
 
 
 class Variant(TypedDict):
@@ -138,7 +138,7 @@ class Variant(TypedDict):
     endpointPickerHost: str | None
     """Address of the endpoint picker, `host:port`; null without one."""
     roles: dict[str, Role]
-    """Roles by name: decode, and prefill if it is apart."""
+    """Roles by name: decode, and prefill if it has its own pods."""
     profiles: dict[str, Profile]
     """Serving profiles by role; empty if none was selected."""
 
@@ -172,17 +172,17 @@ class Service(TypedDict):
     weight: int
     """Percentage of the requests that the primary gets."""
     primary: Variant
-    """The pods that serve."""
+    """The primary of the service."""
     canary: Canary | None
-    """The pods that are tried; null if there are none."""
+    """The canary of the service; null if there is none."""
     profile: Profile | None
     """The serving profile of the primary's decode role; null if none was selected."""
     interceptor: Interceptor | None
     """How requests are metered; null if they are not."""
     awaited: list[Awaited]
-    """Everything that was up at the end of the run that wrote these outputs: workloads (replicas: with every replica
-    that the configuration states), endpoint pickers, pools, and the route, accepted by its Gateway. Nothing is said of
-    what is absent."""
+    """Kinds of objects that were ready at the end of the run that wrote these outputs: workloads (`replicas`: with all
+    replicas that the configuration states), endpoint pickers, pools, and the route (accepted by its Gateway). A kind
+    that is absent may be ready or not."""
     warnings: list[str]
     """Warnings about the service."""
 

@@ -19,7 +19,7 @@ def differences(before: ClusterFacts, after: ClusterFacts) -> Iterator[str]:
         if len(known) == len(parts):
             yield from _part_differences(name, *(_entries(part) for part in known))
         elif known:
-            yield f"{name}: {'the second' if known[0] is parts[0] else 'the first'} has none"
+            yield f"{name}: unknown in the {'second' if known[0] is parts[0] else 'first'} reading"
 
 
 def _part_differences(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

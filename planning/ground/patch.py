@@ -75,11 +75,11 @@ class Limits:
     """Resource names of all devices."""
 
 
-SERVING = Target("vllm", {Path("spec", "replicas"): ("is a field", "set replicas")}, frozenset({"vllm", "engine"}))
+SERVING = Target("vllm", {Path("spec", "replicas"): ("has its own key", "set replicas")}, frozenset({"vllm", "engine"}))
 PICKER = Target(
     "epp",
     {
-        Path("spec", "replicas"): ("is a field", "set endpointPicker.replicas"),
+        Path("spec", "replicas"): ("has its own key", "set endpointPicker.replicas"),
         Path("spec", "template", "metadata", "annotations", "checksum/config"): (
             "restarts the pickers when their configuration changes",
             "remove it",

@@ -48,7 +48,7 @@ def _class_problems(name: str, spec: UserClass) -> Iterator[Problem]:
         at = path / "vendor"
         yield Problem(at, f"is missing and {name} is no shipped class", remedy, depends_on=(at,))
     elif shipped is not None and vendor != shipped.vendor:
-        what = f"is another than the shipped class's ({vendor}, {shipped.vendor})"
+        what = f"differs from the shipped class's ({vendor}, {shipped.vendor})"
         yield Problem(path / "vendor", what, "remove it, or choose another name")
     elif vendor == "cpu":
         yield from _check_cpu(path, spec)

@@ -111,14 +111,14 @@ def _headers(path: Path, service: Service, stack: Stack, spec: Interceptor) -> I
         if name.lower() in lower_added | lower_removed:
             yield Problem(place, f"is decided by the interceptor's contract ({name})", "remove it", (_AT / "mode",))
         elif name.lower() == known.auth_id.lower() and "removeHeaders" in place:
-            what = f"takes away what requests are billed to, without which each is answered 400 ({name})"
+            what = f"removes the identity that requests are billed to; requests without it are answered 400 ({name})"
             yield Problem(place, what, "remove it, and let the authentication in front overwrite the header")
     for key, count in (
         ("setHeaders", len(service.route.set_headers) + len(added)),
         ("removeHeaders", len(service.route.remove_headers) + len(removed)),
     ):
         if count > MAX_HEADERS:
-            what = f"makes {count} headers of one filter, with those of the interceptor"
+            what = f"has {count} headers together with those of the interceptor"
             yield Problem(at / key, what, f"leave at most {MAX_HEADERS}", (_AT,))
 
 
@@ -165,7 +165,7 @@ def _others_grant(plan: InterceptorPlan) -> Iterator[Problem]:
         "metadata": {"name": grant.name, "namespace": grant.namespace},
         "spec": {"from": sources, "to": [{"group": "", "kind": "Service", "name": grant.service}]},
     }
-    what = f"namespace {grant.namespace} is not this stack's, and routes lead to it only if somebody grants it there"
+    what = f"namespace {grant.namespace} is not this stack's, and routes lead to it only with a ReferenceGrant there"
     yield warning(_AT / "namespace", what, f"apply {json.dumps(manifest)}")
 
 
@@ -183,7 +183,7 @@ def _others_policies(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]
 def _events(deploy: InterceptorDeployment) -> Iterator[Problem]:
     at = _AT / "deploy"
     if facts().line_of(deploy.image) is None:
-        what = "is not known, so whether it does what mode says went unchecked"
+        what = "is not a known image, so its support for the mode went unchecked"
         yield warning(at / "image", what, "name a known tag beside the digest, or send a request after the run")
     if deploy.emit.valkey_addr is None and deploy.settings_secret is None:
         what = "events of metering stay in the pods, and end with them"

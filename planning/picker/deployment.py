@@ -163,13 +163,14 @@ def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
     if not config.serves_tls(spec):
         return
     at, picker = variant.path / "sidecar" / "tls" / "prefill", spec.endpoint_picker
-    loss = "the picker reads no load of prefill, and takes it for full"
+    loss = "the picker cannot read the load of prefill pods, and takes them for full"
     if picker.preset == "custom":
         if not graph.reads_tls_metrics(picker.config or {}, facts):
             what = f"{loss}: no data source of endpointPicker.config asks by HTTPS"
             yield warning(at, what, "declare and name a second metrics-data-source with scheme: https")
     elif facts.tls_metrics is None:
-        yield warning(at, f"{loss}: that of {variant.release.name} asks every pod by HTTP", "choose a newer release")
+        what = f"{loss}: the picker of {variant.release.name} asks every pod by HTTP"
+        yield warning(at, what, "choose a newer release")
 
 
 def drain(spec: Variant) -> Drain:

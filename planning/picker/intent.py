@@ -176,7 +176,7 @@ def _decider(
     name = str(declared.parameter(keys[0])) if keys else handler.default_decider or ""
     decider = graph.find(name)
     if decider is None and not keys:
-        what = f"names no decider, and its own is not declared ({name})"
+        what = f"names no decider, and the default decider is not declared ({name})"
         yield Problem(declared.at / "parameters", what, "declare it under plugins")
     elif decider is not None and decider.facts is not None:
         scope = Scope(decider.at / "parameters", decider.parameters, decider.facts.defaults)

@@ -177,7 +177,7 @@ def _declaration_order(graph: Graph, reference: Reference, declared: DeclaredPlu
     """Reject a reference from a plugin's parameters to a later plugin: the picker creates them in declared order."""
     referrers = [index for index, plugin in enumerate(graph.plugins) if reference.path.is_within(plugin.at)]
     if referrers and graph.plugins.index(declared) > referrers[0]:
-        yield Problem(reference.path, f"names a plugin that stands behind it ({declared.name})", "put that one first")
+        yield Problem(reference.path, f"names a plugin that is declared later ({declared.name})", "declare it first")
 
 
 def _profiles(graph: Graph, _: Setting) -> Iterator[Problem]:
@@ -185,7 +185,7 @@ def _profiles(graph: Graph, _: Setting) -> Iterator[Problem]:
     names = set[str]()
     for profile in graph.profiles:
         if profile.name in names:
-            yield Problem(profile.at / "name", f"is an earlier profile's ({profile.name})", "give it another name")
+            yield Problem(profile.at / "name", f"is an earlier profile's name ({profile.name})", "give it another name")
         names.add(profile.name)
         pickers = [entry for entry in profile.entries if "picker" in entry.groups]
         for entry in pickers[1:]:

@@ -64,7 +64,7 @@ def _leader_warnings(at: Path, variant: VariantContext) -> Iterator[Problem]:
     what = "a refresh reports an update of the pickers, because those that wait for the lease are never ready"
     yield warning(at / "replicas", f"{what} ({picker.replicas}); it restarts nothing")
     fate = "refused" if picker.failure_mode == "FailClose" else "sent to any pod"
-    what = f"a change of the picker ends all of them at once ({picker.replicas}); until a new one leads, requests are"
+    what = f"a change of the picker ends all its pods at once ({picker.replicas}); until a new one leads, requests are"
     yield warning(at / "replicas", f"{what} {fate}", _gapless_way(picker, facts))
 
 

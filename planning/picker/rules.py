@@ -40,12 +40,12 @@ _DECIDED_FLAGS = {
     "cert-path": "it follows from how the gateway asks the picker",
     "config-file": "it is where the configuration is mounted",
     "enable-cert-reload": "it follows from how the gateway asks the picker",
-    "enable-pprof": "it is off",
-    "grpc-health-port": "the probes ask there",
+    "enable-pprof": "profiling stays off",
+    "grpc-health-port": "the probes ask this port",
     "grpc-port": "set endpointPicker.port",
     "ha-enable-leader-election": "it follows from the number of pickers",
     "metrics-endpoint-auth": "set endpointPicker.metricsAuth",
-    "metrics-port": "the Service has it",
+    "metrics-port": "the picker's Service has this port",
     "pool-group": "it follows from the pool",
     "pool-name": "it follows from the pool",
     "pool-namespace": "it follows from the pool",
@@ -155,7 +155,7 @@ def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
     """Reject `resources` beside `traffic`, from which requests and limits follow."""
     if picker.traffic is not None and "resources" in picker.model_fields_set:
         remedy = "keep one of them, or write resources: null here to drop inherited ones"
-        yield Problem(at / "traffic", "stands beside resources, which it decides", remedy, (at / "resources",))
+        yield Problem(at / "traffic", "decides resources, which are written, too", remedy, (at / "resources",))
 
 
 def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
@@ -253,7 +253,7 @@ def _preset(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[Pr
         yield Problem(at / "preset", f"is not in {release.name} ({picker.preset})", f"use {known}")
         return
     if "kv-events" in variant_facts.picker.presets[picker.preset].needs and not variant_facts.vllm:
-        what = f"needs vllm in every role, which says what it holds ({picker.preset})"
+        what = f"needs vllm in every role, because only vllm reports its cached blocks ({picker.preset})"
         yield Problem(at / "preset", what, "use another preset, or engine.type: vllm")
     yield from _weights(at, picker.scorer_weights, release)
 
@@ -314,13 +314,13 @@ def _latency(at: Path, spec: Variant, variant_facts: VariantFacts) -> Iterator[P
     """
     picker, is_predicted = spec.endpoint_picker, config.asks_predictor(spec, variant_facts.picker)
     if is_predicted and picker.latency_predictor is None:
-        what = "is missing, and latency is predicted by servers beside the picker or elsewhere"
+        what = "is missing, and the picker asks servers for predictions of latency"
         remedy = "add deploy: {}, or trainingServer and predictionServers, or use another preset"
         yield Problem(at / "latencyPredictor", what, remedy)
     if is_predicted and picker.latency_predictor is not None:
         yield from _predictor(at / "latencyPredictor", picker.latency_predictor, variant_facts)
     if not is_predicted and picker.latency_predictor is not None:
-        what = "has no effect where nothing predicts latency"
+        what = "has no effect, because the picker asks for no predictions of latency"
         yield Problem(at / "latencyPredictor", what, "remove it", explicit_only=True)
 
 

@@ -144,7 +144,7 @@ def _missing_metric(at: Path, kind: str, name: str, offered: Metrics) -> Problem
     """Return the warning about a metric of a kind of object that the cluster does not offer."""
     others = [metric.partition("/")[0] for metric in offered.metrics if metric.partition("/")[2] == name]
     place = f"of {', '.join(others)} alone" if others else "of no kind of object"
-    what = f"the cluster offers {name} {place} ({METRICS_GROUP}), and the autoscaler asks for that of {kind}"
+    what = f"the cluster offers {name} {place} ({METRICS_GROUP}), and the autoscaler asks for the metric of {kind}"
     remedy = "give the metrics adapter the rule in docs/operations.md; it offers what running pods have reported"
     return warning(at, what, remedy)
 

@@ -62,9 +62,10 @@ def _duplicate_problems(
     if is_ours and holder.key == service.key:
         return
     if is_ours:
-        what = f"is that of {place}, which goes only after the new Service is there: {_TWO} ({holder.resource_id})"
+        until = f"which is deleted only after the new Service exists: {_TWO}"
+        what = f"is also the id of {place}, {until} ({holder.resource_id})"
         remedy = "run first with another id, and with this one when that Service is gone"
     else:
         whose = "somebody else" if holder.mark.owner is None else f"stack {holder.mark.owner}"
-        what, remedy = f"is that of {place} of {whose}: {_TWO} ({holder.resource_id})", "choose another"
+        what, remedy = f"is also the id of {place} of {whose}: {_TWO} ({holder.resource_id})", "choose another"
     yield Problem(at, what, remedy, severity=SEVERITIES[mode])

@@ -33,6 +33,6 @@ def warnings(traces: Tracing | None, release: Release) -> Iterator[Problem]:
     """Yield a warning if only the engines support the sampler, and picker and sidecar do not."""
     samplers = release.tracing.samplers
     if traces is not None and traces.sampler not in samplers:
-        components = "picker knows" if release.sidecar is None else "picker and sidecar know"
-        what = f"{release.name}'s {components} {', '.join(samplers)} alone ({traces.sampler})"
+        components = "picker supports" if release.sidecar is None else "picker and sidecar support"
+        what = f"{release.name}'s {components} only {', '.join(samplers)} ({traces.sampler})"
         yield warning(Path("observability", "tracing", "sampler"), what, release.tracing.otherwise)

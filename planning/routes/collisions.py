@@ -19,8 +19,8 @@ from planning.ground.marks import Identity, Verdict
 from planning.routes.records import Match, Route
 
 _REMEDY = "give one of them another path or hostname"
-_OLDER_WINS = "make sure that only one of them stays; the older of the two gets them"
-_UNTIL_REMOVED = "this run removes that; until then the older of the two gets them"
+_OLDER_WINS = "keep only one of the two routes; while both exist, the older route gets the requests"
+_UNTIL_REMOVED = "this run removes that route; until then the older route gets the requests"
 EVERY_HOST = "*"
 """Host of a claim without hostnames."""
 

@@ -47,7 +47,7 @@ def collisions(routes: Iterable[Route]) -> Iterator[Problem]:
             base, holder = holders.setdefault((ref, name), (names.base, route))
             if base != names.base:
                 at, other = Path("services", route.key), Path("services", holder.key)
-                what = f"has a name that means {base} for requests ({name}, of {other})"
+                what = f"has a name that {other} has for model {base} ({name})"
                 yield Problem(at, what, "rename the adapter or the rewrite", (at, other))
 
 

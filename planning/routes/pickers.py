@@ -17,8 +17,8 @@ def problems(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
     canary, path = variant.service.canary, variant.path
     if canary is None or not _lacks_picker(variant, gateway) or (variant.spec.prefill, canary.prefill) == (None, None):
         return
-    what = f"divides requests between pools with prefill, of which {_reason(gateway)} ({canary.weight})"
-    remedy = f"set gateway.version to {_since(gateway)} or newer if that runs, or write weight 0 and canary.headers"
+    what = f"divides requests between pools with prefill, but {_reason(gateway)} ({canary.weight})"
+    remedy = f"set gateway.version if the gateway runs {_since(gateway)} or newer, or write weight 0 and canary.headers"
     depends_on = (path / "prefill", path / "canary" / "prefill", path / "route" / "gateway")
     yield Problem(path / "canary" / "weight", what, remedy, depends_on)
 
@@ -28,7 +28,7 @@ def warnings(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
     canary = variant.service.canary
     if canary is not None and _lacks_picker(variant, gateway):
         what = f"no endpoint picker chooses among the canary's pods, because {_reason(gateway)}"
-        remedy = f"set gateway.version to {_since(gateway)} or newer if that runs"
+        remedy = f"set gateway.version if the gateway runs {_since(gateway)} or newer"
         yield warning(variant.path / "canary" / "weight", what, remedy)
 
 

@@ -203,7 +203,7 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
             yield Problem(place, what, "name the header once", depends_on)
         holders.setdefault(name.lower(), "headers")
     if len(holders) > MAX_HEADERS:
-        what = f"makes {len(holders)} headers of one match, with those of model and canary"
+        what = f"gives a match {len(holders)} headers, with the headers of model and canary"
         yield Problem(at / "headers", what, f"leave at most {MAX_HEADERS}", depends_on)
 
 

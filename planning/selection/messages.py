@@ -43,7 +43,7 @@ def remedy(evaluation: Evaluation) -> str:
 
 def _nothing_left(evaluation: Evaluation) -> str:
     count, model = len(evaluation.rows), evaluation.question.model
-    return f"none of {count} profiles of {model} is left" if count != 1 else f"the only profile of {model} is out"
+    return f"none of {count} profiles of {model} is left" if count != 1 else f"the only profile of {model} was dropped"
 
 
 def _fields_that_differ(tied: Iterable[Candidate]) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _names(candidates: Iterable[Candidate]) -> str:
 
 def lock_stale(seat: Seat, file: str, command: str) -> Problem:
     """Return the problem of a lock whose profile is the answer to another question."""
-    return Problem(seat.path / "selection", f"is not what {file} answers", f"run `{command}`")
+    return Problem(seat.path / "selection", f"differs from the question that {file} answers", f"run `{command}`")
 
 
 def lock_missing(seat: Seat, file: str, command: str) -> Problem:
@@ -82,7 +82,8 @@ def lock_warnings(
     if row is None:
         yield warning(at, f"{locked.id} is locked, and no longer in the catalogue", update)
     elif row.rank is None:
-        yield warning(at, f"{locked.id} is locked, and would be out ({row.stage}, {row.reason}: {row.detail})", update)
+        what = f"{locked.id} is locked, but would be dropped ({row.stage}, {row.reason}: {row.detail})"
+        yield warning(at, what, update)
     best = evaluation.chosen
     if best is not None and best.id != locked.id and (row is None or row.rank is None or row.rank > 1):
         yield warning(at, f"{best.id} would be selected in the place of {locked.id}, which is locked", update)

@@ -284,7 +284,8 @@ def _sleep_warnings(variant: VariantContext) -> Iterator[Problem]:
             continue
         start = lifecycle.startup_seconds(role.health, variant.spec.model.size)
         if ttl is None:
-            yield warning(at, f"{name} wakes in up to {start}s, and no defaultRequestTTL lets requests wait as long")
+            what = f"{name} wakes in up to {start}s, and requests may not wait so long without a defaultRequestTTL"
+            yield warning(at, what)
         elif 0 < seconds(ttl) < start:
             yield warning(at, f"{name} wakes in up to {start}s, and requests wait {ttl} (defaultRequestTTL)")
         reason = _unscraped_queue(variant)
@@ -295,5 +296,5 @@ def _sleep_warnings(variant: VariantContext) -> Iterator[Problem]:
 def _unscraped_queue(variant: VariantContext) -> str | None:
     """Return the setting by which the stack scrapes no picker of the variant. None if it scrapes them."""
     if variant.stack.observability.metrics.type == "none":
-        return "observability.metrics.type: none; a scraper of your own has to"
+        return "observability.metrics.type: none; use a scraper of your own"
     return None if variant.spec.metrics.picker else "metrics.picker: false"

@@ -103,7 +103,7 @@ def _gateway(variant: VariantContext, at: Path) -> Iterator[Problem]:
         return
     since, depends_on = facts.target_ports, (Path("gateway"), variant.path / "route" / "gateway")
     if since is None:
-        what = f"is not possible behind {facts.title}, of which only one port of a pod is known to be reached"
+        what = f"is not possible behind {facts.title}, which may reach only one port of a pod"
         yield Problem(at, what, "remove it, or use another gateway", depends_on)
     elif gateway.version is not None and not gateways.is_at_least_one(gateway.version, [since.version]):
         what = f"is not possible behind {facts.title} {gateway.version}, which reaches the first port of a pod"

@@ -20,8 +20,8 @@ def problems(path: Path, service: Service, stack: Stack) -> Iterator[Problem]:
     yield from _check_share(path, service, canary, stack)
     name, canary_name = (served_name(variant.model.name, variant.model.source) for variant in (service, canary))
     if canary.weight and name is not None and canary_name != name:
-        what = f"is not the service's, so that requests for one would fail at the other ({canary_name}, {name})"
-        yield Problem(at / "model" / "name", what, "remove it", (path / "model",))
+        what = "differs from the service's; requests for one name would fail at the other variant"
+        yield Problem(at / "model" / "name", f"{what} ({canary_name}, {name})", "remove it", (path / "model",))
 
 
 def _check_share(path: Path, service: Service, canary: Canary, stack: Stack) -> Iterator[Problem]:
@@ -48,7 +48,7 @@ def warnings(path: Path, service: Service) -> Iterator[Problem]:
     if canary.weight == 0 and not canary.headers:
         yield warning(at, "weight 0 without headers: its pods run, and nobody asks them")
     if _pod_settings(service) == _pod_settings(canary):
-        yield warning(at, "it differs in nothing that its pods run")
+        yield warning(at, "its pods run the same as the service's pods")
     pods, total = max_replicas(canary), max_replicas(canary) + max_replicas(service)
     if canary.weight < ALL and total and canary.weight * total > 2 * ALL * pods:
         what = f"weight {canary.weight} is far above its share of the replicas ({pods} of {total})"

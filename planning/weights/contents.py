@@ -107,8 +107,8 @@ def differences(
             yield Problem(at, f"is not what {lock.file} has ({pin.was})", f"run `{command}`")
         elif isinstance(content, Content) and _has_moved(pin, content):
             digests = f"{_digest_of(pin.source, pin.digest)} to {_digest_of(content.source, content.digest)}"
-            effect = ", and pods that start from now on fetch it" if pin.deployed and each.by_pods else ""
-            remedy = f"run `{command} --update {block_of(each.at)}`, which rolls it"
+            effect = ", and pods that start from now on fetch the new content" if pin.deployed and each.by_pods else ""
+            remedy = f"run `{command} --update {block_of(each.at)}`, which rolls out the new content"
             yield Problem(at, f"has moved since {pin.asked}{effect} ({digests})", remedy)
         elif not isinstance(content, Content):
             yield from failures({each.at: content} if content is not None else {})

@@ -83,7 +83,8 @@ def _warnings(at: Path, source: Source, *, is_filled: bool) -> Iterator[Problem]
 def _fetched_by_name(at: Path, pin: Pin) -> Problem:
     """Return the warning about pods that ran before the lock: their template cannot change without a rollout."""
     what = f"is fetched by its name, as before the lock, so a pod that starts later may serve other weights ({pin.was})"
-    return warning(at, what, f"run `python -m cli lock` with --update {block_of(at)}, which pins and rolls it")
+    remedy = f"run `python -m cli lock` with --update {block_of(at)}, which pins it and replaces its pods"
+    return warning(at, what, remedy)
 
 
 def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:

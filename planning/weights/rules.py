@@ -81,12 +81,12 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
         what = f"leaves out the weights ({', '.join(model.filter)})"
         found.append(Problem(at / "filter", what, "add model"))
     if model.insecure and model.verify is not None:
-        what = "cannot be asked of a registry that speaks plain HTTP"
-        found.append(Problem(at / "verify", what, "remove it, or insecure"))
+        what = "does not work with a registry over plain HTTP"
+        found.append(Problem(at / "verify", what, "remove it, or remove insecure"))
     for name, adapter in adapters.items():
         found += _adapter_problems(at, name, model, adapter)
     if model.lora is not None and (kind == "image" or variant.spec.engine.type == "custom"):
-        found.append(Problem(at / "lora", "needs vllm (a custom engine)", "remove it"))
+        found.append(Problem(at / "lora", "needs vllm, and the engine is custom", "remove it"))
     return found
 
 
@@ -139,7 +139,7 @@ def _check_duplicate_fills(stack: Stack, variants: Sequence[VariantContext]) -> 
             continue
         cache = caches.get((object_names.namespace, object_names.weights))
         if cache is not None:
-            what = f"would make an object of {cache} (weights {object_names.namespace}/{object_names.weights})"
+            what = f"would make the same object as {cache} (weights {object_names.namespace}/{object_names.weights})"
             yield Problem(variant.path, what, "choose another name or namespace for one of them", (variant.path, cache))
         request = claims.variant_fill_request(variant, storage)
         other = filled.setdefault((object_names.namespace, request.claim, request.sub_path, request.folder), variant)
@@ -163,7 +163,7 @@ def _check_claims(variants: Sequence[VariantContext], contexts: Contexts) -> Ite
             yield from _check_access_mode(at / "accessMode", storage.access_mode, [first, *others], contexts)
         for other in others:
             if other.spec.storage != storage:
-                what = f"differs from {at}, whose claim it is (the same source)"
+                what = f"differs from {at}, which has the claim of this source"
                 yield Problem(other.path / "storage", what, "remove it, or use another source")
             yield from _check_shared_access(first, other)
 
@@ -198,8 +198,8 @@ def _check_cache(path: Path, key: str, cache: Cache, stack: Stack, release: Rele
 
 
 def _missing_size(path: Path, source: str, why: str) -> Problem:
-    verb = "was not told by" if scheme(source) in {"s3", "kit"} else "cannot be asked of"
-    at, what = path / "size", f"is missing and {verb} {scheme(source)}:// ({why})"
+    verb = "did not state it" if scheme(source) in {"s3", "kit"} else "is not asked for it"
+    at, what = path / "size", f"is missing, and {scheme(source)}:// {verb} ({why})"
     return Problem(at, what, "add the bytes of the weights, such as 16Gi", (at, path / "source"))
 
 
@@ -228,12 +228,12 @@ def _check_variant(variant: VariantContext) -> Iterator[Problem]:
     """Check that a variant's storage suits the source, and that its mount path hides no folder of the pod."""
     storage, source, at = variant.spec.storage, variant.spec.model.source, variant.path / "storage"
     if claims.is_used_in_place(source) and "storage" in variant.spec.model_fields_set:
-        reason = "is mounted as it is" if scheme(source) == "pvc" else "holds them itself"
+        reason = "is mounted as it is" if scheme(source) == "pvc" else "holds the weights itself"
         yield Problem(at, f"has no effect with this source ({source} {reason})", "remove it", explicit_only=True)
     reserved = _reserved_folder(storage.mount_path)
     if reserved is not None:
         both = ", ".join(dict.fromkeys((storage.mount_path, reserved)))
-        what = f"is where the pod has something else ({both})"
+        what = f"overlaps with another folder of the pod ({both})"
         yield Problem(at / "mountPath", what, f"choose another, such as {MODEL_MOUNT}")
 
 
@@ -274,7 +274,7 @@ def _check_duplicate_fields(path: Path, model: Model, fill: Fill) -> Iterator[Pr
         ("region", model.region, fill.region),
     ):
         if model_value and fill_value:
-            yield Problem(path / "fill" / field, f"is said by model.{field}, too", "keep one of them")
+            yield Problem(path / "fill" / field, f"is set by model.{field}, too", "keep one of them")
 
 
 def _check_shared(variant: VariantContext, storage: Shared) -> Iterator[Problem]:
@@ -300,7 +300,7 @@ def _check_shared(variant: VariantContext, storage: Shared) -> Iterator[Problem]
 def _other_source_remedy(variant: VariantContext) -> str:
     """Return the remedy for a variant whose source differs from the source of its cache."""
     if variant.variant_name == CANARY:
-        return "set canary.storage to another cache, or to a type of its own"
+        return "set canary.storage to another cache, or to another type"
     return "remove it, or make another cache"
 
 

@@ -109,7 +109,7 @@ def test_a_mistake_is_told(values, message):
 def test_a_family_that_nobody_knows_is_told(tmp_path):
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**CONFIGS["Qwen/Qwen3-8B"]["config"], "model_type": "novel"}), encoding="utf-8")
-    with pytest.raises(ConfigError, match="what models of the family novel cache is unknown"):
+    with pytest.raises(ConfigError, match="the cache of models of the family novel is unknown"):
         fit.run(options(model=str(path), size="16Gi"))
 
 

@@ -171,7 +171,7 @@ def test_a_source_that_moves_is_found_changes_nothing_and_then_that_service_alon
     (line,) = capsys.readouterr().err.splitlines()
     assert re.fullmatch(
         rf"services\.{service}\.model\.source: has moved since 20[^ ]+ \([^ ]+ to [^ ]+\); "
-        rf"run `python -m cli lock prod --update {service}`, which rolls it",
+        rf"run `python -m cli lock prod --update {service}`, which rolls out the new content",
         line,
     )
     assert (run(), FILE.read_bytes(), jobs()) == (0, text, before)

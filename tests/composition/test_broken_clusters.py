@@ -161,7 +161,7 @@ BREAKS = {
         "error",
         (
             "services.qwen.pod.priorityClassName: the cluster has no PriorityClass of this name (high); create it, or "
-            "write that of a class that you create"
+            "write the name of a class that you create"
         ),
     ),
     "secret": (

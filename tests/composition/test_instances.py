@@ -86,10 +86,10 @@ def test_all_mistakes_are_reported_at_once_below_the_names_and_nothing_is_regist
 def test_objects_and_requests_of_another_are_not_taken():
     both = stack() | {"namespaceOptions": {"create": True}}
     namespace, service, route = refusal(of(a=both, b=both))
-    what, remedy = "would make an object of a.namespaceOptions.create (Namespace models)", "another namespace"
+    what, remedy = "would make the same object as a.namespaceOptions.create (Namespace models)", "another namespace"
     assert namespace == f"  - b.namespaceOptions.create: {what}; choose {remedy} for one of them"
     what, remedy = (
-        "would make an object of a.services.qwen (Deployment models/qwen-decode)",
+        "would make the same object as a.services.qwen (Deployment models/qwen-decode)",
         "another name or namespace",
     )
     assert service == f"  - b.services.qwen: {what}; choose {remedy} for one of them"

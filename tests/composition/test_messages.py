@@ -56,7 +56,7 @@ def test_a_deployment_run_warns_of_the_cluster_then_of_its_routes_then_of_the_ch
     assert routes == f"whether other routes on gateways/gateway claim the same requests {UNCHECKED}"
     assert references == f"namespaces (models), listeners of gateways/gateway, nodes, quotas of models {UNCHECKED}"
     assert names == f"whether objects of others have the names of this stack's objects {UNCHECKED}"
-    generations = f"services.qwen.canary: whether pods of another generation run {UNCHECKED}"
+    generations = f"services.qwen.canary: generations of running pods {UNCHECKED}"
     assert others == [OF_ROUTES, generations, OF_PLAN]
 
 

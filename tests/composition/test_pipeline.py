@@ -40,7 +40,7 @@ from planning.ground.needs import NOTHING_NEEDED
 from tests.support.stacks import NAME, lines, plan, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
-UNCHECKED = "whether somebody scaled or added to objects went unchecked"
+UNCHECKED = "changes by others to objects went unchecked"
 TAKES_BACK = "and a run that refreshes or changes it takes that back"
 RBAC = "rbac.authorization.k8s.io"
 TWO_GENERATIONS = tree(qwen={"canary": {"weight": 10, "prefill": {}}})
@@ -168,7 +168,7 @@ def test_pools_of_given_facts_announce_another_generation_as_those_of_the_cluste
     found = composition(stack, replace(fitting(stack), live_pools=pools))
     assert ["qwen (one role)" in line for line in lines(found.announcements, "warning")] == [True]
     unread = lines(composition(stack, fitting(stack)).announcements, "warning")
-    assert unread == ["services.qwen: whether pods of another generation run went unchecked: the cluster was not asked"]
+    assert unread == ["services.qwen: generations of running pods went unchecked: the cluster was not asked"]
 
 
 def test_pools_are_asked_for_where_pods_exchange_their_cache_and_the_change_is_announced():
@@ -176,7 +176,7 @@ def test_pools_are_asked_for_where_pods_exchange_their_cache_and_the_change_is_a
     composed = compose(TWO_GENERATIONS, target, NAME)
     assert [(what, about) for what, _, about, *_ in target.questions] == [("facts", {REF}), ("pools", {"models"})]
     assert lines(composed.announcements, "warning") == [
-        "services.qwen.canary: whether pods of another generation run went unchecked: no answer",
+        "services.qwen.canary: generations of running pods went unchecked: no answer",
     ]
 
 

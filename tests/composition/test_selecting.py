@@ -82,7 +82,7 @@ def test_one_that_does_not_fit_is_told_and_stays(tmp_path):
     stack = profiles.stack({"small": BOTH["small"]})
     lock(stack, tmp_path, known=cluster("amd-mi210"))
     (line,) = told(stack, cluster(), tmp_path)
-    assert "small is locked, and would be out (cluster, AcceleratorNotInCluster: no node has" in line
+    assert "small is locked, but would be dropped (cluster, AcceleratorNotInCluster: no node has" in line
     assert chosen(stack, cluster(), lock=LockFile(tmp_path)) == "small"
 
 
@@ -113,9 +113,10 @@ def test_another_question_makes_the_lock_stale(tmp_path):
     lock(stack, tmp_path, known=cluster("amd-mi355x"))
     other = profiles.stack(BOTH, qwen=ASKED | {"selection": {"accelerators": ["amd-mi210"]}})
     assert chosen(other, CLUSTER, lock=LockFile(tmp_path)) == "small"
-    stale = "services.qwen.selection: is not what inference.dev.lock.yaml answers; run `python -m cli lock dev`"
+    what = "differs from the question that inference.dev.lock.yaml answers"
+    stale = f"services.qwen.selection: {what}; run `python -m cli lock dev`"
     assert told(other, CLUSTER, tmp_path) == [stale]
-    with pytest.raises(ConfigError, match="is not what inference"):
+    with pytest.raises(ConfigError, match="differs from the question"):
         composed(other | {"checks": {"lock": "strict"}}, CLUSTER, lock=LockFile(tmp_path))
     assert told(other | {"checks": {"lock": "skip"}}, CLUSTER, tmp_path) == []
 

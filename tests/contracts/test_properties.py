@@ -87,7 +87,7 @@ def test_two_services_share_no_object_unless_they_are_refused(pair):
     try:
         both = rendered(tree(**services))
     except ConfigError as error:
-        refusal = r"services\.key-1(\.canary)?: would make an object of services\.key-0(\.canary)? .*"
+        refusal = r"services\.key-1(\.canary)?: would make the same object as services\.key-0(\.canary)? .*"
         messages = str(error).splitlines()
         assert [line for line in messages if not re.fullmatch(refusal, line)] == []
         (one, namespace, _), (other, other_namespace, _) = pair
@@ -102,7 +102,7 @@ def test_two_services_share_no_object_unless_they_are_refused(pair):
 
 @pytest.mark.parametrize("other", ["qwen-epp", "qwen-decode", "qwen-prefill"])
 def test_a_service_called_like_an_object_of_another_is_refused_in_one_namespace_only(other):
-    with pytest.raises(ConfigError, match=f"services.{other}: would make an object of services.qwen"):
+    with pytest.raises(ConfigError, match=f"services.{other}: would make the same object as services.qwen"):
         rendered(tree(**{"qwen": {}, other: {}}))
     assert rendered(tree(**{"qwen": {}, other: {"namespace": "elsewhere"}}))
 
@@ -361,7 +361,7 @@ def test_the_sidecar_outlives_the_engine_that_it_asks():
 
 RECREATE = {"rollout": {"type": "Recreate"}}
 CROWD = [f"qwen{suffix}" for suffix in ("", "-canary", "-canary-canary", "-epp", "-canary-epp", "-weights", "-decode")]
-REFUSED = ("would make an object of", "is used by", "finds Services of one namespace")
+REFUSED = ("would make the same object as", "is used by", "finds Services of one namespace")
 
 
 @st.composite

@@ -127,5 +127,5 @@ def test_what_is_packed_or_unknown_warns_and_has_to_be_written(moto, bucket):
         loaded, warnings = known(stack)
         assert len(warnings) == 2
         assert all(str(warning).startswith(("caches.weights: ", "services.own.model: ")) for warning in warnings)
-        with pytest.raises(ConfigError, match=r"size: is missing and was not told by s3://"):
+        with pytest.raises(ConfigError, match=r"size: is missing, and s3:// did not state it"):
             planning.plan(loaded, NAME)

@@ -106,7 +106,7 @@ def test_a_second_handler_of_a_hook_is_told():
     """See defects B4."""
     hook = {"exec": {"command": ["sleep", "60"]}}
     assert refused(engine(lifecycle={"preStop": hook}), create=False) == [
-        "containers[0].lifecycle.preStop: has more than one handler (exec, sleep); write null for the one that is to go"
+        "containers[0].lifecycle.preStop: has more than one handler (exec, sleep); write null for the handler to remove"
     ]
     assert refused(engine(lifecycle={"preStop": {**hook, "sleep": None}}), create=False) == []
 

@@ -58,10 +58,10 @@ def test_the_modes_of_the_check():
 def test_objects_from_before_the_mark_are_one_warning():
     remedy = "make sure that no other stack deploys them"
     assert lines(problems(OLD), "warning") == [
-        f"Deployment models/qwen-decode from before objects had a mark get that of acme/chat/prod; {remedy}"
+        f"objects without a mark get the mark of acme/chat/prod: Deployment models/qwen-decode; {remedy}"
     ]
     (line,) = lines(problems(OLD, QWEN, BINDING), "warning")
-    assert line.startswith("Deployment models/qwen-decode and 1 further object from before objects had a mark")
+    assert line.endswith(f"prod: Deployment models/qwen-decode and 1 further object; {remedy}")
     assert errors(problems(OLD, QWEN, BINDING)) == []
 
 

@@ -65,7 +65,7 @@ def test_a_canary_is_told_from_its_service():
 
 def test_what_could_not_be_read_is_said_and_not_taken_for_absent():
     assert told(tree(qwen=APART), Unknown("no answer")) == [
-        "services.qwen: whether pods of another generation run went unchecked: no answer"
+        "services.qwen: generations of running pods went unchecked: no answer"
     ]
     assert told(tree(qwen={}), Unknown("no answer")) == []
 
@@ -141,10 +141,11 @@ def test_routes_that_begin_to_be_metered_are_said_with_where_their_requests_go()
     (line,) = moved(metered, routes(tree(qwen={})))
     assert line == (
         "services.qwen.interceptor: its requests move from InferencePool models/qwen to Service "
-        "metering/phoebe-interceptor; make sure that it answers, and that clients are authenticated in front of it"
+        "metering/phoebe-interceptor; make sure that the interceptor answers, and that clients are authenticated in "
+        "front of it"
     )
     (guarded,) = moved(metered | {"networkPolicies": {"gatewayPods": {"app": "gateway"}}}, routes(tree(qwen={})))
-    assert ", and network policies refuse them until then; make sure" in guarded
+    assert "; until the route changes, network policies refuse them; make sure" in guarded
 
 
 def test_nothing_is_said_of_routes_that_are_new_metered_already_or_not_metered():

@@ -175,7 +175,7 @@ def test_14_each_reason_for_which_a_model_is_not_found_has_its_own_outcome(deplo
     plane.kubectl("label", "service", "twin", "-n", NAMESPACE, *labels.split(","))
     assert find(ID) is Unresolved.AMBIGUOUS
     said = told(deployed.preview())
-    assert f"services.qwen.interceptor.resourceId: is that of Service {NAMESPACE}/twin of somebody else" in said
+    assert f"services.qwen.interceptor.resourceId: is also the id of Service {NAMESPACE}/twin of somebody else" in said
     plane.kubectl("delete", "service", "twin", "-n", NAMESPACE)
     several = [{**served, "name": "http"}, {"name": "metrics", "port": 9090, "targetPort": 9090}]
     change({**ports, "value": several})
@@ -193,7 +193,7 @@ def test_two_services_never_have_one_id_while_a_name_or_a_key_changes(deployed, 
     deployed.write(stack(other=METERED))
     done = deployed.preview()
     assert done.returncode != 0
-    line = f"services.other.interceptor.resourceId: is that of Service {NAMESPACE}/qwen, which goes only after"
+    line = f"services.other.interceptor.resourceId: is also the id of Service {NAMESPACE}/qwen, which is deleted only"
     assert line in told(done)
     deployed.write(stack(qwen={**METERED, "name": "chat"}))
     operations = deployed.operate()

@@ -44,7 +44,7 @@ def test_a1_a_canary_that_no_picker_chooses_for_is_told(version, known):
     told = [line for line in warned(istio(version, tried(10))) if "picker" in line]
     assert told == [
         "services.qwen.canary.weight: no endpoint picker chooses among the canary's pods, because "
-        f"{known} asks the primary's picker alone; set gateway.version to {SINCE} if that runs"
+        f"{known} asks the primary's picker alone; set gateway.version if the gateway runs {SINCE}"
         for _ in [known]
         if known
     ]
@@ -62,8 +62,8 @@ def test_a1_nothing_is_told_where_requests_are_not_divided(weight):
 )
 def test_a1_a_share_beside_prefill_is_refused_where_one_picker_is_asked(version, service):
     (line,) = refused(istio(version, tree(qwen=service)))
-    assert line.startswith("services.qwen.canary.weight: divides requests between pools with prefill, of which Istio ")
-    assert line.endswith(f"set gateway.version to {SINCE} if that runs, or write weight 0 and canary.headers")
+    assert line.startswith("services.qwen.canary.weight: divides requests between pools with prefill, but Istio ")
+    assert line.endswith(f"set gateway.version if the gateway runs {SINCE}, or write weight 0 and canary.headers")
     assert plan(istio(MENDED, tree(qwen=service)))
 
 
@@ -112,8 +112,7 @@ def test_a8_a_name_that_means_two_base_models_is_refused():
     other = {"model": {**LORA["model"], "name": "org/n"}, "route": {"matches": [{"model": "org/n"}]}}
     (line,) = refused(routed(BODY, others={"bert": other}, service=LORA, matches=[{"model": "org/m"}]))
     assert line == (
-        "services.bert: has a name that means org/m for requests (sql, of services.qwen); "
-        "rename the adapter or the rewrite"
+        "services.bert: has a name that services.qwen has for model org/m (sql); rename the adapter or the rewrite"
     )
 
 

@@ -100,7 +100,7 @@ def test_n4_pool_route_and_service_have_one_base_of_which_istio_can_make_a_servi
 
 def test_n5_a_service_named_like_anothers_picker_is_refused_instead_of_taking_its_objects():
     (message,) = told(tree(**{"foo": {}, "foo-epp": {}}))
-    assert "services.foo-epp: would make an object of services.foo (Service models/foo-epp)" in message
+    assert "services.foo-epp: would make the same object as services.foo (Service models/foo-epp)" in message
 
 
 def test_n6_a_service_that_goes_takes_only_what_it_made():

@@ -235,7 +235,7 @@ def test_e8_one_header_alone_chooses_no_service():
     canary = {"weight": 10, "headers": {"x-canary": "always"}}
     assert {one["path"]["value"] for one in matches(tree(qwen={"canary": canary}))} == {"/models/qwen"}
     (message,) = told(tree(a={"name": "same"}, b={"name": "same"}))
-    assert "would make an object of services.a" in message
+    assert "would make the same object as services.a" in message
 
 
 def test_e9_the_gateways_namespace_and_listener_are_said_and_no_answer_is_cut_off():

@@ -215,7 +215,7 @@ def told(stack):
 def test_an_unknown_image_is_told_with_the_check_that_did_not_run():
     """See phoebe 7.5."""
     (line,) = (line for line in told(metered(deploy={"image": f"registry.example/meter@{DIGEST}"})) if "image" in line)
-    assert line.startswith("interceptor.deploy.image: is not known, so whether it does what mode says went unchecked")
+    assert line.startswith("interceptor.deploy.image: is not a known image, so its support for the mode went unchecked")
     assert not [line for line in told(metered()) if "image" in line]
 
 

@@ -212,6 +212,6 @@ def test_a_decider_stands_where_its_handler_finds_it():
         return stack(release, prefill={}, endpointPicker={"preset": "custom", "config": config})
 
     (message,) = told(ordered("llm-d-0.9", plugins))
-    assert "names a plugin that stands behind it (always-disagg-pd-decider)" in message
+    assert "names a plugin that is declared later (always-disagg-pd-decider)" in message
     assert rendered(ordered("llm-d-0.9", [plugins[1], plugins[0], *plugins[2:]]))
     assert rendered(ordered("llm-d-0.10", plugins))

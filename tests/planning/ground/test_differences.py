@@ -61,4 +61,7 @@ def test_what_is_new_gone_or_different_is_told_by_name():
 
 def test_a_part_that_only_one_reading_has_is_told():
     after = replace(BEFORE, storage_classes=StorageClasses({}), nodes=Unknown("it answered 403"))
-    assert list(differences(BEFORE, after)) == ["storage_classes: the first has none", "nodes: the second has none"]
+    assert list(differences(BEFORE, after)) == [
+        "storage_classes: unknown in the first reading",
+        "nodes: unknown in the second reading",
+    ]

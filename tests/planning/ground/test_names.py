@@ -70,7 +70,7 @@ def test_cluster_scoped_names_are_unambiguous(one, other):
 def test_an_accepted_stack_never_makes_one_object_twice(placed):
     stack = tree(**{key: {"namespace": namespace} for key, namespace in placed.items()})
     if any(placed.get(f"{key}{suffix}") == namespace for key, namespace in placed.items() for suffix in DERIVED):
-        with pytest.raises(ConfigError, match="would make an object of"):
+        with pytest.raises(ConfigError, match="would make the same object as"):
             rendered(stack)
         return
     everything = rendered(stack)
@@ -104,6 +104,6 @@ def test_a_service_called_like_an_object_of_a_canary_is_refused(other):
     prefill = {"rollout": {"type": "Recreate"}}
     canary = {"prefill": prefill, **prefill, "canary": {"weight": 10}}
     for services_of in ({"qwen": canary, other: {}}, {"a": {**canary, "name": "qwen"}, "b": {"name": other}}):
-        with pytest.raises(ConfigError, match="would make an object of"):
+        with pytest.raises(ConfigError, match="would make the same object as"):
             rendered(tree(**services_of))
         rendered(tree(**{key: {k: v for k, v in one.items() if k != "canary"} for key, one in services_of.items()}))

@@ -298,7 +298,7 @@ def test_what_is_scraped_makes_no_canary_another_model():
     """Nor does it change the pods: a monitor that comes or goes rolls nothing."""
     alone = {"canary": {"weight": 10, "metrics": {"decode": False}}}
     (service,) = plan(scraped(OPERATOR, qwen=alone)).services
-    assert "services.qwen.canary: it differs in nothing that its pods run" in lines(service.warnings, "warning")
+    assert "services.qwen.canary: its pods run the same as the service's pods" in lines(service.warnings, "warning")
     without, scraping = rendered(tree(qwen={"prefill": {}})), rendered(scraped(OPERATOR, qwen={"prefill": {}}))
     added = [one for one in scraping if one not in without]
     assert [one for one in without if one not in scraping] == []

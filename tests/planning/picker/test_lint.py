@@ -187,8 +187,8 @@ def test_a_decider_that_stands_behind_its_handler_is_refused_where_order_counts(
     assert custom(written, prefill={}) == []
     assert custom(written, "llm-d-0.9", prefill={}) == [
         (
-            "config.plugins[0].parameters.deciders.prefill: names a plugin that stands behind it "
-            "(always-disagg-pd-decider); put that one first"
+            "config.plugins[0].parameters.deciders.prefill: names a plugin that is declared later "
+            "(always-disagg-pd-decider); declare it first"
         )
     ]
 

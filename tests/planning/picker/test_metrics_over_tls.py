@@ -12,7 +12,7 @@ SOURCES = [
     {"pluginRef": "tls-metrics-data-source", "extractors": CORE},
 ]
 HTTPS = {"scheme": "https", "insecureSkipVerify": True}
-AT = "services.qwen.sidecar.tls.prefill: the picker reads no load of prefill, and takes it for full"
+AT = "services.qwen.sidecar.tls.prefill: the picker cannot read the load of prefill pods, and takes them for full"
 PLUGINS = [
     {"type": "decode-filter"},
     {"type": "prefill-filter"},
@@ -59,7 +59,7 @@ def test_a_picker_of_pods_without_tls_is_told_nothing_of_metrics(service):
 
 def test_a_release_that_asks_in_one_way_is_told_with_the_loss():
     assert lines(plan(stack("llm-d-0.6")).warnings, "warning") == [
-        f"{AT}: that of llm-d-0.6 asks every pod by HTTP; choose a newer release"
+        f"{AT}: the picker of llm-d-0.6 asks every pod by HTTP; choose a newer release"
     ]
 
 

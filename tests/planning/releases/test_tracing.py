@@ -66,7 +66,7 @@ def test_the_sampler_is_told_once_with_what_happens_instead():
     stack_of_two["services"]["bert"] = stack_of_two["services"]["qwen"]
     (said,) = lines(plan(stack_of_two).warnings, "warning")
     assert said == (
-        "observability.tracing.sampler: llm-d-0.10's picker and sidecar know parentbased_traceidratio alone "
+        "observability.tracing.sampler: llm-d-0.10's picker and sidecar support only parentbased_traceidratio "
         "(always_on); a tenth of the traces that begin there is kept, whatever samplerArg says"
     )
 
@@ -75,7 +75,7 @@ def test_a_line_without_sidecar_speaks_of_its_picker():
     (said,) = [
         one for one in lines(plan(stack("gie-1.3", sampler="always_off")).warnings, "warning") if "sampler" in one
     ]
-    assert said.startswith("observability.tracing.sampler: gie-1.3's picker knows parentbased_traceidratio alone")
+    assert said.startswith("observability.tracing.sampler: gie-1.3's picker supports only parentbased_traceidratio")
 
 
 def test_nobody_is_told_of_samplers_without_traces_or_with_a_known_one():

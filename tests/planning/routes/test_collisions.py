@@ -173,7 +173,7 @@ def test_a_route_that_this_run_removes_is_a_warning():
     assert errors(verdict) == []
     (warning,) = lines(verdict, "warning")
     assert "HTTPRoute elsewhere/old" in warning
-    assert warning.endswith("this run removes that; until then the older of the two gets them")
+    assert warning.endswith("this run removes that route; until then the older route gets the requests")
     assert errors(beside(live("old", mark=Mark(stack="organization/inference-stacks/past")))) == []
 
 
@@ -186,7 +186,7 @@ def test_a_route_from_before_the_mark_is_a_warning():
     verdict = beside(live("old", mark=Mark(is_generated=True)))
     assert errors(verdict) == []
     (warning,) = lines(verdict, "warning")
-    assert warning.endswith("make sure that only one of them stays; the older of the two gets them")
+    assert warning.endswith("keep only one of the two routes; while both exist, the older route gets the requests")
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_an_objective_of_two_services_is_refused_with_both():
     stack = tree(a={"objectives": {"b-c": {"priority": 1}}}, **{"a-b": {"objectives": {"c": {"priority": 1}}}})
     (line,) = told(stack)
     assert line == (
-        "services.a-b: would make an object of services.a (InferenceObjective models/a-b-c); "
+        "services.a-b: would make the same object as services.a (InferenceObjective models/a-b-c); "
         "choose another name for one of them"
     )
 

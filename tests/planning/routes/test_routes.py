@@ -339,7 +339,7 @@ def test_more_headers_than_a_match_takes_are_refused_with_the_canarys():
     own = {f"x-{number}": "1" for number in range(16)}
     assert len(headers(rules(route(matches=[{"headers": own}]))[0]["matches"][0])) == 16
     (line,) = told(tried(0, {"x-canary": "1"}, matches=[{"headers": own}]))
-    assert line.startswith("services.qwen.route.matches[0].headers: makes 17 headers of one match")
+    assert line.startswith("services.qwen.route.matches[0].headers: gives a match 17 headers")
 
 
 # --- what fits

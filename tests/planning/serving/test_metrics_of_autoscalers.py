@@ -45,7 +45,7 @@ def test_a_cluster_that_offers_every_metric_of_pods_is_told_nothing():
 
 def test_a_metric_that_the_cluster_does_not_offer_is_told_with_what_offers_it():
     """The rule that upstream ships offers metrics of namespaces alone. See defects A14."""
-    what = "(custom.metrics.k8s.io), and the autoscaler asks for that of pods"
+    what = "(custom.metrics.k8s.io), and the autoscaler asks for the metric of pods"
     assert told(offering("namespaces/vllm_num_requests_waiting")) == [
         f"{AT}[0]: the cluster offers vllm_num_requests_waiting of namespaces alone {what}; {REMEDY}",
         f"{AT}[2].spec: the cluster offers own of no kind of object {what}; {REMEDY}",

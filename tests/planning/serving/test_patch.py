@@ -261,7 +261,7 @@ def test_what_holds_the_object_together_stays(path, value):
 
 
 def test_replicas_are_referred_to_their_field():
-    assert told(at(("spec", "replicas"), 3)) == ["services.qwen.patch.spec.replicas: is a field; set replicas"]
+    assert told(at(("spec", "replicas"), 3)) == ["services.qwen.patch.spec.replicas: has its own key; set replicas"]
 
 
 @pytest.mark.parametrize(

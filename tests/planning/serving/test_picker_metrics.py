@@ -81,7 +81,7 @@ def test_a_metric_of_the_picker_that_the_cluster_does_not_offer_is_told():
     lacking = ClusterFacts(kinds, metrics=Metrics(("pods/llm_d_epp_request_running",)))
     (line,) = lines(preflight.metrics(plan(stack), lacking, "strict"), "warning")
     what = "the cluster offers llm_d_epp_request_running of pods alone (custom.metrics.k8s.io)"
-    assert line.startswith(f"{AT}.metrics[0]: {what}, and the autoscaler asks for that of services")
+    assert line.startswith(f"{AT}.metrics[0]: {what}, and the autoscaler asks for the metric of services")
 
 
 @pytest.mark.parametrize("release", channels())
@@ -108,7 +108,7 @@ def test_a_role_that_sleeps_by_the_pickers_queue_is_woken_by_it_once():
 
 @pytest.mark.parametrize(
     ("observability", "reason"),
-    [(PROMETHEUS, "observability.metrics.type: none; a scraper of your own has to"), (SCRAPED, None)],
+    [(PROMETHEUS, "observability.metrics.type: none; use a scraper of your own"), (SCRAPED, None)],
 )
 def test_a_picker_that_nobody_scrapes_is_told(observability, reason):
     found = lines(plan(scaled(RUNNING) | {"observability": observability}).warnings, "warning")

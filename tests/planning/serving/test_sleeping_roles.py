@@ -14,6 +14,6 @@ def test_a_role_that_sleeps_is_told_when_the_stack_scrapes_nothing(monitors):
     """The role never wakes while nobody scrapes the picker. See defects A27."""
     stack = tree(qwen={"endpointPicker": FLOW, "autoscaling": SLEEPS})
     stack["observability"] = {**PROMETHEUS, **monitors}
-    reason = "observability.metrics.type: none; a scraper of your own has to"
+    reason = "observability.metrics.type: none; use a scraper of your own"
     what = f"services.qwen.autoscaling: decode is woken by the picker's queue, which nobody scrapes ({reason})"
     assert lines(plan(stack).warnings, "warning") == [what]

@@ -109,7 +109,7 @@ def test_pods_that_ran_before_the_lock_change_in_nothing(source, prefill):
     assert everything == plain(stack)
     assert warnings == []
     what = "is fetched by its name, as before the lock, so a pod that starts later may serve other weights"
-    remedy = "run `python -m cli lock` with --update qwen, which pins and rolls it"
+    remedy = "run `python -m cli lock` with --update qwen, which pins it and replaces its pods"
     assert told(stack, locked(pin(source, deployed=True))) == [
         f"services.qwen.model.source: {what} ({source}); {remedy}",
     ]
