@@ -91,7 +91,7 @@ class Source(Spec):
 
     @property
     def pinned_listing(self) -> str | None:
-        """Return the hash of the listing that an S3 prefix must have when it is fetched; None without a lock."""
+        """Return the hash of the listing that an S3 prefix must have when it is fetched; None for any listing."""
         return None if self._pin is None else self._pin.pinned_listing
 
     @property

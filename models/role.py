@@ -136,8 +136,8 @@ class Pod(Placed):
     supplemental_groups: (
         Items[Annotated[int, Within(1, 2**31 - 1, "write the number of a group of the nodes, above 0")]] | None
     ) = Field(default=None, examples=[[109]])
-    """Further groups of all containers, by number, such as the number of the nodes' group render, which may open AMD's
-    devices. []: no group is needed."""
+    """Further groups of all containers, by number, such as the number of the nodes' group render: only its members may
+    open AMD's devices. []: no group is needed."""
     shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
     """Size of /dev/shm in a pod; absent: 8Gi for each device, or 1Gi without devices."""
 
