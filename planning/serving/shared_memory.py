@@ -21,12 +21,12 @@ def size(context: RoleContext) -> str:
     messages between workers, and inputs of images and sound.
     """
     shared, devices = context.role.pod.shared_memory, context.layout.devices_per_pod
-    return resources.shared_memory(shared, devices, _offloaded(context))
+    return resources.shared_memory(shared, devices, _offload_size(context))
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
     """Reject an explicit size that does not hold the offloaded KV cache."""
-    explicit, offloaded = context.role.pod.shared_memory, _offloaded(context)
+    explicit, offloaded = context.role.pod.shared_memory, _offload_size(context)
     if explicit is None or offloaded is None or amount(explicit) > amount(offloaded):
         return
     top = context.variant.path / "kvCache" / "cpuOffload"
@@ -39,7 +39,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
     )
 
 
-def _offloaded(context: RoleContext) -> str | None:
+def _offload_size(context: RoleContext) -> str | None:
     """Return the size of the offloaded KV cache in /dev/shm; None if the engine keeps none there."""
     version = context.engine_version
     if version is None or context.accelerator.vendor not in _OFFLOADING_VENDORS:
