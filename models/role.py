@@ -139,7 +139,8 @@ class Pod(Placed):
     """Further groups of all containers, by number, such as the number of the nodes' group render: only its members may
     open AMD's devices. []: no group is needed."""
     shared_memory: Bytes | None = Field(default=None, examples=["16Gi"])
-    """Size of /dev/shm in a pod; absent: 8Gi for each device, or 1Gi without devices."""
+    """Size of /dev/shm in a pod; absent: 8Gi for each device, or 1Gi without devices, and kvCache.cpuOffload, which
+    vLLM keeps there since version 0.27."""
 
 
 class Health(Spec):

@@ -29,9 +29,13 @@ def engine(spec: Resources, devices: int, offload: str | None) -> tuple[dict[str
     return requests, limits
 
 
-def shared_memory(explicit: str | None, devices: int) -> str:
-    """Return the size of /dev/shm in a pod with this many devices: the user's, or a default."""
-    return explicit or (f"{_SHARED_MEMORY * devices}Gi" if devices else "1Gi")
+def shared_memory(explicit: str | None, devices: int, offloaded: str | None = None) -> str:
+    """Return the size of /dev/shm in a pod with this many devices: the user's, or a default.
+
+    `offloaded` is the KV cache that is kept there. It is added to the default.
+    """
+    base = _SHARED_MEMORY * devices if devices else 1
+    return explicit or f"{base + (0 if offloaded is None else _whole(amount(offloaded)))}Gi"
 
 
 def volume(sizes: Mapping[str, str | None], headroom_percent: int) -> str | None:

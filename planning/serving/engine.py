@@ -8,7 +8,7 @@ from models import flags
 from models.accelerators import ExtendedResource
 from models.flags import Flag
 from models.problems import Problem
-from models.service import KvCache, Lora
+from models.service import Lora
 from models.source import served_name
 from models.vocabulary import amount
 from planning.ground import environment, labels, lifecycle, resources
@@ -229,14 +229,19 @@ def _flag_values(context: RoleContext) -> dict[str, object]:
         "max-num-seqs": role.engine.max_num_seqs,
         "gpu-memory-utilization": f"{role.engine.gpu_memory_utilization:g}" if has_devices else None,
         "block-size": context.variant.kv_cache.block_size,
-        "kv-offloading-size": _offload(spec.kv_cache),
+        "kv-offloading-size": _offload(context),
         "otlp-traces-endpoint": None if traces is None else traces.endpoint,
     }
 
 
-def _offload(cache: KvCache) -> str | None:
-    """Return the host memory of the KV cache in GiB, the unit of vLLM; None without offload."""
-    return None if cache.cpu_offload is None else f"{float(amount(cache.cpu_offload) / 2**30):g}"
+def _offload(context: RoleContext) -> str | None:
+    """Return the host memory of the KV cache in GiB, the unit of vLLM; None without offload.
+
+    The copies of a replica in a pod share what the pod has: each takes as much as the flag says (vllm 0.27.0,
+    OffloadingConnector of each engine core).
+    """
+    offload = context.variant.spec.kv_cache.cpu_offload
+    return None if offload is None else f"{float(amount(offload) / context.layout.data_local / 2**30):g}"
 
 
 def _disaggregation_arguments(context: RoleContext) -> Iterator[str]:

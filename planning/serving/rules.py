@@ -17,7 +17,7 @@ from planning.ground.names import PRIMARY
 from planning.ground.patch import Limits
 from planning.hardware import accelerators, placement
 from planning.hardware.accelerators import AcceleratorClass
-from planning.serving import autoscaling, engine, fit_rules, listeners, load_balancing, version_rules
+from planning.serving import autoscaling, engine, fit_rules, listeners, load_balancing, shared_memory, version_rules
 from planning.serving.workload import Workload
 from planning.variant import images, kv_cache
 from planning.variant.context import Contexts, RoleContext, VariantContext
@@ -67,6 +67,7 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
     yield from listeners.problems(context)
     yield from placement.problems(context.path / "pod", role.pod)
     yield from _check_memory(context)
+    yield from shared_memory.problems(context)
     yield from errors(fit_rules.problems(context))
     if role.patch:
         devices = accelerators.resource_names({role.accelerator: context.accelerator})

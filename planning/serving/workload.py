@@ -8,7 +8,7 @@ from models.accelerators import ResourceClaim
 from models.paths import Path
 from models.role import Recreate, Role, RollingUpdate
 from planning.fit.memory import Fit
-from planning.ground import labels, lifecycle, resources
+from planning.ground import labels, lifecycle
 from planning.ground.api_groups import DEPLOYMENT_API, LEADER_WORKER_SET_API
 from planning.ground.awaiting import CURRENT, Wait
 from planning.ground.cluster_facts import Unknown
@@ -17,7 +17,7 @@ from planning.hardware import placement
 from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Layout
 from planning.hardware.placement import Placement
-from planning.serving import autoscaling, engine, fitting, sidecar
+from planning.serving import autoscaling, engine, fitting, shared_memory, sidecar
 from planning.serving.autoscaling import Autoscaler
 from planning.serving.engine import EnginePlan
 from planning.serving.sidecar import SidecarPlan
@@ -139,7 +139,7 @@ def plan(context: RoleContext) -> Workload:
         sidecar=sidecar_plan,
         placement=placement.plan(role.pod, context.accelerator, labels.role_selector(variant.names, context.name)),
         pod_settings=_pod_settings(role, context.workload if sidecar_plan is not None else None),
-        shared_memory=resources.shared_memory(role.pod.shared_memory, context.layout.devices_per_pod),
+        shared_memory=shared_memory.size(context),
         drain=context.drain,
         rollout=role.rollout,
         disruptions=budget.max_unavailable if budget.enabled and max_replicas(role) > 1 else None,

@@ -238,6 +238,25 @@ def test_the_command_prints_a_report(capsys, monkeypatch, written):
     assert output.startswith("prod · 1 service changes · +1 nvidia\n")
 
 
+QWEN = {"model": {"source": "hf://Qwen/Qwen3-8B", "maxModelLen": 8192}, "accelerator": "nvidia-l40s"}
+LONGER = {**QWEN, "model": {**QWEN["model"], "maxModelLen": 32768}}
+
+
+def test_the_command_says_what_a_change_takes_of_the_room_for_the_cache(capsys, monkeypatch, written):
+    def edits(before, after):
+        """Return what the report says of the pods of a service that changes, and of its fit."""
+        stack = tree(qwen=after)
+        text = json.dumps({"config": {"inference-stacks:stack": stack}})
+        code, output, _ = run(capsys, monkeypatch, *written(log(tree(qwen=before), stack), text), "--format", "text")
+        assert code == 0
+        (line,) = [line for line in output.splitlines() if line.startswith("! qwen-decode · ")]
+        return line.split(" · ")[1].split(", ")
+
+    taken = "headroom of a device 22.0Gi → 18.6Gi (20 → 5 × 32768 tokens)"
+    assert edits(QWEN, LONGER) == ["--max-model-len 8192 → 32768", taken]
+    assert edits(LONGER, QWEN) == ["--max-model-len 32768 → 8192"]
+
+
 def test_a_mistake_that_the_run_has_said_is_reported_and_any_other_ends_the_command(capsys, monkeypatch, written):
     mistaken = STACK_FILE.replace("accelerator", "acelerator")
     event = {"severity": "error", "message": "The configuration is mistaken:\n  - x"}

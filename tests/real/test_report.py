@@ -31,6 +31,14 @@ NODE = LiveNode("words-0", PRODUCT, ready=True, cordoned=False, taints=(), devic
 NEWER = {"engine": {"maxNumSeqs": 8}}
 SCALING = {"type": "hpa", "minReplicas": 2, "maxReplicas": 3, "metrics": [{"type": "cpu", "targetPercent": 80}]}
 PICKED = {"endpointPicker": {"enabled": True}}
+ARCHITECTURE = {
+    "layers": 36,
+    "hiddenSize": 4096,
+    "intermediateSize": 12288,
+    "heads": 32,
+    "kvHeads": 8,
+    "vocabSize": 151936,
+}
 SURGE = {"rollout": {"type": "RollingUpdate", "maxSurge": 1, "maxUnavailable": 0}}
 
 
@@ -62,12 +70,13 @@ CHANGES = {
     "surging": ({"replicas": 1}, {"replicas": 1, **SURGE, **NEWER}),
     "shrunk": ({"replicas": 4}, {"replicas": 2, **NEWER}),
     "scaled": ({"autoscaling": SCALING}, {"autoscaling": SCALING, **NEWER}),
+    "longer": ({**SURGE, "context": 8192}, {**SURGE, "context": 32768}),
 }
 """Services before and after the change; None for one that is not there."""
 ENDS = {
     "gone": (1, 0), "fresh": (0, 1), "renamed": (1, 1), "replaced": (1, 1), "pair": (1, 1), "asleep": (0, 2),
     "idle": (0, 0), "grown": (1, 3), "kept": (1, 1), "recreated": (2, 2), "small": (1, 1), "large": (1, 1),
-    "rolled": (4, 4), "surging": (1, 1), "shrunk": (4, 2), "scaled": (2, 2),
+    "rolled": (4, 4), "surging": (1, 1), "shrunk": (4, 2), "scaled": (2, 2), "longer": (1, 1),
 }  # fmt: skip
 """Ready endpoints of each service before and after the change."""
 SELECTOR = "selector = labels.role_selector(variant.names, workload.role)\n"
@@ -84,6 +93,8 @@ def stack(after):
     for service in found.values():
         source = f"kit://registry.example/org/model@{PIN}"
         service["model"] = {"name": "org/model", "source": source, "size": service.pop("size", "1Gi")}
+        if (context := service.pop("context", None)) is not None:
+            service["model"] |= {"maxModelLen": context, "architecture": ARCHITECTURE}
     whole = tree(**found) | {"namespace": NAMESPACE, "namespaceOptions": {"create": True}}
     prices = {"perDeviceHour": {"nvidia-h100-80gb": 2}}
     return whole | {"defaults": {"endpointPicker": {"enabled": False}}, "prices": prices}
@@ -312,6 +323,16 @@ def test_every_row_of_the_table_of_words_is_measured(fates):
     assert measured == set(range(len(words.rows())))
 
 
+def test_what_a_change_takes_of_the_room_for_the_cache_is_said_of_its_pods_alone(fates):
+    taken = {
+        key: found for key, lines in fates.items() if (found := re.findall(r"headroom of a device [^·]+", lines[0]))
+    }
+    assert taken.keys() == {"longer"}
+    before, after = map(float, re.search(r"([\d.]+)Gi → ([\d.]+)Gi", taken["longer"][0]).groups())
+    assert before > after
+    assert "× 32768 tokens" in taken["longer"][0]
+
+
 def test_no_endpoint_is_ready_at_some_moment_where_the_report_says_so_and_only_there(story, fates):
     announced = {key for key, lines in fates.items() if any("unavailable" in line for line in lines)}
     assert {key for key, numbers in story.numbers.items() if has_gap(numbers)} == announced
@@ -321,7 +342,7 @@ def test_no_endpoint_is_ready_at_some_moment_where_the_report_says_so_and_only_t
 def test_as_many_endpoints_stay_ready_as_the_report_says(story, fates):
     lines = {key: " ".join(found) for key, found in fates.items()}
     least = {key: int(match[1]) for key, line in lines.items() if (match := re.search(r"at least (\d+) of", line))}
-    assert least == {"rolled": 3, "surging": 1, "shrunk": 1, "scaled": 1}
+    assert least == {"rolled": 3, "surging": 1, "shrunk": 1, "scaled": 1, "longer": 1}
     assert {key: number for key, number in least.items() if min(story.numbers[key]) < number} == {}
     assert min(story.numbers["rolled"]) == 3
 

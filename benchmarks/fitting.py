@@ -1,0 +1,87 @@
+"""Time to compute what models take of devices: the fit of the roles of a stack, and messages of those that do not fit.
+
+Run from the root of the repository: `.venv/bin/python -m benchmarks.fitting`. Services differ in model and context, so
+that no answer is used twice. Garbage collection is off, as in the program. The column `growth` divides
+the milliseconds for a service by those of the row before it in the same table: 1.0 is linear.
+"""
+
+import gc
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from benchmarks.tables import show
+from benchmarks.timing import processor_seconds
+from models.load import load
+from planning.fit.memory import Fit
+from planning.resolve import resolve
+from planning.serving import fit_rules, fitting
+from planning.variant.context import RoleContext
+
+_SIZES = (100, 200, 400)
+_RUNS = 5
+_MODELS = (
+    "Qwen/Qwen3-8B",
+    "meta-llama/Llama-3.1-8B-Instruct",
+    "google/gemma-3-27b-it",
+    "openai/gpt-oss-20b",
+    "Qwen/Qwen3-30B-A3B-FP8",
+)
+"""Models with grouped heads, windows and experts."""
+_LARGE, _SMALL = "nvidia-h200", "nvidia-t4"
+
+
+def tree(services: int, accelerator: str) -> dict[str, Any]:
+    """Return a stack whose services take different amounts of the devices of one class."""
+    return {
+        "namespace": "models",
+        "gateway": {"name": "inference-gateway", "namespace": "gateways", "provider": "istio"},
+        "defaults": {"accelerator": accelerator},
+        "services": {f"s{number}": _service(number) for number in range(services)},
+    }
+
+
+def _service(number: int) -> dict[str, Any]:
+    model = {"source": f"hf://{_MODELS[number % len(_MODELS)]}", "maxModelLen": 1024 + 16 * number}
+    return {"model": model}
+
+
+def seconds(services: int, accelerator: str, work: Callable[[RoleContext], object]) -> float:
+    """Return the processor time of some work on each role of a stack."""
+    roles = tuple(resolve(load(tree(services, accelerator)).stack).contexts.roles.values())
+    if len(roles) != services:
+        raise ValueError("a service has no role")
+    return processor_seconds(lambda: [work(role) for role in roles], _RUNS)
+
+
+def _fit(context: RoleContext) -> None:
+    found = fitting.fit(context)
+    if not isinstance(found, Fit) or not found.is_sufficient:
+        raise ValueError("a role does not fit")
+
+
+def _message(context: RoleContext) -> None:
+    if not list(fit_rules.problems(context)):
+        raise ValueError("a role fits")
+
+
+def main() -> None:
+    """Print the times, and how they grow with services."""
+    gc.disable()
+    for accelerator, work in ((_LARGE, _fit), (_SMALL, _message)):
+        seconds(len(_MODELS), accelerator, work)
+    _table("of n services that fit", _SIZES, lambda number: seconds(number, _LARGE, _fit))
+    _table(
+        "of n services that do not fit, with what would fit", _SIZES, lambda number: seconds(number, _SMALL, _message)
+    )
+
+
+def _table(title: str, sizes: Sequence[int], measure: Callable[[int], float]) -> None:
+    found = {size: measure(size) * 1000 for size in sizes}
+    growths = {more: f"{found[more] / more / (found[fewer] / fewer):.2f}" for fewer, more in pairwise(sizes)}
+    rows = [(size, f"{of_size:.1f}", f"{of_size / size:.3f}", growths.get(size, "")) for size, of_size in found.items()]
+    show(f"Fit {title}, processor time", ("n", "milliseconds", "for a service", "growth"), rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Size of /dev/shm in serving pods."""
+
+from collections.abc import Iterator
+
+from models.problems import Problem
+from models.vocabulary import amount
+from planning.ground import resources
+from planning.variant.context import RoleContext
+
+_OFFLOADS_SINCE = "0.27.0"
+"""Version since which vLLM keeps the offloaded KV cache in /dev/shm, and ends if it has no room there (release notes of
+0.27.0, vllm-project/vllm 50094 and 48879; SharedOffloadRegion in v1/kv_offload/cpu/shared_offload_region.py)."""
+_OFFLOADING_VENDORS = frozenset({"amd", "nvidia"})
+"""Vendors with whose devices it does (CPUOffloadingSpec.create_worker, `is_cuda_alike`)."""
+
+
+def size(context: RoleContext) -> str:
+    """Return the size of /dev/shm in a pod: the user's, or the default with the offloaded KV cache that is kept there.
+
+    All else that vLLM keeps there has a size of its own, which does not follow from the bytes of a model: queues of
+    messages between workers, and inputs of images and sound.
+    """
+    shared, devices = context.role.pod.shared_memory, context.layout.devices_per_pod
+    return resources.shared_memory(shared, devices, _offload_size(context))
+
+
+def problems(context: RoleContext) -> Iterator[Problem]:
+    """Reject an explicit size that does not hold the offloaded KV cache."""
+    explicit, offloaded = context.role.pod.shared_memory, _offload_size(context)
+    if explicit is None or offloaded is None or amount(explicit) > amount(offloaded):
+        return
+    top = context.variant.path / "kvCache" / "cpuOffload"
+    what = f"is too small for the offloaded KV cache, which vLLM keeps there since {_OFFLOADS_SINCE}"
+    yield Problem(
+        context.path / "pod" / "sharedMemory",
+        f"{what} ({explicit}; kvCache.cpuOffload is {offloaded})",
+        "raise it, or remove it",
+        (top, context.path / "engine"),
+    )
+
+
+def _offload_size(context: RoleContext) -> str | None:
+    """Return the size of the offloaded KV cache in /dev/shm; None if the engine keeps none there."""
+    version = context.engine_version
+    if version is None or context.accelerator.vendor not in _OFFLOADING_VENDORS:
+        return None
+    return context.variant.spec.kv_cache.cpu_offload if version.is_at_least(_OFFLOADS_SINCE) else None
