@@ -18,6 +18,8 @@ from local.up import TOOLS
 ROOT = Path(__file__).parent.parent
 PROGRAM = ("__main__.py", "models", "planning", "manifests", "components", "composition", "facts")
 STACK = "dev"
+_IGNORED = {"aliases", "created", "modified", "sourcePosition", "stackTrace", "outputs"}
+"""Fields of a resource in a preview that are no part of its registration, or that only one program needs."""
 _SERVED_DEVICES, _MORE_DEVICES = 'nvidia.com/gpu: "8"', 'nvidia.com/gpu: "512"'
 
 
@@ -60,6 +62,18 @@ class Cluster:
     ) -> Engine:
         """Return an engine for a new project with this program and a stack."""
         return self.engine(name, {file: ROOT / file for file in PROGRAM}, tree, environment)
+
+
+def planned_resources(engine: Engine) -> dict[str, Any]:
+    """Return the resources that a preview would create, by URN."""
+    steps = json.loads(engine.run("preview", "--json").stdout)["steps"]
+    return {step["urn"]: _comparable(step["newState"]) for step in steps if "newState" in step}
+
+
+def _comparable(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a resource of a preview without the fields that differ from run to run."""
+    fields = {key: value for key, value in state.items() if key not in _IGNORED}
+    return {**fields, "dependencies": sorted(state.get("dependencies") or ())}
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import stacks
-from benchmarks.clusters import ROOT, Cluster, cluster
+from benchmarks.clusters import ROOT, Cluster, cluster, planned_resources
 from benchmarks.tables import show
 from benchmarks.timing import wall_seconds
 from components.registration import with_force
@@ -32,8 +32,6 @@ from planning.plans import ServicePlan, VariantPlan
 
 _SIZES = (1, 10, 100)
 _PAIRS = 3
-_IGNORED = {"aliases", "created", "modified", "sourcePosition", "stackTrace", "outputs"}
-"""Fields of a resource in a preview that are no part of its registration, or that only one program needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +48,6 @@ class _Program:
         minutes = re.findall(r"(\d+)m([\d.]+)s", self.times.read_text(encoding="ascii"))
         return seconds, sum(60 * float(whole) + float(rest) for whole, rest in minutes)
 
-    def resources(self) -> dict[str, Any]:
-        """Return the resources that a preview would create, by URN."""
-        steps = json.loads(self.engine.run("preview", "--json").stdout)["steps"]
-        return {step["urn"]: _comparable(step["newState"]) for step in steps if "newState" in step}
-
 
 def main(sizes: tuple[int, ...]) -> None:
     """Print the costs of stacks of some sizes."""
@@ -69,7 +62,7 @@ def _row(shared: Cluster, services: int) -> tuple[object, ...]:
     ours = _program(shared, f"ours-{services}", tree, None)
     bare = _program(shared, f"bare-{services}", tree, _registrations(shared, tree))
     with shared.report.step(f"first previews of {services} services"):
-        resources, others = ours.resources(), bare.resources()
+        resources, others = planned_resources(ours.engine), planned_resources(bare.engine)
         different = sorted(urn for urn in {*resources, *others} if resources.get(urn) != others.get(urn))
         if different:
             raise AssertionError(f"the two programs register different resources: {', '.join(different)}")
@@ -103,12 +96,6 @@ exit $code
     file.write_text(json.dumps(registrations), encoding="utf-8")
     files = {"__main__.py": ROOT / "benchmarks" / "bare.py", file.name: file}
     return _Program(shared.engine(name, files, {}, environment), times)
-
-
-def _comparable(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a resource of a preview without the fields that differ from run to run."""
-    fields = {key: value for key, value in state.items() if key not in _IGNORED}
-    return {**fields, "dependencies": sorted(state.get("dependencies") or ())}
 
 
 def _registrations(shared: Cluster, tree: Mapping[str, Any]) -> dict[str, Any]:

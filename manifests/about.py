@@ -46,4 +46,6 @@ def object_labels(
 
     Later labels take precedence over earlier ones: labels of users, `base`, recommended labels, `override`.
     """
-    return {**labels.standard(variant.names.base, component, {**variant.user_labels, **base}), **override}
+    user_labels = {**variant.user_labels, **base} if base else variant.user_labels
+    found = labels.standard(variant.names.base, component, user_labels)
+    return {**found, **override} if override else found

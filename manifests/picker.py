@@ -154,10 +154,9 @@ def _deployment(variant: VariantPlan) -> Rendered:
 
 def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
     """Return the parts of the Deployment that a user wrote: path in the manifest to path in the configuration."""
-    at, pod = variant.path / "endpointPicker", Path("spec", "template", "spec")
-    change = variant.picker.patch
-    patch_origins = patch.origins(at / "patch", change, manifest) if change else {}
-    return {**patch_origins, **{pod / field: at / "pod" / field for field in PASSED}}
+    at, change = variant.path / "endpointPicker", variant.picker.patch
+    patch_origins, top = patch.origins(at / "patch", change, manifest) if change else {}, at / "pod"
+    return {**patch_origins, **{place: top / place[-1] for place in PASSED["Deployment"]}}
 
 
 def _pod(variant: VariantPlan) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from manifests.objects import Manifest, compact, field_ref
+from models.paths import Path
 from models.role import Recreate, RollingUpdate
 from planning.ground.environment import Variable
 from planning.ground.mounts import CERTIFICATES, DOCKER_CONFIG, ENGINE_HOME, FETCH_HOME, PUBLIC_KEY
@@ -15,10 +16,19 @@ from planning.weights.sources import Fetch, Weights
 _NO_UPDATE_CHECK = "disable-update-notifications"
 """Name of a file in kit's home. If it exists, kit does not ask for updates at every start."""
 _TOKEN_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
+_TEMPLATES = {
+    "Deployment": [("template",)],
+    "LeaderWorkerSet": [("leaderWorkerTemplate", "leaderTemplate"), ("leaderWorkerTemplate", "workerTemplate")],
+}
+"""Places of the templates of pods below `spec`, by kind of the workload."""
+_FIELDS = ("affinity", "topologySpreadConstraints")
 CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 _SEALED = {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True}
-PASSED = ("affinity", "topologySpreadConstraints")
-"""Fields of a pod spec that users write in the form of the Kubernetes API."""
+PASSED: Mapping[str, tuple[Path, ...]] = {
+    kind: tuple(Path("spec", *template, "spec", field) for template in templates for field in _FIELDS)
+    for kind, templates in _TEMPLATES.items()
+}
+"""Paths in a workload of the fields of pod specs that users write in the form of the Kubernetes API, by its kind."""
 _DEVICE_CLAIM = "accelerators"
 """Name of the device claim in a pod. A pod has one if its class allocates devices by claims, not as a resource."""
 

@@ -195,13 +195,7 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
 
 def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:
     """Return the parts of the manifest that a user wrote: path in the manifest to path in the configuration."""
-    templates = (
-        [Path("spec", "template")]
-        if workload.kind == "Deployment"
-        else [Path("spec", "leaderWorkerTemplate", name) for name in ("leaderTemplate", "workerTemplate")]
-    )
-    pod_origins = {
-        template / "spec" / field: workload.path / "pod" / field for template in templates for field in pods.PASSED
-    }
+    top = workload.path / "pod"
+    pod_origins = {at: top / at[-1] for at in pods.PASSED[workload.kind]}
     patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest) if workload.patch else {}
     return {**patch_origins, **pod_origins}

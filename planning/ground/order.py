@@ -75,6 +75,8 @@ class _Surroundings(NamedTuple):
 
     owners: tuple[str, str, str]
     parts: _Parts
+    earlier: dict[Part, tuple[tuple[_Side, Part], ...]]
+    """Results of `_earlier` so far, by the following part; owners with the same parts around them share them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,8 @@ class _PredecessorFinder:
     relations: Relations
     surroundings: dict[tuple[str, str], _Surroundings]
     """Surroundings found so far, by namespace and owner."""
-    earlier_parts: dict[tuple[Part, _Parts], tuple[tuple[_Side, Part], ...]]
-    """Results of `_earlier` so far, by the following part and the parts of its surroundings."""
+    earlier: dict[_Parts, dict[Part, tuple[tuple[_Side, Part], ...]]]
+    """Results of `_earlier` so far, by the parts of the surroundings."""
 
     def predecessors(self, identity: Id) -> tuple[Id, ...]:
         """Return the predecessors of an object."""
@@ -105,10 +107,10 @@ class _PredecessorFinder:
 
     def _predecessors_of(self, namespace: str, owner: str, part: Part) -> list[Id]:
         """Return the objects that precede an object of `owner` and `part` in `namespace`."""
-        owners, around = self.surroundings.get((namespace, owner)) or self._look_around(namespace, owner)
-        earlier_parts = self.earlier_parts.get((part, around))
+        owners, around, known = self.surroundings.get((namespace, owner)) or self._look_around(namespace, owner)
+        earlier_parts = known.get(part)
         if earlier_parts is None:
-            earlier_parts = self.earlier_parts[part, around] = tuple(dict.fromkeys(_earlier(part, _Side.OWNER, around)))
+            earlier_parts = known[part] = tuple(dict.fromkeys(_earlier(part, _Side.OWNER, around)))
         existing = self.existing
         return [identity for side, earlier in earlier_parts for identity in existing[owners[side], earlier]]
 
@@ -120,7 +122,8 @@ class _PredecessorFinder:
             None if weights_owner == owner else self.owned_parts.get(weights_owner, none),
             self.owned_parts.get(namespace, none) & {parts.NAMESPACE},
         )
-        found = self.surroundings[namespace, owner] = _Surroundings((owner, weights_owner, namespace), around)
+        known = self.earlier.setdefault(around, {})
+        found = self.surroundings[namespace, owner] = _Surroundings((owner, weights_owner, namespace), around, known)
         return found
 
 

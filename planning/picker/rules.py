@@ -136,6 +136,8 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
 def _environment(at: Path, variant: VariantContext) -> Iterator[Problem]:
     """Reject variables that follow from other keys, and references to variables that the picker does not have."""
     picker, facts = variant.spec.endpoint_picker, variant.release.picker.latency_predictor
+    if not picker.env and not picker.flags:
+        return
     generated, explicit = deployment.generated_environment(variant), environment.values(picker.env)
     reserved = {"NAMESPACE": "it is the pod's own namespace", "POD_NAME": "it is the pod's own name"}
     if facts is not None:

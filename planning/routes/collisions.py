@@ -139,15 +139,15 @@ def cluster_problems(
             index = indices[identity.verdict(route.mark)]
             for claim in live_route_claims(route):
                 index.add(claim)
-    severity = "error" if mode == "strict" else "warning"
+    severity, claims = "error" if mode == "strict" else "warning", _claims(planned)
     return [
         *(
             Problem(at, what, _REMEDY, severity=severity)
             for verdict in (Verdict.ANOTHER, Verdict.FOREIGN)
-            for at, what in _collisions(planned, indices[verdict])
+            for at, what in _collisions(claims, indices[verdict])
         ),
-        *(warning(at, what, _OLDER_WINS) for at, what in _collisions(planned, indices[Verdict.UNMARKED])),
-        *(warning(at, what, _UNTIL_REMOVED) for at, what in _collisions(planned, indices[Verdict.OURS])),
+        *(warning(at, what, _OLDER_WINS) for at, what in _collisions(claims, indices[Verdict.UNMARKED])),
+        *(warning(at, what, _UNTIL_REMOVED) for at, what in _collisions(claims, indices[Verdict.OURS])),
     ]
 
 
@@ -158,7 +158,7 @@ def between(routes: Iterable[Route], others: Mapping[Path, Iterable[Route]]) -> 
         for route in planned:
             for claim in route_claims(route):
                 index.add(replace(claim, holder=Path(*place, *claim.holder)))
-    yield from (Problem(at, what, _REMEDY) for at, what in _collisions(routes, index))
+    yield from (Problem(at, what, _REMEDY) for at, what in _collisions(_claims(routes), index))
 
 
 def live_route_claims(route: LiveRoute) -> Iterator[RequestClaim]:
@@ -170,13 +170,16 @@ def live_route_claims(route: LiveRoute) -> Iterator[RequestClaim]:
         yield RequestClaim(path, holder, route.parents, route.hostnames, _normalize(match))
 
 
-def _collisions(planned: Iterable[Route], index: _Index) -> Iterator[tuple[Path, str]]:
-    for route in planned:
-        for claim in route_claims(route):
-            collision = index.collision(claim)
-            if collision is not None:
-                other, parent, host = collision
-                yield claim.at, _collision_text(claim, parent, host, other.holder)
+def _claims(routes: Iterable[Route]) -> tuple[RequestClaim, ...]:
+    return tuple(claim for route in routes for claim in route_claims(route))
+
+
+def _collisions(claims: Iterable[RequestClaim], index: _Index) -> Iterator[tuple[Path, str]]:
+    for claim in claims:
+        collision = index.collision(claim)
+        if collision is not None:
+            other, parent, host = collision
+            yield claim.at, _collision_text(claim, parent, host, other.holder)
 
 
 def _collision_text(claim: RequestClaim, parent: ParentRef, host: str, holder: Path) -> str:

@@ -288,8 +288,10 @@ def problems(context: RoleContext) -> list[Problem]:
 
     No message holds a value, because an argument may hold a credential.
     """
-    role, at = context.role, context.path / "engine" / "args"
-    found = list[Problem]()
+    role, found = context.role, list[Problem]()
+    if not role.engine.args and not role.engine.env:
+        return found
+    at = context.path / "engine" / "args"
     if not context.is_custom:
         found += flags.problems(at, role.engine.args, context.variant.release.engine.json_flags)
         found += [

@@ -80,6 +80,8 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
     """Reject memory for one purpose that is above the limit of the whole container, which the kernel would enforce."""
     spec, role = context.variant.spec, context.role
     offload, shared = spec.kv_cache.cpu_offload, role.pod.shared_memory
+    if offload is shared is None:
+        return
     _, limits = resources.engine(role.resources, context.layout.devices_per_pod, offload)
     limit, name = limits["memory"], "resources.limits.memory"
     depends_on = (context.path / "resources",)
