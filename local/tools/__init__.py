@@ -90,6 +90,19 @@ def ensure(
     return tools
 
 
+def listing(tools: Iterable[Tool]) -> list[str]:
+    """Return a table of tools by name: version, size, time of the build on this machine, checksum and place."""
+    return [f"{'TOOL':<27} {'VERSION':<13} {'SIZE':>8} {'TIME':>6}  {'SHA-256':<64}  PLACE"] + [
+        f"{tool.name:<27} {tool.version:<13} {f'{tool.size / 1000**2:.1f} MB':>8} {_duration(tool):>6}  {tool.sha256}"
+        f"  {tool.path}  ({tool.origin})"
+        for tool in sorted(tools, key=lambda tool: tool.name)
+    ]
+
+
+def _duration(tool: Tool) -> str:
+    return "" if tool.seconds is None else f"{tool.seconds:.0f} s"
+
+
 def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
     """Return the entries of the tools in `names`; if it is None, all entries except those that are built on demand.
 
