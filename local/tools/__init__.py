@@ -62,8 +62,8 @@ def ensure(
 ) -> dict[str, Tool]:
     """Return the tools in `names`, by name, after building those that are missing or damaged.
 
-    If `names` is None, all tools are returned, except those that are built on demand. Raises LocalError if a build
-    fails, or if the disk has too little space for a build.
+    If `names` is None, all tools are returned. Raises LocalError if a build fails,
+    or if the disk has too little space for a build.
     """
     cache = cache or cache_directory()
     go, entries = table.read(root)
@@ -104,12 +104,9 @@ def _duration(tool: Tool) -> str:
 
 
 def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
-    """Return the entries of the tools in `names`; if it is None, all entries except those that are built on demand.
-
-    Raises LocalError for an unknown name.
-    """
+    """Return the entries of the tools in `names`; if it is None, all. Raises LocalError for an unknown name."""
     if names is None:
-        return [entry for entry in entries if not entry.on_demand]
+        return entries
     requested = set(names)
     unknown = requested - {name for entry in entries for name in (entry.name, *entry.names)}
     if unknown:

@@ -300,7 +300,7 @@ def test_a_module_with_another_checksum_is_refused(tmp_path, tools, quiet):
 
 @pytest.mark.real
 def test_every_tool_of_the_table_is_there_with_its_checksum(tools):
-    names = {name for entry in table.read()[1] if not entry.on_demand for name in entry.names}
+    names = {name for entry in table.read()[1] for name in entry.names}
     assert set(tools) == names
     for tool in tools.values():
         assert files.sha256(tool.path) == tool.sha256
@@ -309,12 +309,6 @@ def test_every_tool_of_the_table_is_there_with_its_checksum(tools):
                 next(p for p in tool.path.parents if (p / build.METADATA).exists()).joinpath(build.METADATA).read_text()
             )
             assert recorded["sha256"][tool.name] == tool.sha256
-
-
-def test_what_is_built_on_demand_has_to_be_named():
-    _, entries = table.read()
-    assert {entry.name for entry in entries} - {entry.name for entry in tools._select(entries, None)} == {"istiod"}
-    assert [entry.name for entry in tools._select(entries, ["istiod"])] == ["istiod"]
 
 
 def test_the_longest_build_goes_first():
