@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from local import host, processes, trial, up, venv
 from local.errors import LocalError
 from local.report import Report
-from local.tools import ensure
+from local.tools import ensure, listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,12 +44,7 @@ def _setup(report: Report) -> None:
 
 def _tools(report: Report) -> None:
     host.check(up.PROJECT)
-    report.say(f"{'TOOL':<27} {'VERSION':<13} {'SIZE':>8} {'TIME':>6}  {'SHA-256':<64}  PLACE")
-    for tool in sorted(ensure(None, report).values(), key=lambda tool: tool.name):
-        size = f"{tool.size / 1000**2:.1f} MB"
-        taken = "" if tool.seconds is None else f"{tool.seconds:.0f} s"
-        columns = f"{tool.name:<27} {tool.version:<13} {size:>8} {taken:>6}  {tool.sha256}"
-        report.say(f"{columns}  {tool.path}  ({tool.origin})")
+    report.say("\n".join(listing(ensure(None, report).values())))
 
 
 COMMANDS: tuple[tuple[str, Callable[[Report], None], str], ...] = (

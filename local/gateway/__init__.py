@@ -89,8 +89,7 @@ class Gateway:
             ports = {int(name): number for name, number in parts.free_ports(names).items()}
             if port is not None:
                 ports[first.port] = port
-            for manifest in objects.proxies(first.gateway, first.namespace, ports, of_services, refresh):
-                self.apply([manifest])
+            self.apply(objects.proxies(first.gateway, first.namespace, ports, of_services, refresh))
             found = self._start_proxy(first, ports, addresses)
             # A proxy rejects a listener whose port another program has taken meanwhile.
             self.wait(f"envoy-{first.gateway}", lambda found=found: found.serves() or found.rejections())
@@ -149,11 +148,15 @@ class Gateway:
         """Wait for a condition of a part. Raises LocalError after a timeout, or if the part ends meanwhile."""
         deadline = time.monotonic() + READY_SECONDS
         while not condition():
-            ended = self._children[part].poll() is not None
+            ended = self.has_ended(part)
             if ended or time.monotonic() > deadline:
                 problem = "ended" if ended else f"is not ready after {READY_SECONDS:.0f} s"
                 raise LocalError(f"{part} {problem}; the end of {self.log(part)}:\n{files.tail(self.log(part))}")
             time.sleep(0.05)
+
+    def has_ended(self, part: str) -> bool:
+        """Return whether a part that was started has ended by itself."""
+        return self._children[part].poll() is not None
 
     def log(self, part: str) -> Path:
         """Return the path of a part's log."""

@@ -42,6 +42,10 @@ ENVIRONMENT = {
     "PILOT_ENABLE_METADATA_EXCHANGE": "false",
     "PILOT_ENABLE_ALPN_FILTER": "false",
     "PILOT_DEBOUNCE_AFTER": "30ms",
+    # A writer of statuses that finds nothing but objects on which others work ends without being counted as ended
+    # (pilot/pkg/status/resourcelock.go). At the default of 100 such ends, no status is ever written again.
+    "GOGC": "400",
+    "PILOT_STATUS_MAX_WORKERS": "1000000",
 }
 MESH = {
     # Proxies without a certificate authority would wait for certificates forever.
@@ -75,4 +79,7 @@ def arguments(directory: Path, kubeconfig: Path, ports: Mapping[str, int]) -> li
         f"--monitoringAddr=127.0.0.1:{ports['monitoring']}",
         "--ctrlz_address=127.0.0.1",
         "--ctrlz_port=0",
+        # It writes several statuses for each route, one after the other.
+        "--kubernetesApiQPS=1000",
+        "--kubernetesApiBurst=1000",
     ]

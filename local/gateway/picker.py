@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from local import files
 from local.cluster import parts
+from local.errors import LocalError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +45,7 @@ def command(
     Only ports, paths of files and the flags in `changes` differ from the Deployment.
     """
     files.private_directory(directory)
-    deployment = json.loads(plane.kubectl("get", "deployment", name, f"--namespace={namespace}", "--output=json"))
+    deployment = _object(plane, f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}")
     template = deployment["spec"]["template"]
     pod = template["spec"]
     flags = _flags(plane, pod, namespace, directory) | dict(changes or {})
@@ -62,11 +64,19 @@ def _flags(plane: ControlPlane, pod: Mapping[str, Any], namespace: str, director
     (container,) = pod["containers"]
     flags = dict(argument.split("=", 1) for argument in container["args"])
     name = pod["volumes"][0]["configMap"]["name"]
-    data = json.loads(plane.kubectl("get", "configmap", name, f"--namespace={namespace}", "--output=json"))["data"]
+    data = _object(plane, f"/api/v1/namespaces/{namespace}/configmaps/{name}")["data"]
     for key, text in data.items():
         files.write(directory / key, text)
     folder = container["volumeMounts"][0]["mountPath"]
     return flags | {"--config-file": flags["--config-file"].replace(f"{folder}/", f"{directory}/", 1)}
+
+
+def _object(plane: ControlPlane, path: str) -> dict[str, Any]:
+    """Return an object of the API server. Raises LocalError if it is not there."""
+    status, body = plane.api().get(path)
+    if status != http.client.OK:
+        raise LocalError(f"{path}: {status} {body.decode()}")
+    return json.loads(body)
 
 
 def _kubeconfig(plane: ControlPlane, namespace: str, account: str, directory: Path) -> Path:

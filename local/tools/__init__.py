@@ -62,8 +62,8 @@ def ensure(
 ) -> dict[str, Tool]:
     """Return the tools in `names`, by name, after building those that are missing or damaged.
 
-    If `names` is None, all tools are returned, except those that are built on demand. Raises LocalError if a build
-    fails, or if the disk has too little space for a build.
+    If `names` is None, all tools are returned. Raises LocalError if a build fails,
+    or if the disk has too little space for a build.
     """
     cache = cache or cache_directory()
     go, entries = table.read(root)
@@ -90,13 +90,23 @@ def ensure(
     return tools
 
 
-def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
-    """Return the entries of the tools in `names`; if it is None, all entries except those that are built on demand.
+def listing(tools: Iterable[Tool]) -> list[str]:
+    """Return a table of tools by name: version, size, time of the build on this machine, checksum and place."""
+    return [f"{'TOOL':<27} {'VERSION':<13} {'SIZE':>8} {'TIME':>6}  {'SHA-256':<64}  PLACE"] + [
+        f"{tool.name:<27} {tool.version:<13} {f'{tool.size / 1000**2:.1f} MB':>8} {_duration(tool):>6}  {tool.sha256}"
+        f"  {tool.path}  ({tool.origin})"
+        for tool in sorted(tools, key=lambda tool: tool.name)
+    ]
 
-    Raises LocalError for an unknown name.
-    """
+
+def _duration(tool: Tool) -> str:
+    return "" if tool.seconds is None else f"{tool.seconds:.0f} s"
+
+
+def _select(entries: list[Entry], names: Iterable[str] | None) -> list[Entry]:
+    """Return the entries of the tools in `names`; if it is None, all. Raises LocalError for an unknown name."""
     if names is None:
-        return [entry for entry in entries if not entry.on_demand]
+        return entries
     requested = set(names)
     unknown = requested - {name for entry in entries for name in (entry.name, *entry.names)}
     if unknown:

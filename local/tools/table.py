@@ -49,7 +49,7 @@ class Files:
     """Regular expressions, each with its replacement in the files."""
 
 
-_IDLE = {"path", "seconds", "on-demand"}
+_IDLE = {"path", "seconds"}
 """Keys of a row that do not change a build."""
 
 
@@ -77,8 +77,6 @@ class Entry:
     together: str | None
     """Name of another entry that decides whether the tools are taken from PATH. If it is None, this entry decides."""
     on_path: OnPath | None
-    on_demand: bool
-    """Whether the tools are built only when they are named."""
     row: str
     """The row as JSON, without the keys that do not change a build."""
 
@@ -146,7 +144,6 @@ def _entry(root: Path, row: dict[str, Any]) -> Entry:
         at=row.get("at"),
         together=row.get("with"),
         on_path=_on_path(row["path"]) if "path" in row else None,
-        on_demand=row.get("on-demand", False),
         row=json.dumps({key: value for key, value in row.items() if key not in _IDLE}, sort_keys=True),
     )
 

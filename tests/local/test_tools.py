@@ -248,6 +248,28 @@ def test_two_programs_never_build_the_same_tool_twice(tmp_path, root, bin_folder
     assert "waiting for another program that is building it" in said[0] + said[1]
 
 
+def test_the_list_of_tools_has_what_was_built_with_its_size_and_time_and_what_is_on_path(tmp_path, root, bin_folder):
+    script(bin_folder / "go", GO.replace("{build}", f'{WRITE}; truncate -s 2500000 "$2"; sleep 1'))
+    built = ensure(["greeter"], Report(io.StringIO()), cache=tmp_path / "cache", root=root)["greet"]
+    say_version(bin_folder, "1.3.0", "greeter", "greet")
+    on_the_path = ensure(["greeter"], Report(io.StringIO()), cache=tmp_path / "cache", root=root)["greeter"]
+    header, *rows = (re.split(" {2,}| (?=[0-9])", line) for line in tools.listing([on_the_path, built]))
+    assert [name.strip() for name in header] == ["TOOL", "VERSION", "SIZE", "TIME", "SHA-256", "PLACE"]
+    assert rows == [
+        [
+            "greet",
+            "1.0.0",
+            "2.5 MB",
+            f"{built.seconds:.0f} s",
+            built.sha256,
+            str(built.path),
+            "(built from Go modules)",
+        ],
+        ["greeter", "1.3.0", "0.0 MB", on_the_path.sha256, str(on_the_path.path), "(PATH)"],
+    ]
+    assert built.seconds > 1
+
+
 def test_long_builds_are_announced_with_an_estimate(tmp_path, root, bin_folder):
     script(bin_folder / "go", GO.replace("{build}", WRITE))
     record(tmp_path / "cache", "greeter", "old", 600.0, at=1)
@@ -278,7 +300,7 @@ def test_a_module_with_another_checksum_is_refused(tmp_path, tools, quiet):
 
 @pytest.mark.real
 def test_every_tool_of_the_table_is_there_with_its_checksum(tools):
-    names = {name for entry in table.read()[1] if not entry.on_demand for name in entry.names}
+    names = {name for entry in table.read()[1] for name in entry.names}
     assert set(tools) == names
     for tool in tools.values():
         assert files.sha256(tool.path) == tool.sha256
@@ -287,12 +309,6 @@ def test_every_tool_of_the_table_is_there_with_its_checksum(tools):
                 next(p for p in tool.path.parents if (p / build.METADATA).exists()).joinpath(build.METADATA).read_text()
             )
             assert recorded["sha256"][tool.name] == tool.sha256
-
-
-def test_what_is_built_on_demand_has_to_be_named():
-    _, entries = table.read()
-    assert {entry.name for entry in entries} - {entry.name for entry in tools._select(entries, None)} == {"istiod"}
-    assert [entry.name for entry in tools._select(entries, ["istiod"])] == ["istiod"]
 
 
 def test_the_longest_build_goes_first():
