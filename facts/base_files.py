@@ -22,7 +22,7 @@ def read(stack: Mapping[str, Any], root: File) -> tuple[Document, ...]:
     """Read the base files of a stack, the lowest first. Their paths are relative to `root`, the folder of the program.
 
     A file counts once, at its lowest place. Raises `ConfigError` with the problems of files that cannot be read as base
-    files. If `extends` of the stack itself is no list of text, no file is read: the validation reports it.
+    files. If `extends` of the stack itself is no list of text, no file is read, and the validation reports this.
     """
     reader = _Reader(root)
     reader.read_all(_texts(stack.get(_KEY)), ())

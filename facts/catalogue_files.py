@@ -1,4 +1,4 @@
-"""Reader of the files with serving profiles that a stack names."""
+"""Reader of the files that a stack names as its catalogue: files with serving profiles."""
 
 from collections.abc import Iterable
 from pathlib import Path as File

@@ -1,6 +1,6 @@
 """Reader of a cluster's kinds and their versions, Gateways, routes and pools, within a deadline.
 
-It has the rights of the user of the kubeconfig.
+The reader has the rights of the kubeconfig's user.
 """
 
 import http
@@ -50,7 +50,7 @@ _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryL
 def read(spec: Cluster, access: Access, root: Path, needs: Needs = NOTHING_NEEDED) -> ClusterFacts:
     """Read the cluster facts from the source that `cluster.facts` names.
 
-    From a live cluster, only the parts in `needs` are read. The path of a facts file is relative to `root`. A failed
+    From a live cluster, only the facts about `needs` are read. The path of a facts file is relative to `root`. A failed
     read does not raise; its facts are `Unknown`.
     """
     if isinstance(spec.facts, NoFacts):
@@ -105,8 +105,8 @@ def objects(
 ) -> LiveObjects | Unknown:
     """Read the objects of some kinds.
 
-    `kinds` are pairs of kind (`apiVersion/Kind`) and namespace, which is empty for cluster-scoped objects. `names` are
-    names of objects by such pairs. The marks of these objects are read, even if the stack did not make them. The result
+    `kinds` are pairs of kind (`apiVersion/Kind`) and namespace, which is empty for cluster-scoped objects. `names` maps
+    such pairs to names of objects. The marks of these objects are read, even if the stack did not make them. The result
     is `Unknown` if the read fails, or if `cluster.facts` is not of type live.
     """
     if not isinstance(spec.facts, LiveFacts):
@@ -161,7 +161,7 @@ def _read_one(access: Access, reader: Callable[[Connection], Read]) -> Read | Un
 def _live(access: Access, readers: Mapping[str, Reader]) -> ClusterFacts:
     """Read the kinds of a cluster, the metrics that it offers, and further parts by their names.
 
-    If the kinds cannot be read, nothing is known.
+    If the kinds cannot be read, all facts are `Unknown`.
     """
     results = read_within(_DEADLINE_SECONDS, access, {"apis": _kinds_and_metrics, **readers})
     apis = results.pop("apis")
@@ -247,7 +247,7 @@ def _routes(api: Connection, used: Collection[GatewayRef] | None) -> Routes:
 def _bundles(api: Connection) -> Bundles:
     """Read the annotations with the versions of definitions.
 
-    Raises ValueError if an answer is another object.
+    Raises ValueError if an answer is another definition than the requested definition.
     """
     versions = dict[str, str]()
     for name in bundles.versioned_definitions():

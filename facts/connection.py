@@ -1,6 +1,6 @@
 """Connections that read JSON from an API server.
 
-They use plain HTTP if it is enough, and otherwise the Kubernetes client.
+They use `http.client` if that is enough, and otherwise the Kubernetes client.
 """
 
 import contextlib
@@ -35,11 +35,11 @@ class RefusedError(Exception):
 
 
 class NewConnectionError(OSError):
-    """The server accepts no connection. Users see the name of this class; it is the same in the Kubernetes client."""
+    """The server accepts no connection. Users see this name; the Kubernetes client's error has the same name."""
 
 
 class NameResolutionError(OSError):
-    """The server's name has no address. Users see the name of this class; it is the same in the Kubernetes client."""
+    """The server's name has no address. Users see this name; the Kubernetes client's error has the same name."""
 
 
 class Connection(Protocol):
@@ -53,7 +53,7 @@ class Connection(Protocol):
         ...
 
     def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the answer to a review, which the server creates and does not keep.
+        """Return the answer to a review. The server answers a review and does not store it.
 
         Raises RefusedError if the server answers with another status than 201.
         """
@@ -127,7 +127,7 @@ def _json(status: int, content: bytes, expected: http.HTTPStatus) -> Mapping[str
 class _HttpConnection(http.client.HTTPConnection):
     """A connection that uses TLS if the endpoint has it.
 
-    The server's certificate must be valid for the server name of the endpoint, or for its host if it has none.
+    The server's certificate must be valid for the server name of the endpoint, or else for the endpoint's host.
     """
 
     def __init__(self, endpoint: Endpoint, seconds: float) -> None:

@@ -22,7 +22,7 @@ class PluginError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Answer of a plugin: a token, or a client certificate with its key (both PEM), or both. Absent parts are empty."""
+    """Answer of a plugin: a token, or a client certificate with its key (both PEM), or both. Other values are empty."""
 
     token: str = field(repr=False)
     certificate: bytes = field(repr=False)
@@ -54,7 +54,7 @@ def run(plugin: Mapping[str, Any], folder: Path, cluster: Mapping[str, Any]) -> 
 
 
 def _is_interactive(plugin: Mapping[str, Any]) -> bool:
-    """Return whether the plugin may use the terminal. As in client-go, only standard input decides if there is one.
+    """Return whether the plugin may use the terminal. As in client-go, only standard input counts.
 
     Raises PluginError if the plugin needs a terminal and there is none.
     """

@@ -17,7 +17,7 @@ _ORIGIN = TypeAdapter(Origin)
 
 
 def read(path: Path) -> ClusterFacts:
-    """Read cluster facts from a file. Parts that it lacks are `Unknown`; all are, if it cannot be read."""
+    """Read cluster facts from a file. Facts that the file lacks are `Unknown`. If it cannot be read, all are."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return ClusterFacts(
@@ -30,7 +30,7 @@ def read(path: Path) -> ClusterFacts:
 
 
 def from_option(file: str, option: str) -> ClusterFacts:
-    """Return the facts of a file that an option of a command names. Raises `ConfigError` if it cannot be read."""
+    """Return the facts of a file that an option of a command names. Raises `ConfigError` if the file is unreadable."""
     facts = read(Path(file))
     if isinstance(facts.apis, Unknown):
         remedy = "name a file that `python -m cli facts` wrote"

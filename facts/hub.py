@@ -1,6 +1,6 @@
 """Reader of the commit, the bytes and the configuration of a repository of a Hugging Face hub.
 
-It sends the token in the variable HF_TOKEN, if that is set. Source of the requests: huggingface_hub
+Requests carry the token in the variable HF_TOKEN, if it is set. Source of the requests: huggingface_hub
 1.25, `HfApi.model_info` (/api/models/<name>/revision/<revision>?blobs=true) and `hf_hub_url` (/<name>/resolve/…).
 """
 
@@ -66,7 +66,7 @@ def _is_ignored(path: str, patterns: Sequence[str]) -> bool:
 
 
 def _config(url: str, seconds: float) -> object:
-    """Return the configuration of a model; None if the user of this program may not read it."""
+    """Return the configuration of a model; None if it cannot be read."""
     try:
         return json.loads(_get(url, seconds))
     except (OSError, ValueError):
@@ -87,7 +87,7 @@ def _get(url: str, seconds: float) -> bytes:
 
 
 def _refusal(question: Wanted, status: int) -> Unusable | Unknown:
-    """Return the answer to an error. The hub answers 401 for a repository that does not exist, too."""
+    """Return the result for an error status. The hub answers 401 for a repository that does not exist, too."""
     if status == http.HTTPStatus.NOT_FOUND:
         return Unusable("source", f"is not on its hub ({question.source})", "correct the name or the revision")
     if status in _DENIED:

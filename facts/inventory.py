@@ -1,4 +1,4 @@
-"""Readers of what a cluster has besides routes: nodes, namespaces, classes, quotas, Secrets, devices, pools."""
+"""Readers of a cluster's nodes, namespaces, classes, quotas, Secrets, devices and pools."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
@@ -40,7 +40,7 @@ _RUNNING = "status.phase!=Succeeded,status.phase!=Failed"
 _MOST_NODES = 2000
 """Maximum number of nodes that a run reads: four pages, about ten megabytes."""
 _OURS = "inference-stacks.io/"
-"""Prefix of the annotations that are kept."""
+"""Prefix of the annotations of namespaces that a record contains."""
 _NONE: Mapping[str, Any] = {}
 
 
@@ -87,7 +87,7 @@ def _all_namespaces(api: Connection) -> Namespaces:
 
 
 def some_nodes(api: Connection) -> Nodes | Unknown:
-    """Read the nodes of a cluster. The result is `Unknown` if they are too many for a preview."""
+    """Read the nodes of a cluster. The result is `Unknown` if a preview cannot read so many nodes."""
     found = tuple(map(_node, islice(items(api, "/api/v1/nodes"), _MOST_NODES + 1)))
     if len(found) > _MOST_NODES:
         return Unknown(f"a run reads no more than {_MOST_NODES} nodes; a facts file has all of them")
@@ -203,7 +203,7 @@ def _node(found: Mapping[str, Any]) -> LiveNode:
 
 
 def _pod_devices(pod: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the devices that a pod requests: of its containers together, or of an init container that needs more."""
+    """Return the devices that a pod requests: the sum of its containers, or the number of a larger init container."""
     total = dict[str, int]()
     for container in pod["containers"]:
         for name, number in _devices(container.get("resources", _NONE).get("limits", _NONE)):

@@ -1,4 +1,4 @@
-"""Finder of the `config.json` of a model in the layers of a ModelKit or ModelPack. It reads only their beginnings.
+"""Finder of the `config.json` of a model in the beginnings of the layers of a ModelKit or ModelPack.
 
 A layer is an archive of a file or of a folder, or a plain file. Archives of folders are sorted by name (kitops 1.7,
 pkg/lib/kitfile/layer.go), so that `config.json` comes before the weights.
@@ -19,7 +19,7 @@ _FILE_PATH = "org.cncf.model.filepath"
 """Annotation of a layer with the path of its file or folder (modelpack/model-spec, docs/annotations.md)."""
 _SMALL = 2**20
 _MOST_SMALL = 16
-"""Maximum number of small layers that are read, if no layer has the name of the file."""
+"""Maximum number of small layers that are read if no layer is named `config.json`."""
 _LARGEST_CONFIG = 2**20
 _EXPANDED = 16 * PREFIX
 _GZIP = 31
@@ -27,7 +27,7 @@ _GZIP = 31
 
 
 def candidates(layers: Iterable[Mapping[str, Any]], kitfile: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """Return the layers of a manifest that may have the file, the likeliest first.
+    """Return the layers of a manifest that may have `config.json`, the likeliest first.
 
     `layers` are the layers that pods unpack. Layers with the name of another file are left out.
     """
@@ -40,7 +40,7 @@ def candidates(layers: Iterable[Mapping[str, Any]], kitfile: Mapping[str, Any]) 
     sizes = sorted((int(each["size"]), index) for index, (_, each) in enumerate(paths))
     small = [index for size, index in sizes if size <= _SMALL][:_MOST_SMALL]
     large = [index for size, index in sizes if size > _SMALL]
-    # The model is the first of the layers, and its parts come after it.
+    # The layer of the model precedes the layers of its parts.
     return tuple(paths[index][1] for index in (*small, *sorted(large)[:1]))
 
 
@@ -54,7 +54,7 @@ def _entries(kitfile: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def find(media_type: str, beginning: bytes) -> object:
-    """Return the content of the file in the beginning of a layer; None if it is not there."""
+    """Return the content of `config.json` in the beginning of a layer; None if the file is not there."""
     data = _decompress(beginning) if media_type.endswith("+gzip") else beginning
     if ".raw" in media_type:
         return _json_value(data)
@@ -72,7 +72,7 @@ def find(media_type: str, beginning: bytes) -> object:
 
 
 def _decompress(data: bytes) -> bytes:
-    """Return the beginning of compressed data; empty if it is not compressed."""
+    """Return the beginning of compressed data; empty if the data is not compressed."""
     try:
         return zlib.decompressobj(_GZIP).decompress(data, _EXPANDED)
     except zlib.error:

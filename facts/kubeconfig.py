@@ -57,7 +57,7 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server that plain HTTP requests reach, and the credentials for it."""
+    """A server that `http.client` can reach, and the credentials for this server."""
 
     url: str
     """URL of the server, without a slash at the end. If it has a path, the paths of the API follow that path."""
@@ -194,7 +194,7 @@ def _entry(documents: Sequence[_Document], section: str, name: str | None, *, re
 
 
 def _needs_client(url: str, cluster: Mapping[str, Any], user: Mapping[str, Any]) -> bool:
-    """Return whether a context needs more than a plain connection."""
+    """Return whether a context needs the Kubernetes client."""
     unsupported = user.get("auth-provider") or cluster.get("proxy-url") or urlsplit(url).scheme not in {"http", "https"}
     return bool(unsupported) or _has_proxy(url)
 

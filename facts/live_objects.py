@@ -11,7 +11,7 @@ _PULUMI = "pulumi-kubernetes"
 
 
 def path(api: str, namespace: str) -> str:
-    """Return the path of the objects of a kind (`apiVersion/Kind`) in a namespace; empty for the whole cluster."""
+    """Return the path of the objects of a kind (`apiVersion/Kind`) in a namespace, or in the cluster if it is empty."""
     version, _, kind = api.rpartition("/")
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     place = f"/namespaces/{namespace}" if namespace else ""

@@ -13,7 +13,7 @@ _REMEDY = "name a file that `pulumi stack output --json` wrote"
 
 
 def read(path: File) -> Outputs:
-    """Return the outputs in a file. Raises `ConfigError` if it cannot be read, or holds no outputs."""
+    """Return the outputs in a file. Raises `ConfigError` if the file cannot be read, or holds no outputs."""
     try:
         content: object = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

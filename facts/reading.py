@@ -1,4 +1,4 @@
-"""Reading of several facts within one deadline. Each read may fail alone."""
+"""Reading of several facts within one deadline. If a read fails, other reads may still succeed."""
 
 import http
 import queue

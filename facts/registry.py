@@ -1,6 +1,6 @@
 """Reader of the size of a ModelKit, and of the digests of ModelKits and images, from their registry.
 
-It asks anonymously, or with the credentials for the registry in Docker's configuration.
+Requests are anonymous, or carry the registry's credentials from Docker's configuration.
 """
 
 import base64
@@ -299,7 +299,7 @@ class _Kit:
 
     @classmethod
     def read(cls, repository: _Repository) -> Self:
-        """Read manifest and Kitfile. Raises `_UnusableError` unless it is a ModelKit or ModelPack."""
+        """Read manifest and Kitfile. Raises `_UnusableError` if the manifest is of something else."""
         body, digest = repository.manifest()
         manifest = json.loads(body)
         config = manifest.get("config", {})
@@ -330,7 +330,7 @@ class _Kit:
             yield int(layer["size"]), "+" in layer["mediaType"].rpartition(".")[2]
 
     def parent(self) -> str | None:
-        """Return the reference of the ModelKit that contains the model; None if this ModelKit contains it itself."""
+        """Return the reference of the ModelKit that contains the model; None if this ModelKit contains the model."""
         model = cast("dict[str, Any]", self.kitfile.get("model") or {})
         path = str(model.get("path") or "")
         if ":" not in path and "@" not in path:
@@ -343,8 +343,8 @@ class _Kit:
 def _body(response: HTTPResponse) -> bytes:
     """Return the body of an answer.
 
-    Raises `_UnknownSizeError` if the body is too long. Raises ConnectionResetError if it is shorter than its
-    `Content-Length`, because its digest would be wrong.
+    Raises `_UnknownSizeError` if the body is too long. Raises ConnectionResetError if the body is shorter than
+    `Content-Length`, because the body's digest would be wrong.
     """
     body = response.read(_LARGEST + 1)
     if len(body) > _LARGEST:
@@ -357,7 +357,7 @@ def _body(response: HTTPResponse) -> bytes:
 def _docker_credentials(host: str) -> str | None:
     """Return user and password for a registry, as base64 text, from `auths` of Docker's configuration.
 
-    None if there are none for this registry. Credential helpers are not run. Raises OSError or ValueError if the file
+    None if `auths` has none for this registry. Credential helpers are not run. Raises OSError or ValueError if the file
     exists but cannot be read, because it may contain credentials.
     """
     path = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker") / "config.json"

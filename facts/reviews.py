@@ -1,6 +1,6 @@
-"""Reading of the rules that a user has.
+"""Reader of the RBAC rules of the user who runs the program.
 
-Every authenticated user may read the rules of that user: the ClusterRole `system:basic-user` allows it.
+Every authenticated user may read these rules: the ClusterRole `system:basic-user` allows it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ _VERSION, _KIND = "authorization.k8s.io/v1", "SelfSubjectRulesReview"
 _PATH = f"/apis/{_VERSION}/selfsubjectrulesreviews"
 _WHOLE_CLUSTER = ""
 _NOWHERE = "no-such-namespace.inference-stacks.io"
-"""Namespace that cannot exist, because its name has dots. There a user has the rules of the whole cluster alone."""
+"""Namespace that cannot exist, because its name has dots. There, only rules for the whole cluster apply."""
 
 
 def permissions(api: Connection, namespaces: Iterable[str]) -> Permissions:

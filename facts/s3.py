@@ -42,7 +42,7 @@ class Object(NamedTuple):
 class Clients:
     """Factory of S3 clients for one run. The user's credentials are looked up once.
 
-    If there are none, requests are anonymous.
+    Without credentials, requests are anonymous.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -69,7 +69,7 @@ class Clients:
 
 
 def ask(question: Wanted, clients: Clients) -> Answer:
-    """Return the bytes of the objects that the downloader would fetch. Raises boto3's errors if no server answers."""
+    """Return the size of the objects that the downloader would fetch. Raises boto3's errors if no server answers."""
     listing = _listing(question, clients.client(question))
     return listing if not isinstance(listing, dict) else _size(listing)
 

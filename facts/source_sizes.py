@@ -1,8 +1,8 @@
-"""Reader of the sizes of s3:// and kit:// sources. It asks all sources at the same time, within one deadline.
+"""Reader of the sizes of s3:// and kit:// sources. All sources are asked at the same time, within one deadline.
 
 Other sources are not asked. Users write the size of an hf:// source if it is needed; the weights of pvc:// and image://
 are not fetched. Pods read sources with Secrets that this program does not see. A source may therefore deny access to
-the user who runs the program and grant it to the pods. Its size is then unknown, and that is no error.
+the user who runs the program and grant it to the pods. The size of this source is then unknown, which is no error.
 """
 
 import queue
@@ -48,7 +48,7 @@ def sizes(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> di
 
 
 def contents(questions: Iterable[Wanted], deadline: float = DEADLINE_SECONDS) -> dict[Wanted, Answered]:
-    """Return the contents of sources, as `sizes` returns sizes. The content of a claim cannot be read, only named."""
+    """Return the contents of sources, as `sizes` returns sizes. For a claim, the result only names it."""
     return _answers(questions, deadline, _ask_content)
 
 

@@ -17,7 +17,7 @@ class Bundle(Spec):
     kinds: list[str]
     """Kinds as `apiVersion/Kind`."""
     definition: str | None = None
-    """Name of a CRD that says in an annotation which version of the bundle is installed; None if no CRD says it."""
+    """Name of a CRD that says in an annotation which version of the bundle is installed; None if no CRD does so."""
     source: str
 
 

@@ -60,14 +60,14 @@ class ParentRef:
 
     gateway: GatewayRef
     section_name: str | None
-    """Name of a listener; None for all of them."""
+    """Name of a listener; None for all listeners."""
     port: int | None
-    """Port of the listeners; None for all of them."""
+    """Port of the listeners; None for any port."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteMatch:
-    """Conditions of a Gateway API route match, all of which a request must meet."""
+    """Conditions of a match of a route. A request must meet all of them."""
 
     type: str
     """`PathPrefix`, `Exact` or `RegularExpression`."""
@@ -105,18 +105,18 @@ class LiveGateway:
 
     ref: GatewayRef
     accepted: bool
-    """Whether a controller has accepted it (condition Accepted)."""
+    """Whether a controller has accepted the Gateway (condition Accepted)."""
     programmed: bool
-    """Whether its configuration is in effect (condition Programmed)."""
+    """Whether the Gateway's configuration is in effect (condition Programmed)."""
     reason: str = ""
     """The controller's reason if one of the conditions is not met."""
     listeners: tuple[Listener, ...] = ()
-    """Empty if they are unknown; the API server requires at least one."""
+    """Listeners. Empty if they are unknown; the API server requires at least one listener."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gateways:
-    """The requested Gateways, without those that do not exist."""
+    """The requested Gateways that exist."""
 
     gateways: tuple[LiveGateway, ...]
 
@@ -134,7 +134,7 @@ class Bundles:
     """Versions of the bundles that custom resource definitions come from."""
 
     bundles: Mapping[str, str]
-    """Version by name of the definition. Definitions that do not exist, or do not say their version, are left out."""
+    """Version by name of the definition. Definitions that do not exist or state no version are left out."""
 
 
 _NOT_ASKED = Unknown("it was not asked for")
@@ -207,7 +207,7 @@ class FieldOwner:
     fields: Mapping[str, Any]
     """Tree of the fields as the API server writes it (FieldsV1): `f:` and a name, or `k:` and the keys of a list item.
 
-    Nothing lies below a field that is set as a whole.
+    A field that is set as a whole has an empty tree.
     """
 
 
@@ -217,12 +217,12 @@ class LiveObject:
 
     content: Mapping[str, Any]
     others: tuple[FieldOwner, ...] = ()
-    """Owners of fields other than Pulumi."""
+    """Owners of the object's fields, without Pulumi."""
     ours: tuple[Mapping[str, Any], ...] = ()
     """Trees of the fields that Pulumi set, in the form of `FieldOwner.fields`."""
 
     def writer(self, *path: str) -> str | None:
-        """Return who set a field last; None for Pulumi, or if nobody owns the field."""
+        """Return the field manager that set a field last. None if this is Pulumi, or if nobody owns the field."""
         return next((owner.name for owner in self.others if _has(owner.fields, path)), None)
 
 
@@ -236,7 +236,7 @@ def _has(fields: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LiveObjects:
-    """Objects of the cluster that stacks of this program made, and the marks of all objects that anybody made."""
+    """Objects of the cluster that this program made, and marks of all objects with names of the stack's objects."""
 
     objects: Mapping[Place, LiveObject]
     refused: tuple[str, ...] = ()
@@ -263,7 +263,7 @@ PARTS: Mapping[str, type] = {
     "metered": Metered,
     "live_pools": LivePools,
 }
-"""Types of the parts of `ClusterFacts` except `apis`, by the name of the part. Facts files have the same names."""
+"""Types of the fields of `ClusterFacts` by name, without `apis` and `origin`. Facts files have the same names."""
 
 
 def unread(reason: Unknown) -> ClusterFacts:

@@ -1,4 +1,4 @@
-"""Differences between the facts of two readings, such as those of a preview and those of the run after it."""
+"""Differences between the facts of two readings, such as the facts of a preview and of the run after that preview."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast

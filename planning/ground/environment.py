@@ -1,7 +1,7 @@
 """Environment variables of one container: precedence of values, order, and validation.
 
 Kubernetes replaces `$(NAME)` in a value by a variable that precedes it in the list, and in an argument by any variable
-of the container. A reference that it cannot resolve stays literal text. `$$` stands for a `$` that begins no reference.
+of the container. A reference to any other variable stays literal text. `$$` stands for a `$` that begins no reference.
 """
 
 import difflib
@@ -44,7 +44,7 @@ def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
 def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> tuple[Variable, ...]:
     """Return the variables of a container, each after the variables that it refers to.
 
-    Apart from that, generated variables precede the user's. If the user sets a generated variable, the user's value
+    Otherwise, generated variables precede the user's. If the user sets a generated variable, the user's value
     is used.
     """
     merged, placed = {**generated, **explicit}, dict[str, Variable]()
@@ -67,7 +67,7 @@ def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str
 def problems(
     path: Path, generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue], reserved: Mapping[str, str]
 ) -> list[Problem]:
-    """Reject references that cannot be resolved, and reserved names. No message holds a value.
+    """Reject references that cannot be resolved, and reserved names. No message contains a value.
 
     `path` is the place of the user's variables; `reserved` maps each reserved name to its remedy.
     """
@@ -83,7 +83,7 @@ def problems(
 
 
 def dangling_in(path: Path, arguments: Sequence[str], names: Collection[str]) -> list[Problem]:
-    """Reject references in a container's arguments to variables that it does not have."""
+    """Reject references in a container's arguments to variables that the container does not have."""
     found = list[Problem]()
     for index, argument in enumerate(arguments):
         if "$(" in argument:

@@ -103,7 +103,7 @@ def api_server(pods: Pods, stack: Stack) -> Edge:
     """Return the edge to the API server.
 
     If the stack does not state the API server's addresses, the edge allows any address (an empty `Addresses`). The
-    range 0.0.0.0/0 would not be enough, because some network plugins match the API server by no range.
+    range 0.0.0.0/0 would not be enough, because some network plugins never match the API server by a range.
     """
     spec = stack.network_policies
     if spec is None or not spec.api_server_cidrs:

@@ -1,4 +1,4 @@
-"""Facts of gateways: what each implementation of the Gateway API, by version, does with the objects of a stack."""
+"""Facts of gateways: how each implementation of the Gateway API, and each version, treats the objects of a stack."""
 
 import re
 from typing import Literal
@@ -17,8 +17,8 @@ class WeightedPools(Sourced):
     """Rules of a route that divide requests among several pools."""
 
     since: list[str] = Field(default=[])
-    """First version of each minor line that asks the picker of each pool. All versions of newer lines ask it, too.
-    Empty if every version does."""
+    """First version in each minor line that asks the picker of each pool. All versions of newer lines do so, too.
+    Empty if every version does so."""
 
 
 class Timeouts(Sourced):
@@ -34,9 +34,9 @@ class Proxies(Sourced):
     ranges: list[str]
     """Source ranges of requests and health checks."""
     checks_pickers: bool
-    """Whether they send health checks to the health port of endpoint pickers."""
+    """Whether the proxies send health checks to the health port of endpoint pickers."""
     subnet: str | None = None
-    """Name of the range of the user's network that requests come from as well; None if there is none."""
+    """Name of a further source range of requests, which is in the user's network. None if there is no such range."""
 
 
 class Minimum(Sourced):
@@ -62,7 +62,7 @@ class GatewayFacts(Spec):
     target_ports: TargetPorts | None = None
     """None if no version is known to reach more than one target port."""
     timeouts: Timeouts | None = None
-    """None if they are unknown."""
+    """None if the effect of timeouts is unknown."""
     proxies: Proxies | None = None
     """None if its proxies are pods in the gateway's namespace."""
 
@@ -80,7 +80,7 @@ class _Table(Spec):
 
 
 def facts(gateway: Gateway) -> GatewayFacts | None:
-    """Return the facts of a gateway's implementation; None for provider `none`, of which nothing is known."""
+    """Return the facts of a gateway's implementation; None for provider `none`: its implementation is unknown."""
     return None if gateway.provider == "none" else _table().providers[gateway.provider]
 
 

@@ -1,6 +1,6 @@
 """Inference stacks of a Pulumi stack: their names, types and logical names.
 
-This program makes one of them. A program of another project may make several, which share the mark of its Pulumi stack.
+This program makes one inference stack. A program of another project may make several, which share one mark.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """Records of a cluster's nodes, namespaces, classes, quotas, Secrets, devices and pools.
 
-Some of them are parts of `ClusterFacts`. Such a record has a single field, with the name of the part.
+Some of these records are values of fields of `ClusterFacts`. Such a record has a single field, with the same name.
 """
 
 from collections.abc import Mapping
@@ -59,13 +59,13 @@ class Listener:
     port: int
     protocol: str
     hostname: str | None
-    """Host whose requests it takes, such as `*.example.com`; None for every host."""
+    """Host of the requests that the listener takes, such as `*.example.com`; None for every host."""
     namespaces: str = SAME
-    """Namespaces whose routes it admits: `SAME`, `EVERY`, `SELECTED` or `NONE`."""
+    """Namespaces whose routes the listener admits: `SAME`, `EVERY`, `SELECTED` or `NONE`."""
     selector: tuple[Requirement, ...] = ()
     """Requirements on the labels of these namespaces, for `SELECTED`."""
     kinds: tuple[str, ...] = ()
-    """Kinds of routes that it admits; empty for the kinds of its protocol."""
+    """Kinds of routes that the listener admits; empty for the kinds of its protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class LiveNamespace:
 
 @dataclass(frozen=True, slots=True)
 class Namespaces:
-    """The requested namespaces by name, without those that do not exist."""
+    """The requested namespaces that exist, by name."""
 
     namespaces: Mapping[str, LiveNamespace]
 
@@ -224,7 +224,7 @@ class LivePool:
     accepted: bool | None
     """Whether every gateway that names the pool accepts it and its picker; None if no controller reports."""
     reason: str = ""
-    """Reason of a controller whose gateway does not accept them; else empty."""
+    """Reason of a controller that does not accept the pool or its picker; otherwise empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ SERVICE, ROLE, VARIANT = f"{_OURS}/service", f"{_OURS}/role", f"{_OURS}/variant"
 GENERATION = f"{_OURS}/generation"
 """Label with the generation of the KV cache. Only pods that exchange their cache have it."""
 PICKER = f"{_OURS}/endpoint-picker"
-"""Label with the service's name on the picker's pods and Service. These lack `SERVICE`: no pool selects them."""
+"""Label with the service's name on the picker's pods and Service. Both lack `SERVICE`, so no pool selects them."""
 DECODE, PREFILL = "decode", "prefill"
 """The roles of serving pods."""
 WORKER_OF = f"{_OURS}/worker-of"
-"""Label with the service's name on the worker pods of a replica. They lack `SERVICE`: only the leader gets requests."""
+"""Label with the service's name on a replica's worker pods. They lack `SERVICE`, so only the leader gets requests."""
 GROUP = "leaderworkerset.sigs.k8s.io/name"
 """Label with the name of the LeaderWorkerSet. Its controller puts it on every pod of the set."""
 JOB = "batch.kubernetes.io/job-name"
@@ -29,7 +29,7 @@ POD_SECURITY = {POD_SECURITY_LEVEL: "restricted"}
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open: while no picker answers, requests go to any pod."""
 TAKEN_BACK = f"{_OURS}/taken-back"
-"""Annotation that lists the additions of somebody else that a run took back from the object."""
+"""Annotation that lists the additions of somebody else that a run removed from the object."""
 INTERCEPTOR = f"{_OURS}/interceptor"
 """Label with the name of the interceptor's Service on the interceptor's pods."""
 SERVICE_KEY = f"{_OURS}/service-key"
@@ -37,7 +37,7 @@ SERVICE_KEY = f"{_OURS}/service-key"
 STACK = f"{_OURS}/stack"
 """Label and annotation with the stack that an object belongs to. `planning.ground.marks` decides their values."""
 LLM_D_ROLE = "llm-d.ai/role"
-"""Role of a serving pod, which llm-d's pickers filter by."""
+"""Label with the role of a serving pod. llm-d's pickers filter by this label."""
 PART_OF = {"app.kubernetes.io/part-of": "inference-stacks"}
 """Label of every object of every stack."""
 RESOURCE_ID, SERVICE_TYPE = "saturncloud.io/resource-id", "saturncloud.io/service-type"
@@ -58,7 +58,7 @@ def routed_selector(names: Names) -> dict[str, str]:
     """Return the selector of the decode pods of all generations.
 
     Requests to the Service of these pods bypass the pool, and are served without the cache of another pod. The
-    generation of the pod therefore does not matter to them.
+    generation of the pod therefore does not matter for these requests.
     """
     return {SERVICE: names.service, VARIANT: names.variant_name, ROLE: DECODE}
 

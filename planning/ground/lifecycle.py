@@ -1,4 +1,4 @@
-"""Times of serving pods: startup, probes, drain, and how long a run waits for them. All are in whole seconds."""
+"""Times of serving pods: startup, probes, drain, and how long a run waits for them. All times are in whole seconds."""
 
 from dataclasses import dataclass
 
@@ -42,8 +42,8 @@ class Drain:
     pre_stop: int
     """Time from the pod's deletion until the engine gets its signal to end."""
     engine: int | None
-    """Time that the engine gives to running requests. None if the engine ends at once; `pre_stop` then contains this
-    time."""
+    """Time that the engine gives to running requests. None if the engine ends immediately; `pre_stop` then contains
+    this time."""
     worker_pre_stop: int
     """`pre_stop` of a worker pod. The pod has to work for its leader until the leader has drained."""
     grace: int
@@ -112,7 +112,7 @@ def drain(timeout: str, *, engine_drains: bool) -> Drain:
 def wait_seconds(rollout: RollingUpdate | Recreate, replicas: int, step_deadline: int, step_drain: Drain) -> int:
     """Return how long a run waits for a workload: the time of all steps of its rollout.
 
-    A step replaces as many pods at once as the rollout allows. It takes `step_deadline` and the drain of the old
+    A step replaces as many pods together as the rollout allows. It takes `step_deadline` and the drain of the old
     pods.
     """
     per_step = replicas if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)

@@ -57,7 +57,7 @@ class Mark:
 
 
 NO_MARK = Mark()
-"""Mark of an object that says nothing about stacks."""
+"""Mark of an object without a label or an annotation about its stack."""
 
 
 class Verdict(Enum):

@@ -66,7 +66,7 @@ class Names:
         return f"{self.base}-models"
 
     def objective(self, key: str) -> str:
-        """Return the name of an objective; clients send it with a request."""
+        """Return the name of an objective. Clients send this name with a request."""
         return f"{self.base}-{key}"
 
     @property

@@ -30,7 +30,7 @@ class PodLevel:
     level: str
     """Strictest of `LEVELS` that admits the pods."""
     causes: tuple[str, ...]
-    """Parts of the pods that the next stricter level does not admit."""
+    """Settings of the pods that the next stricter level does not admit."""
     namespace: str
     owner: str
     pods_of: str

@@ -1,4 +1,4 @@
-"""Order in which the objects of a stack are registered. It follows from their ids and from relations of owners."""
+"""Order in which the objects of a stack are registered. It follows from their ids and from relations between owners."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,19 +28,19 @@ class Relations:
     weights: Mapping[str, str]
     """Owner of the weights claim and of its fill Job, by owner of the pods that mount the claim."""
     further_owners: Mapping[Id, tuple[str, ...]]
-    """By object: further owners whose objects precede it.
+    """By object: further owners whose objects precede the object.
 
-    The object follows those objects of a further owner that it would follow if that owner owned it. A route, for
-    example, follows the pool of its service's primary. With the canary as further owner, it also follows that pool.
+    The object is placed as if each further owner owned it, too. A route, for example, follows the pool of its service's
+    primary. With the canary as further owner, the route also follows the canary's pool.
     """
     further_predecessors: Mapping[Id, tuple[Id, ...]]
-    """By object: single objects of other owners that precede it. Objects that do not exist are ignored."""
+    """By object: single objects of other owners that precede the object. Predecessors that do not exist are ignored."""
 
 
 def predecessors(ids: Iterable[Id], relations: Relations) -> dict[Id, tuple[Id, ...]]:
     """Return the predecessors of each object of a stack.
 
-    In place of a predecessor whose part does not exist, the predecessors of that part count.
+    If no object of a preceding part exists, the predecessors of this part take its place.
     """
     existing = dict[tuple[str, Part], list[Id]]()
     owned_parts = dict[str, set[Part]]()
@@ -128,7 +128,7 @@ class _PredecessorFinder:
 
 
 def _earlier(part: Part, side: _Side, around: _Parts) -> Iterator[tuple[_Side, Part]]:
-    """Yield the existing parts that precede a part. In place of a missing part, its predecessors are yielded."""
+    """Yield the existing parts that precede a part. For a missing part, yield its predecessors instead."""
     for earlier in part.after:
         earlier_side = side
         if earlier is parts.NAMESPACE:

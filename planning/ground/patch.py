@@ -1,11 +1,11 @@
-"""The user's patch of a workload. It must not change the object's identity, its drain or its devices.
+"""The user's patch of a workload. A patch must not change the object's identity, its drain or its devices.
 
 Maps merge by key, and `null` removes a key (RFC 7386). A list whose items all have names merges by name; the name
 of a volume mount is its `mountPath`. New items come at the end of the list. Any other list is replaced as a whole.
 
 A variable or a volume has exactly one kind of source, such as a Secret or a ConfigMap. A merge of two kinds would be
 invalid. A variable is therefore replaced as a whole. A generated volume loses each key that the patch does not mention;
-the keys that both have are merged.
+keys that both the volume and the patch have are merged.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ _DECIDED: Mapping[Path, tuple[str, str]] = {
 }
 """Fields that no patch may set, each with what is wrong and a remedy."""
 _NAMED = frozenset({"containers", "initContainers", "volumes", "env", "volumeMounts"})
-"""Lists whose items must all have names. With an unnamed item, the list would replace the generated one as a whole."""
+"""Lists whose items must all have names. With an unnamed item, the list would replace the whole generated list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def _nodes(value: object, at: Path) -> Iterator[tuple[Path, object]]:
 
 
 def _check_key(at: Path, target: Target) -> _Verdict:
-    """Reject a key that is a directive of another patch format, that is reserved, or that a field decides."""
+    """Reject a key that is a directive of another patch format, that is reserved, or that another key decides."""
     key = at[-1]
     if isinstance(key, str) and key.startswith("$"):
         return f"is no directive here ({key})", "write null to remove a key; an item of a list cannot be removed"
@@ -257,7 +257,7 @@ def _check_grace(at: Path, value: object, needed: int, drain_timeout: str) -> _V
 
 
 def _check_pre_stop(at: Path, value: object, drain: Drain, target: Target) -> _Verdict:
-    """Reject a patch that drops or shortens the pause before an engine ends; requests arrive until it is over."""
+    """Reject a patch that drops or shortens the pause before an engine ends. Requests arrive during this pause."""
     container = _map(value)
     if at.parent.parent not in _POD_SPECS or at.parent[-1] != "containers" or container is None:
         return None

@@ -74,7 +74,7 @@ class Deployment:
 
     @property
     def checksum(self) -> str | None:
-        """Return the SHA-256 of the settings, which restarts the pods if they change; None if a Secret has them."""
+        """Return the SHA-256 of the settings: a new value restarts the pods. None if a Secret has the settings."""
         return None if self.settings is None else hashlib.sha256(self.settings.encode()).hexdigest()
 
 

@@ -13,7 +13,7 @@ class Headers(Sourced):
     """Headers of requests that the interceptor reads."""
 
     auth_id: str
-    """Identity that requests are billed to. Whoever authenticates clients sets it."""
+    """Identity that requests are billed to. The component that authenticates clients sets this header."""
     resource_id: str
     """Id of the model, by which requests are billed and routed."""
     upstream: str
@@ -28,7 +28,7 @@ class Routing(Sourced):
     domain: str
     """Domain of the cluster in the addresses of Services."""
     port: str
-    """Name of the port that is preferred."""
+    """Name of the preferred port."""
 
 
 class PodFacts(Sourced):
@@ -40,7 +40,7 @@ class PodFacts(Sourced):
     program: str
     """Folder of the program."""
     health: str
-    """Path of the health check, which depends on nothing."""
+    """Path of the health check. The check depends on no other process."""
 
 
 class Shutdown(Sourced):
@@ -51,7 +51,7 @@ class Shutdown(Sourced):
 
 
 class Line(Sourced):
-    """A line of images."""
+    """A line of images: tags of images with the same mode and the same settings."""
 
     mode: Mode
     tags: list[str]
@@ -67,7 +67,7 @@ class Facts(Spec):
     pod: PodFacts
     shutdown: Shutdown
     repositories: list[str]
-    """Last parts of the names of repositories whose tags are known."""
+    """Last path segments of the repositories whose tags are known."""
     lines: list[Line]
 
     def line(self, mode: Mode) -> Line:

@@ -14,7 +14,7 @@ from planning.interceptor.grants import RouteGrant
 from planning.variant.context import VariantContext
 
 OWNER = "/interceptor"
-"""Owner of the interceptor's objects. It equals no service key and no namespace, which hold no slash."""
+"""Owner of the interceptor's objects. It equals no service key and no namespace, because those contain no slash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class InterceptorPlan:
     deployment: Deployment | None
     """None if the interceptor runs already."""
     route_grant: RouteGrant | None
-    """Grant that routes of other namespaces need. None if there are none."""
+    """Grant that routes of other namespaces need. None if there are no such routes."""
 
     @property
     def precedes_routes(self) -> tuple[Id, ...]:
@@ -43,7 +43,7 @@ class InterceptorPlan:
 
 
 def plan(stack: Stack, primaries: Iterable[VariantContext], name: StackName) -> InterceptorPlan | None:
-    """Return the plan of a stack's interceptor; None if there is none. `primaries` belong to all services."""
+    """Return the plan of a stack's interceptor; None without one. `primaries` are the primaries of all services."""
     spec = stack.interceptor
     if spec is None:
         return None

@@ -1,7 +1,8 @@
 """Search for the Service of a resource id, as the interceptor searches in mode label.
 
-The interceptor lists the Services of one namespace that have both labels. It resolves an id only if it finds exactly
-one Service. Otherwise it answers with 404, whatever the reason is (phoebe 4f3fb26, internal/registry).
+The interceptor lists the Services of one namespace that have both labels of `labels.routing_contract`. It resolves an
+id only if it finds exactly one Service. Otherwise it answers with 404, whatever the reason is (phoebe 4f3fb26,
+internal/registry).
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +24,7 @@ class Unresolved(Enum):
 
 
 def resolve(services: Iterable[Mapping[str, Any]], resource_id: str, namespace: str) -> str | Unresolved:
-    """Return the URL that requests with a resource id are forwarded to, or why there is none.
+    """Return the URL that requests with a resource id are forwarded to, or the reason why there is no URL.
 
     `services` are Service objects of any namespace. Raises ValueError without a namespace.
     """

@@ -34,12 +34,12 @@ class Settings(Spec):
 
     listen_port: Port
     registry: Registry | None = None
-    """Absent for lines of images that would ignore it."""
+    """None for images that ignore this setting."""
     emit: Emission
 
 
 def text(spec: Interceptor, deploy: InterceptorDeployment, models_namespace: str | None) -> str:
-    """Return the settings as YAML. `models_namespace` is the namespace that mode label searches, or None."""
+    """Return the settings as YAML. `models_namespace` is the namespace to search for Services, or None."""
     emit, groups = deploy.emit, facts().line(spec.mode).settings
     registry = None
     if "registry" in groups and models_namespace is not None:

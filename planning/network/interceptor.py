@@ -21,7 +21,7 @@ class InterceptorNetwork:
     """Network policy and load balancing of the interceptor."""
 
     policy: Policy | None = None
-    """Policy of the interceptor's pods. None without network policies, or if the stack does not deploy them."""
+    """Policy of the interceptor's pods. None without network policies, or if the stack deploys no interceptor."""
     load_balancing: LoadBalancing | None = None
     """Settings of GKE's load balancer for the interceptor's Service. None if no such load balancer leads to it."""
 
@@ -45,7 +45,7 @@ def of_interceptor(plan: InterceptorPlan | None, contexts: Contexts) -> Intercep
 def _edges(
     pods: Pods, plan: InterceptorPlan, deployment: Deployment, stack: Stack, metered: list[VariantContext]
 ) -> Iterator[Edge]:
-    """Yield the edges from gateways to the interceptor, and from it to models, DNS, API server and stream."""
+    """Yield the edges from gateways to the interceptor, and from the interceptor to all that it asks."""
     spec = stack.network_policies
     if spec is None:
         return

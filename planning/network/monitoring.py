@@ -25,12 +25,12 @@ class Scrape:
     """Settings for scraping the pods of a role or of the picker."""
 
     ports: tuple[str, ...]
-    """Names of the ports, each of which has metrics of its own."""
+    """Names of the ports. Each port has its own metrics."""
     path: str
     interval: str
     """Interval in the form of Prometheus: a number with one unit."""
     tls: bool = False
-    """Whether the pods serve TLS. The scraper does not verify their certificates, which name no pod addresses."""
+    """Whether the pods serve TLS. The scraper does not verify their certificates, because these lack pod addresses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ def gateway_ends(stack: Stack, spec: NetworkPolicies, service: Service) -> Itera
 
 
 def _proxies(service: Service, stack: Stack) -> Proxies | None:
-    """Return the facts of the proxies of a service's gateway; None if they are pods."""
+    """Return the facts of the proxies of a service's gateway. None if the proxies are pods."""
     service_gateway = gateway(service, stack)
     facts = None if service_gateway is None else gateways.facts(service_gateway)
     return None if facts is None else facts.proxies
@@ -194,7 +194,7 @@ def _picker_edges(peers: _Peers) -> Iterator[Edge]:
     for role in peers.roles:
         ports, events = role.workload.target_ports, role.workload.engine.events_ports
         # The Service that tokenizes for the picker selects the decode pods of all generations, not only those of the
-        # pool. Its edges open the engine's port, where the picker also reads metrics. Only the events' port is missing.
+        # pool. Its edges open the engine's port, where the picker also reads metrics. They lack the port of events.
         if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
             yield from _service_edges(peers)
             # With external load balancing, the ports of the further copies are missing, too.

@@ -49,7 +49,7 @@ def _policies(stack: Stack) -> Iterator[Problem]:
 
 
 def warnings(stack: Stack, policies: Iterable[Policy]) -> Iterator[Problem]:
-    """Yield warnings about settings of network policies without effect, and about requests that no policy may admit."""
+    """Yield warnings about settings of network policies without effect, and about requests that may be refused."""
     if stack.network_policies is not None:
         yield from _unused_settings(stack.network_policies, policies)
         yield from _refused_requests(stack, stack.network_policies)

@@ -1,6 +1,6 @@
 """Command lines of the endpoint picker, as its flag library reads them (github.com/spf13/pflag).
 
-Arguments without a dash are ignored. The last of several equal flags counts. Values never appear in problems.
+Arguments without a dash are ignored. If a flag is repeated, its last value counts. Values never appear in problems.
 """
 
 from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def _with_list(value: object, description: str) -> object:
 
 
 def _together(values: dict[str, object], facts: PickerFlags, is_wrong: bool) -> Iterator[Problem]:  # noqa: FBT001
-    """Yield the mistakes of several flags together, unless a single flag is already wrong."""
+    """Yield the mistakes in combinations of flags, unless a single flag is already wrong."""
     if is_wrong:
         return
     for problem in demands.problems(Scope(Path(), values, facts.defaults), facts.rules):

@@ -49,7 +49,7 @@ def asks_predictor(spec: Variant, facts: PickerFacts) -> bool:
 
 
 def predictor(spec: Variant, facts: PickerFacts) -> LatencyPredictor | None:
-    """Return the latency predictor that a variant's picker asks. None if it asks none, even if it inherits one."""
+    """Return the latency predictor that a variant's picker asks. None if the picker asks none."""
     return spec.endpoint_picker.latency_predictor if asks_predictor(spec, facts) else None
 
 
@@ -145,9 +145,10 @@ def _values(spec: Variant, names: Names, cache: KvCache) -> _Values:
 
 
 def asks_service(config: str, names: Names) -> bool:
-    """Tell whether the picker asks the variant's Service to tokenize prompts: the configuration has its address.
+    """Tell whether the picker asks the variant's Service to tokenize prompts.
 
-    `config` is YAML, whose lines never break within an address.
+    The picker does so if its configuration has the Service's address. `config` is the configuration as YAML. A line
+    break never splits an address in this text.
     """
     return f"//{address(names.base, names.namespace)}" in config
 

@@ -1,4 +1,4 @@
-"""Containers beside the picker in its pods: those of the user, and the servers of a latency predictor."""
+"""Further containers in the picker's pods: containers of the user, and servers of a latency predictor."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from planning.ground.ports import HEALTH_PORT, METRICS_PORT
 from planning.releases import PredictorServer, PredictorServers
 
 PICKER_CONTAINER = "epp"
-"""Name of the picker's own container; it never changes, because patches refer to it."""
+"""Name of the picker's own container. The name never changes, because patches refer to it."""
 
 
 TRAINING, PREDICTION = "training-server", "prediction-server"

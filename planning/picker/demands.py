@@ -143,7 +143,7 @@ def _has_length(condition: Condition, value: object) -> bool:
 
 
 def _repeats(condition: Condition, value: object) -> bool:
-    """Tell whether a list has two items of the same key."""
+    """Tell whether a list has two items with the same key."""
     keys = [_key(condition, item) for item in (cast("list[object]", value) if isinstance(value, list) else [])]
     return any(_is_same(key, other) for index, key in enumerate(keys) for other in keys[:index])
 

@@ -32,7 +32,7 @@ outlives the streams."""
 _DRAIN_FLAG = "drain-timeout"
 """Flag for the time in which a terminating picker still answers new requests."""
 _DRAIN_MARGIN_SECONDS = 15
-"""Seconds that the grace period of a pod adds to the value of that flag."""
+"""Seconds that the grace period of a pod adds to the value of `drain-timeout`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def _warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning if the picker reads no metrics of prefill pods that serve TLS, and thinks that they are full."""
+    """Yield a warning if the picker cannot read metrics of prefill pods with TLS. It treats such pods as full."""
     spec, facts = variant.spec, variant.release.picker
     if not config.serves_tls(spec):
         return
@@ -174,10 +174,10 @@ def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def drain(spec: Variant) -> Drain:
-    """Return the times in which a picker's pod ends. The grace period lets the streams of running requests finish.
+    """Return the termination times of a picker's pod. The grace period lets the streams of running requests finish.
 
     A stream lasts as long as its request. A terminating picker waits for its streams until Kubernetes kills it
-    (llm-d-router v0.10.0, rungroup.go and internal/runnable/grpc.go), so it gets at least the time of serving pods.
+    (llm-d-router v0.10.0, rungroup.go and internal/runnable/grpc.go), so its grace period is no shorter than theirs.
     """
     explicit = seconds(spec.endpoint_picker.flags.get(_DRAIN_FLAG, "0s")) + _DRAIN_MARGIN_SECONDS
     of_serving_pods = lifecycle.drain(spec.drain_timeout, engine_drains=True).grace
@@ -185,7 +185,7 @@ def drain(spec: Variant) -> Drain:
 
 
 def _wait(picker: EndpointPicker) -> Wait:
-    """Return the wait for the pickers: all start at once if they elect a leader, else one after another."""
+    """Return the wait for the pickers. With a leader they start at the same time, otherwise in turn."""
     elects = replication.elects_leader(picker)
     steps = 1 if elects else picker.replicas
     conditions = _leader_conditions(picker.replicas) if elects else ()

@@ -1,6 +1,6 @@
 """Values as the endpoint picker's Go code reads them: numbers, durations, quantities, selectors and metrics.
 
-Each reader returns the value in a form that can be compared, and raises `ValueError` for what Go refuses.
+Each reader returns the value in a form that can be compared, and raises `ValueError` for a value that Go refuses.
 """
 
 import math

@@ -30,7 +30,7 @@ class DeclaredPlugin:
     name: str
     type: str
     parameters: Mapping[str, Any]
-    """Parameters, with the spelling of keys that the release has. Empty if they are no mapping."""
+    """Parameters, with keys spelt as in the release facts. Empty if the configuration has no mapping here."""
     written: object
     """Parameters as the configuration has them."""
     facts: Plugin | None
@@ -45,7 +45,10 @@ class DeclaredPlugin:
 
     @property
     def shape(self) -> Mapping[str, Any] | None:
-        """Return the shape of the form in which the parameters are written. None if they are not checked."""
+        """Return the shape that the parameters must have. None if the parameters are not checked.
+
+        It is the former shape if some written keys are in the former shape only, and none in the current shape only.
+        """
         if self.facts is None or self.facts.parameters is None or self.facts.former_parameters is None:
             return None if self.facts is None else self.facts.parameters
         current, former = self.facts.parameters, self.facts.former_parameters
@@ -181,7 +184,7 @@ def _without_superseded(config: Mapping[str, Any], facts: PickerFacts) -> Mappin
 
 
 def _names_of_parsers(config: Mapping[str, Any]) -> list[str]:
-    """Return the names of the parsers that a configuration names, in the current key or in the deprecated one."""
+    """Return the names of the parsers that a configuration names, in the current key or else in the deprecated key."""
     listed = [str(item.get("pluginRef")) for _, item in mappings(_section(config, "requestHandler").get("parsers"))]
     former = _text(config, "parser", "pluginRef")
     return listed or ([former] if former else [])
@@ -287,7 +290,7 @@ def _plugins(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> Itera
 
 
 def _canonical(parameters: object, facts: Plugin | None) -> dict[str, Any]:
-    """Return parameters with the spelling of keys that the release has. Its picker reads keys in any case."""
+    """Return parameters with keys spelt as in the release facts. The picker ignores the case of letters in keys."""
     if not isinstance(parameters, dict):
         return {}
     shape = {} if facts is None else {**(facts.parameters or {}), **(facts.former_parameters or {})}

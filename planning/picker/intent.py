@@ -1,6 +1,6 @@
-"""Mistakes in configurations that an endpoint picker accepts.
+"""Mistakes that an endpoint picker accepts in its configuration.
 
-`REASONS` names every reason for which such a configuration is refused; docs/picker-lint.md explains each.
+`REASONS` names every reason for which this program refuses such a configuration; docs/picker-lint.md explains them.
 """
 
 import math
@@ -48,7 +48,7 @@ def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
 
 
 def _misplaced_entries(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield plugins in profiles that do nothing in a profile, and weights of plugins that are no scorers."""
+    """Yield entries of profiles whose plugins have no effect there, and weights of plugins that are no scorers."""
     table = setting.facts.plugins.table
     for reference in graph.references:
         declared = graph.find(reference.name)
@@ -101,7 +101,7 @@ def ignored_keys(graph: Graph, setting: Setting) -> list[str]:
 
 
 def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield plugins whose required plugin, parameter or feature gate is missing, and names of no plugin."""
+    """Yield plugins whose required plugin, parameter or feature gate is missing, and names that no plugin has."""
     enabled_gates = {name for name, value in feature_gates(graph.config).items() if value}
     for plugin in graph.plugins:
         if plugin.facts is None:
@@ -152,7 +152,7 @@ def _one_profile(graph: Graph, _: Setting) -> Iterator[Problem]:
 
 
 def _without_prefill(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield profile handlers that look for a missing profile, or never ask the prefill pods that have a profile."""
+    """Yield profile handlers that look for a missing profile, or never ask prefill pods that a profile selects."""
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and handler.decider_parameters:
@@ -248,7 +248,7 @@ REASONS: dict[str, Callable[[Graph, Setting], Iterator[Problem]]] = {
 
 
 def problems(graph: Graph, setting: Setting) -> Iterator[tuple[str, Problem]]:
-    """Yield the mistakes in a configuration that the picker accepts, each with its reason."""
+    """Yield the mistakes that the picker accepts in a configuration, each with its reason."""
     for reason, check in REASONS.items():
         for problem in check(graph, setting):
             yield reason, problem

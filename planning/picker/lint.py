@@ -1,4 +1,4 @@
-"""Validation of endpoint picker configurations, of a stack or alone: errors and warnings."""
+"""Validation of endpoint picker configurations, in a stack or on their own: errors and warnings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Finding:
 def problems(
     path: Path, config: Mapping[str, Any], variant_facts: VariantFacts, external: Sequence[Reference] = ()
 ) -> list[Problem]:
-    """Return the errors of a variant's configuration, including its parts that have no effect.
+    """Return the errors of a variant's configuration, including plugins and keys without effect.
 
     `external` are references to plugins of the configuration from other keys, such as `endpointPicker.flowControl`.
     """
@@ -67,7 +67,7 @@ def findings(config: Mapping[str, Any], setting: Setting) -> list[Finding]:
 
 
 def warnings(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> list[Problem]:
-    """Return warnings about parts of a configuration that work, but are experimental, deprecated or misleading."""
+    """Return warnings about plugins and keys that work, but are experimental, deprecated or misleading."""
     graph = parse(path, config, facts)
     found = list(chain.from_iterable(map(partial(_plugin_warnings, facts), graph.plugins)))
     found += [*_lonely(graph), *_skipped_parsers(graph, facts), *_spellings(graph)]
@@ -103,7 +103,7 @@ def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[P
 
 
 def _lonely(graph: Graph) -> Iterator[Problem]:
-    """Yield warnings about plugins that have no effect because no plugin of another type is declared."""
+    """Yield warnings about plugins that have no effect because a plugin of a required type is not declared."""
     types = {plugin.type for plugin in graph.plugins}
     for plugin in graph.plugins:
         for kind in [] if plugin.facts is None else plugin.facts.wants:
@@ -122,7 +122,7 @@ def _skipped_parsers(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
 
 
 def _spellings(graph: Graph) -> Iterator[Problem]:
-    """Yield warnings about keys of parameters that are written in another case. The picker reads these keys, too."""
+    """Yield warnings about keys of parameters with wrong upper or lower case. The picker reads these keys, too."""
     for plugin in graph.plugins:
         written = cast("dict[str, object]", plugin.written) if plugin.parameters else dict[str, object]()
         for key, known in zip(written, plugin.parameters, strict=False):

@@ -1,7 +1,7 @@
 """Mistakes with which an endpoint picker does not start, or does not become ready.
 
 The checks follow llm-d-router: `LoadRawConfig` and `InstantiateAndConfigure` in pkg/epp/config/loader, then `setup` and
-the health server in cmd/epp/runner. Facts that depend on the release are in its table.
+the health server in cmd/epp/runner. Facts that depend on the release are in the release's table.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -174,7 +174,7 @@ def _missing_plugin(graph: Graph, reference: Reference, table: Mapping[str, Plug
 
 
 def _declaration_order(graph: Graph, reference: Reference, declared: DeclaredPlugin) -> Iterator[Problem]:
-    """Reject a reference from a plugin's parameters to a later plugin: the picker creates them in declared order."""
+    """Reject a reference from a plugin's parameters to a later plugin. The picker creates plugins in declared order."""
     referrers = [index for index, plugin in enumerate(graph.plugins) if reference.path.is_within(plugin.at)]
     if referrers and graph.plugins.index(declared) > referrers[0]:
         yield Problem(reference.path, f"names a plugin that is declared later ({declared.name})", "declare it first")

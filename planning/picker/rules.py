@@ -96,13 +96,13 @@ def _combination(at: Path, variant: VariantContext, variant_facts: VariantFacts)
 
 @cache
 def _problems_of(made: str, release: str, roles: int, block_size: int | None, engine: str) -> tuple[Problem, ...]:
-    """Return the problems of a configuration, given as JSON. They are cached, because services often share it."""
+    """Return the problems of a configuration, given as JSON. Results are cached, because services often share one."""
     facts = VariantFacts(channel(release), roles > 1, block_size, vllm=engine == "vllm")
     return tuple(lint.problems(Path(), json.loads(made), facts))
 
 
 def _key_of_plugin(at: Path, made: Mapping[str, Any], below: Path, picker: EndpointPicker) -> Path:
-    """Return the key that made a part of a configuration: the weight of a scorer, or the preset."""
+    """Return the key from which a value of a configuration comes: the weight of a scorer, or the preset."""
     if below[:1] == ("plugins",) and len(below) > 1 and isinstance(below[1], int):
         kind = made["plugins"][below[1]]["type"]
         if kind in picker.scorer_weights:
@@ -154,7 +154,7 @@ def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
-    """Reject `resources` beside `traffic`, from which requests and limits follow."""
+    """Reject `resources` beside `traffic`, because requests and limits follow from `traffic`."""
     if picker.traffic is not None and "resources" in picker.model_fields_set:
         remedy = "keep one of them, or write resources: null here to drop inherited ones"
         yield Problem(at / "traffic", "decides resources, which are written, too", remedy, (at / "resources",))

@@ -3,7 +3,7 @@
 A shape is one of three:
 - a mapping of keys to shapes, in which the key `"*"` stands for any other key;
 - a list that holds one shape, which every item has;
-- a description of a leaf: a word, such as `integer`, and constraints behind it, separated by blanks.
+- a description of a leaf: a word, such as `integer`, and constraints after the word, separated by blanks.
 
 The words are those of `planning.picker.go_values.READERS` and `planning.picker.expressions`, `plugin:GROUP,GROUP` for
 the name of a plugin that belongs to one of the groups, `name:GROUP` for a name that is checked elsewhere, and `never`

@@ -13,7 +13,7 @@ from planning.variant.context import VariantContext, max_replicas
 
 _GI = 2**30
 _LIMIT_FACTOR = 2
-"""Memory limit as a multiple of the requested memory. The defaults of limit and request have the same ratio."""
+"""Memory limit as a multiple of the requested memory. The default limit and the default request have the same ratio."""
 
 
 class _Cores(Spec):
@@ -24,7 +24,7 @@ class _Cores(Spec):
     """Cores for one request per second with a prompt of `of_tokens` tokens."""
     of_tokens: int
     per_endpoint: float
-    """Cores for each endpoint of the pool, whose metrics the picker reads all the time."""
+    """Cores for each endpoint of the pool: the picker reads the endpoint's metrics all the time."""
 
 
 class _Memory(Spec):

@@ -1,8 +1,8 @@
 """Checks of the cluster: whether a stack can be deployed to it as it is, before anything is changed.
 
-One rule decides what is an error. A lack that only a person can mend is an error: of kinds, namespaces, classes or
-listeners. A lack that may end while pods wait is a warning: of Secrets, metrics, nodes, or the approval of controllers.
-Facts that could not be read are a warning that names them. `checks.preflight: warn` turns errors into warnings, and
+A missing kind, namespace, class or listener is an error, because only a person can add it. A missing Secret, metric,
+node or approval of a controller is a warning, because it may come while pods wait. Facts that could not be read lead to
+a warning that names them. `checks.preflight: warn` turns errors into warnings, and
 `skip` checks nothing.
 """
 

@@ -19,9 +19,9 @@ _OTHER = Unknown("it is not compared")
 
 
 def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[Problem]:
-    """Yield a warning for each object that a stack needs and that differs from the facts of an earlier preview.
+    """Yield a warning for each object that a stack needs and that has changed since an earlier preview.
 
-    The stack's own routes are left out. Facts that one of the readings lacks are not compared.
+    The stack's own routes are left out. Facts that are unknown in `earlier` or `facts` are not compared.
     """
     if earlier is None:
         return

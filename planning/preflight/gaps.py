@@ -23,7 +23,7 @@ def gaps(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
 
 
 def _subjects(needs: Needs) -> Iterator[tuple[str, str]]:
-    """Yield the name of a part of the facts, and a text about the needed objects, for each need of a stack."""
+    """Yield for each need of a stack: the name of a field of `ClusterFacts`, and a text that names the objects."""
     if needs.namespaces:
         yield "namespaces", f"namespaces ({', '.join(sorted(needs.namespaces))})"
     if needs.gateways:

@@ -1,8 +1,8 @@
-"""Checks of the cluster: that it has each kind that a stack needs, in a version with all fields, and each metric.
+"""Checks of the cluster: whether it has each kind that a stack needs, with all its fields, and each metric.
 
-A preview does not notice that a CRD is missing. An update then fails halfway, after a minute of retries. Nor does it
-notice that the API server drops fields that an older CRD does not have. An autoscaler without its metric leaves the
-number of replicas as it is.
+A preview does not notice that a CRD is missing. The update then fails halfway, after a minute of retries. A preview
+does not notice either that the API server drops fields that an older CRD lacks. An autoscaler whose metric is missing
+never changes the number of replicas.
 """
 
 from collections.abc import Iterable, Iterator
@@ -47,8 +47,8 @@ def kinds(required: Iterable[str], facts: ClusterFacts, mode: Literal["strict", 
 def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
     """Return a problem for every CRD in the cluster that is older than the release channel requires for the stack.
 
-    If the versions are unknown, the result is a warning that nothing was checked. A CRD whose version is no number is a
-    warning, too.
+    If the versions are unknown, the result is a warning that nothing was checked. A CRD whose version is no number gets
+    a warning, too.
     """
     if mode == "skip" or isinstance(facts.apis, Unknown):
         return []
@@ -105,9 +105,9 @@ def _remedy(kind: str) -> str:
 
 
 def metrics(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
-    """Return a warning for every metric of pods that an autoscaler follows and the cluster does not offer.
+    """Return a warning for every metric that an autoscaler asks for and the cluster does not offer.
 
-    It is never an error, because an adapter offers a metric only after pods have reported it.
+    A missing metric is never an error, because an adapter offers a metric only after pods have reported it.
     """
     offered = facts.metrics
     if mode == "skip" or isinstance(facts.apis, Unknown):
@@ -128,7 +128,7 @@ def metrics(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
 def _object_metrics(autoscaler: Autoscaler) -> Iterator[tuple[Path, str, str]]:
     """Yield path, kind of object and name of each metric that a HorizontalPodAutoscaler asks for.
 
-    KEDA asks Prometheus.
+    An autoscaler with KEDA has none, because KEDA asks Prometheus.
     """
     for index, metric in enumerate(autoscaler.metrics if autoscaler.keda is None else ()):
         at = autoscaler.path / "metrics" / index
@@ -141,7 +141,7 @@ def _object_metrics(autoscaler: Autoscaler) -> Iterator[tuple[Path, str, str]]:
 
 
 def _missing_metric(at: Path, kind: str, name: str, offered: Metrics) -> Problem:
-    """Return the warning about a metric of a kind of object that the cluster does not offer."""
+    """Return the warning about a metric that the cluster does not offer for a kind of object."""
     others = [metric.partition("/")[0] for metric in offered.metrics if metric.partition("/")[2] == name]
     place = f"of {', '.join(others)} alone" if others else "of no kind of object"
     what = f"the cluster offers {name} {place} ({METRICS_GROUP}), and the autoscaler asks for the metric of {kind}"

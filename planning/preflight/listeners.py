@@ -14,7 +14,7 @@ from planning.preflight.severity import SEVERITIES, Mode
 from planning.routes import Route, collisions
 
 _HTTP = frozenset({"HTTP", "HTTPS"})
-"""Protocols whose listeners admit HTTPRoutes unless they say otherwise."""
+"""Protocols of listeners that admit HTTPRoutes unless `allowedRoutes.kinds` names other kinds."""
 _ROUTE = "HTTPRoute"
 
 
@@ -35,7 +35,7 @@ def listeners(
 ) -> Iterator[Problem]:
     """Yield a problem for every route that no listener of its Gateway takes.
 
-    A Gateway that does not exist or that was not read is reported by another check.
+    Other checks report a Gateway that does not exist or could not be read.
     """
     if mode == "skip" or isinstance(facts.gateways, Unknown):
         return

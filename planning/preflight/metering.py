@@ -54,8 +54,8 @@ def _duplicate_problems(
 ) -> Iterator[Problem]:
     """Yield the problem of a resource id that another Service has.
 
-    If a service only gets another name, there is no problem: its old Service is deleted before the new one is made. The
-    Service of another key is deleted only at the end of the run.
+    If only the name of a service changes, there is no problem, because the run deletes the old Service before it
+    creates the new Service. If the key changes, the run deletes the old Service only at its end.
     """
     at = service.primary.path / "interceptor" / "resourceId"
     place, is_ours = f"Service {holder.namespace}/{holder.name}", identity.verdict(holder.mark) is Verdict.OURS

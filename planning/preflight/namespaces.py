@@ -16,10 +16,10 @@ _CREATE = Path("namespaceOptions", "create")
 
 
 def namespaces(needs: Needs, facts: ClusterFacts, owners: Owners, identity: Identity, mode: Mode) -> Iterator[Problem]:
-    """Yield a problem for every namespace that is missing, is being deleted, or is to be created and belongs to others.
+    """Yield a problem for every namespace that is missing, is being deleted, or is created here but belongs to others.
 
-    A run with provider 4.28 or older would take over a namespace that exists, and `destroy` would delete it with all
-    that is in it.
+    A run with provider 4.28 or older would take over an existing namespace, and `destroy` would delete this namespace
+    with all its objects.
     """
     if mode == "skip" or isinstance(facts.namespaces, Unknown):
         return

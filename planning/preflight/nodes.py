@@ -17,7 +17,7 @@ _MOST_NAMES = 6
 def nodes(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
     """Yield a warning for every role whose pods no node of the cluster takes.
 
-    It is never an error, because nodes may join while pods wait.
+    A lack of nodes is never an error, because nodes may join while pods wait.
     """
     if mode == "skip":
         return

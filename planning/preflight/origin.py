@@ -17,7 +17,7 @@ _REMEDY = "write it again with python -m cli facts"
 def origin(facts: ClusterFacts | None, cluster: str | None, now: datetime, at: Path = FILE) -> Iterator[Problem]:
     """Yield a warning if facts from a file are of another cluster than `cluster`, or older than a day.
 
-    `now` is a time in UTC. `at` is the key that names the file. An unknown name is not compared.
+    `now` is a time in UTC. `at` is the key that names the file. An unknown name of a cluster is not compared.
     """
     found = None if facts is None else facts.origin
     if found is None:

@@ -1,4 +1,4 @@
-"""Checks that the StorageClasses, PriorityClasses and Secrets exist to which pods and claims refer."""
+"""Checks of references from pods and claims: whether their StorageClasses, PriorityClasses and Secrets exist."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -12,7 +12,7 @@ _SECRETS = (
     *("secrets", "secretKeyRef", "imagePullSecrets", "secret", "caSecret", "certificate"),
     *("secretName", "secretRef"),
 )
-"""Keys whose values, or values below them, are names of Secrets."""
+"""Keys that have names of Secrets as values, directly or further below."""
 _MOST_NAMES = 6
 """Maximum number of classes that a message lists."""
 
@@ -42,8 +42,8 @@ def classes(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> It
 def secrets(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
     """Yield a warning for every Secret that pods need and the cluster does not have.
 
-    It is never an error, because a Secret may come while pods wait for it, or after this run creates its namespace. The
-    message does not contain the name, because a user may have written a token there by mistake.
+    A missing Secret is never an error: somebody may create it while pods wait, or after this run creates its namespace.
+    The message does not contain the name of the Secret, because a user may have written a token there by mistake.
     """
     if mode == "skip" or isinstance(facts.secrets, Unknown):
         return

@@ -1,6 +1,6 @@
-"""Decision which routes a run waits for: the routes of Gateways that a controller has accepted.
+"""Decision which routes a run waits for: routes whose Gateway a controller has accepted.
 
-Without a controller a route never gets a status, and a wait for it would fail only after its timeout.
+Without a controller a route never gets a status, and a wait for this route would fail only after its timeout.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -21,7 +21,7 @@ _CONDITIONS = ("Accepted", "ResolvedRefs")
 """Conditions of a route that the Gateway accepts and whose backends exist."""
 _KIND = "Gateway"
 _MAX_NAMES = 3
-"""Maximum number of services that a warning names. It only counts further services."""
+"""Maximum number of services that a warning names. The warning only counts further services."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def gateways(routes: Iterable[Route]) -> frozenset[GatewayRef]:
 
 
 def decide(routes: Iterable[Route], live: Gateways | Unknown, locked: Collection[str] | None = None) -> Waits:
-    """Select the routes to wait for. A route whose Gateway has no known controller becomes a warning instead.
+    """Select the routes to wait for. A route gets a warning instead if no known controller has accepted its Gateway.
 
     `locked` are the accepted Gateways of a lock, as namespace/name. They take the place of the accepted Gateways of the
     cluster, so that the decision does not depend on the rights of a run.
@@ -78,9 +78,9 @@ def _since_lock(ref: GatewayRef) -> Problem:
 
 
 def wait(route: Route) -> Wait:
-    """Return the wait for a route: until its Gateway accepts the current generation of the object.
+    """Return the wait for a route: until its Gateway accepts the current `metadata.generation` of the route.
 
-    The first condition is there for the error message alone: every accepted route fulfils it, too. If the gateway
+    The first condition only improves the error message: every accepted route fulfils it, too. If the gateway
     refuses the route, this condition selects the status condition that is False. The provider prints a selected object
     in full, and with it the reason of the refusal. Parentheses group terms in pairs, because the provider's parser
     rejects three terms in a row.

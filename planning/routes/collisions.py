@@ -2,9 +2,9 @@
 
 Of two routes whose hosts match a request, the one with the longer host takes it (Gateway API, HTTPRouteSpec,
 hostnames). So two claims collide only on the same host; a claim without a host is on any host. A claim without a
-listener or port covers all of them: two claims collide if both values are equal or one of them covers the other. The
-index stores a claim under its own values and under every wider value. A collision is therefore found by a lookup, not
-by a comparison of pairs.
+listener covers all listeners, and a claim without a port covers all ports. Two claims collide if their values are equal
+or if one value covers the other. The index stores a claim under its own values and under every wider value. A collision
+is therefore found by a lookup, not by a comparison of pairs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -66,7 +66,7 @@ class _Index:
                 claims.setdefault(index_key, claim)
 
     def collision(self, claim: RequestClaim) -> tuple[RequestClaim, ParentRef, str] | None:
-        """Return a claim that collides with `claim`, and parent and host of `claim`. None if there is no collision."""
+        """Return an earlier claim that collides with `claim`, and the parent and host of the collision, or None."""
         for parent, host in parents_and_hosts(claim):
             claims = self._claims.get(_group(parent, claim.match))
             if claims is None:
@@ -102,7 +102,7 @@ def reference(route: Route) -> ParentRef:
 def problems(routes: Iterable[Route]) -> Iterator[Problem]:
     """Yield a problem for every claim of a service that collides with an earlier service of the stack.
 
-    Of routes with the same namespace and name only the last is checked, because another rule reports their names.
+    Of routes with the same namespace and name only the last route is checked, because another rule reports equal names.
     """
     index = _Index()
     for route in {(route.namespace, route.name): route for route in routes}.values():

@@ -76,9 +76,9 @@ def record(variant: VariantContext, template: str) -> dict[str, Any]:
 
 
 def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantContext | None) -> tuple[Rule, ...]:
-    """Return the rules for matches. A rule with the canary's headers precedes the rule for the same paths.
+    """Return the rules for matches. A rule with the canary's headers precedes the rule without them.
 
-    The primary is the last backend, because gateways that ask one picker for a rule ask the picker of the last backend.
+    The primary is the last backend, because a gateway that asks only one picker for a rule asks the last backend's.
     """
     share, planned = variant.share, list[Rule]()
     for prefix, group in _rule_groups(matches, variant.service.route.replace_prefix_match):
@@ -114,7 +114,7 @@ def _backend(variant: VariantContext, weight: int) -> Backend:
 
 
 def _rule_groups(matches: tuple[Match, ...], prefix: str) -> Iterator[tuple[str | None, tuple[Match, ...]]]:
-    """Yield a pair for each rule: the prefix that replaces the path (None if paths stay unchanged), and its matches.
+    """Yield a pair for each rule: the prefix that replaces the path (None if paths stay unchanged), and the matches.
 
     Gateway API requires a separate rule for each path that is rewritten.
     """

@@ -24,7 +24,7 @@ def plan(variant: VariantContext) -> ModelNames | None:
 
 
 def problems(variant: VariantContext) -> Iterator[Problem]:
-    """Reject a match with a model that the header never holds, because it is not the service's base model."""
+    """Reject a match with a model that the header never holds, because this model is not the service's base model."""
     base, path = _base_model(variant), variant.path
     for index, match in enumerate(variant.service.route.matches):
         if match.model is None or match.model == base:

@@ -1,4 +1,4 @@
-"""Rules with two pools: the endpoint pickers that a gateway asks, by its implementation and version."""
+"""Endpoint pickers that a gateway asks for a rule with two pools: they depend on its implementation and version."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from planning.variant.context import VariantContext
 def problems(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
     """Reject a canary's share of requests in a service with prefill if the gateway asks only the primary's picker.
 
-    That picker names prefill pods of the primary in requests to the canary, and the canary's sidecars refuse them.
+    The primary's picker writes prefill pods of the primary into requests to the canary. Its sidecars refuse these pods.
     """
     canary, path = variant.service.canary, variant.path
     if canary is None or not _lacks_picker(variant, gateway) or (variant.spec.prefill, canary.prefill) == (None, None):

@@ -1,13 +1,13 @@
-"""Warnings about the precedence of routes on one gateway, where it may surprise although their claims differ.
+"""Warnings about routes on one gateway whose precedence may surprise users, although their claims differ.
 
 Gateway API orders routes that match a request by the length of the host that matches, then by the length of the path,
 then by the number of headers. Between routes that are equal in all of these, the older route gets the request.
 
-- A route with a narrower host takes requests even from a route with a longer path, if that route lacks the host.
+- A route with a narrower host takes requests even from a route with a longer path that lacks this host.
 - Two routes with equally many headers on one path both match a request that has the headers of both.
 
-An index finds the claims by lookups. Only claims on the same host and path with different names of headers are compared
-in pairs, and such claims are few.
+An index finds the claims by lookups. Only claims on the same host and path with different header names are compared in
+pairs, and such claims are few.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ _Claim = tuple[RequestClaim, ParentRef, str]
 _Rank = tuple[GatewayRef, str, str, str, tuple[str, ...], int]
 """Gateway, host, type of path, path, further conditions and number of headers of a claim."""
 _MAX_NAMES = 3
-"""Maximum number of services that a warning names. It only counts further services."""
+"""Maximum number of services that a warning names. The warning only counts further services."""
 
 
 class _Index:
@@ -49,7 +49,7 @@ class _Index:
                 names.setdefault(_header_names(claim.match), []).append((claim, parent, host))
 
     def narrower(self, claim: RequestClaim, parent: ParentRef, host: str) -> Iterator[_Claim]:
-        """Yield the claims on hosts below `host` that take requests from the longer path of a claim."""
+        """Yield the claims on hosts below `host` that take requests from `claim`, although its path is longer."""
         for path in _shorter_paths(claim.match):
             for other, listener, narrow in self._narrower.get((parent.gateway, host, path), ()):
                 is_apart = narrow in claim.hostnames or other.holder == claim.holder
@@ -57,7 +57,7 @@ class _Index:
                     yield other, listener, narrow
 
     def ties(self, claim: RequestClaim, parent: ParentRef, host: str) -> Iterator[_Claim]:
-        """Yield the claims of equal rank that may match the same request as a claim, but need other headers."""
+        """Yield the claims with the rank of `claim` that require other headers, but may match the same request."""
         own_names = _header_names(claim.match)
         for names, claims in self._equal.get(_rank(claim, parent, host), {}).items():
             if names == own_names:
@@ -68,7 +68,7 @@ class _Index:
 
 
 def warnings(routes: Iterable[Route]) -> tuple[Problem, ...]:
-    """Return a warning for each surprise among the services of a stack."""
+    """Return a warning for each surprising precedence between services of a stack."""
     claims = tuple(chain.from_iterable(map(route_claims, routes)))
     index = _Index(claims)
     ties = (tie for tie in _ties(claims, index) if str(tie[1].holder) < str(tie[0].holder))
@@ -76,7 +76,7 @@ def warnings(routes: Iterable[Route]) -> tuple[Problem, ...]:
 
 
 def cluster_warnings(routes: Iterable[Route], live: Routes | Unknown) -> tuple[Problem, ...]:
-    """Return a warning for each surprise between planned routes and other routes of the cluster."""
+    """Return a warning for each surprising precedence between planned routes and other routes of the cluster."""
     planned = tuple(routes)
     if isinstance(live, Unknown) or not planned:
         return ()
@@ -108,7 +108,7 @@ def _ties(claims: Iterable[RequestClaim], index: _Index) -> Iterator[tuple[Reque
 
 
 def _tie(claim: RequestClaim, other: RequestClaim) -> Problem:
-    """Return the warning about a tie. It has no values of headers, because they may be credentials."""
+    """Return the warning about a tie. The message has no header values, because these may be credentials."""
     names = sorted({name for _, name, _ in (*claim.match.headers, *other.match.headers)})
     what = f"ties with {other.holder} for requests that have the headers {', '.join(names)}: the older route gets them"
     return warning(claim.at, what, "use another path, or require all of these headers in one of them")

@@ -35,7 +35,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """An InferencePool or a Service with its weight, in proportion to the other backends of the rule."""
+    """An InferencePool or a Service, and its weight relative to the other backends of the rule."""
 
     name: str
     weight: int
@@ -58,7 +58,7 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Longest durations of a request, as written. None for the gateway's default."""
+    """Maximum durations of a request, as the user wrote them. None for the gateway's default."""
 
     request: str | None
     backend_request: str | None
@@ -79,7 +79,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class ModelNames:
-    """Names by which the bodies of requests ask for a service, for payload processors."""
+    """Model names in the bodies of requests to a service. Payload processors need these names."""
 
     base: str
     """Name of the base model, which a processor writes into a header."""
@@ -135,7 +135,7 @@ class Alias:
     model: str
     """Name that clients send."""
     targets: Mapping[str, int | None]
-    """Weight of each model that answers, by its name. All weights are None if the shares are equal."""
+    """Weight of each answering model, by the model's name. All weights are None if the shares are equal."""
 
 
 @dataclass(frozen=True, slots=True)

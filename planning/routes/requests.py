@@ -30,7 +30,7 @@ def plan(variant: VariantContext) -> PoolRequests:
 
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about objectives and rewrites of a service that apply to a part of its requests, or to none."""
+    """Yield warnings about objectives and rewrites of a service that apply to only some of its requests, or to none."""
     if variant.variant_name == CANARY or not variant.has_picker:
         return
     yield from _unread(variant)

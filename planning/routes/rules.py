@@ -21,7 +21,7 @@ from planning.variant.context import Contexts, VariantContext
 _MAX_RULES = 16
 """Maximum number of rules in an HTTPRoute."""
 _FRAMING_HEADERS = frozenset({"content-length", "host", "transfer-encoding"})
-"""Headers with the length or the destination of a message. With another value, proxies refuse or misread it."""
+"""Headers with the length or the destination of a message. If a route changes them, proxies refuse or misread it."""
 
 
 def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
@@ -50,7 +50,7 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning if a request may take longer than terminating pods of the service or its canary wait."""
+    """Yield a warning if the route allows longer requests than terminating pods of the primary or canary wait for."""
     canary, timeouts = variant.service.canary, httproute.timeouts(variant)
     if timeouts is None or timeouts.request is None:
         return
@@ -152,7 +152,7 @@ def _repeated_hostnames(spec: RouteSpec, at: Path) -> Iterator[Problem]:
 
 
 def _repeated_matches(matches: Sequence[Match]) -> Iterator[Problem]:
-    """Reject a match of the same requests as an earlier one. Its message has no headers, which may be credentials."""
+    """Reject a match that repeats an earlier match. The message has no header values, which may be credentials."""
     seen = dict[tuple[str, frozenset[tuple[str, str]]], Match]()
     for match in matches:
         headers = frozenset((name.lower(), value) for name, value in match.headers.items())
@@ -163,7 +163,7 @@ def _repeated_matches(matches: Sequence[Match]) -> Iterator[Problem]:
 
 
 def _render_problem(variant: VariantContext, at: Path, error: TemplateError) -> Problem:
-    """Return the problem of a path that cannot be rendered; for an inherited path it names the service."""
+    """Return the problem of a path that cannot be rendered. For an inherited path, the message names the service."""
     service = f" for {variant.path}" if _is_inherited(variant) else ""
     what = f"cannot be rendered{service} ({error})"
     return Problem(at, what, error.remedy, (variant.path / "labels", variant.path / "annotations", Path("labels")))
@@ -208,7 +208,7 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
 
 
 def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
-    """Reject two modifications of one header, and modifications of headers of the endpoint picker or the framing.
+    """Reject two changes of one header, and changes of the picker's headers and of headers that frame messages.
 
     A gateway applies the filters of a route after it has asked the endpoint picker.
     """
@@ -258,7 +258,7 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         return
     services = variant.stack.services
     if mirror.service not in services:
-        # A mirror of the defaults is one mistake, whichever services inherit it.
+        # A mistake in the defaults is reported once, so its message is the same for all services that inherit it.
         others = sorted(services if _is_default_mirror(variant) else services.keys() - {variant.key})
         close = difflib.get_close_matches(mirror.service, others, n=1)
         remedy = f"did you mean {close[0]}?" if close else f"known: {', '.join(others)}" if others else "remove mirror"

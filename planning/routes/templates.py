@@ -48,7 +48,7 @@ def path(template: str, record: Mapping[str, Any]) -> str:
     Raises `TemplateError` for an expression that has not exactly one value or lacks a brace, and for a path that is
     empty or too long.
     """
-    # In aim-engine an empty pair of braces is text and no expression. A path keeps nothing of this text.
+    # In aim-engine, `{}` is text and not an expression. The normal form of a path drops this text.
     rest = _EXPRESSION.sub("", template.replace("{}", ""))
     if "{" in rest or "}" in rest:
         raise TemplateError(template, "has a brace without its counterpart", "write a path such as {.metadata.name}")
@@ -135,7 +135,7 @@ def _steps(shown: str, expression: str) -> Iterator[re.Match[str]]:
 
 
 def _children(value: object, step: re.Match[str]) -> Iterator[object]:
-    """Yield the values to which a step leads from a value: none, one, or all below it for `*`."""
+    """Yield the values to which a step leads from `value`: none or one; for `*`, all values below `value`."""
     mapping: Mapping[str, object] = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
     items = cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
     if step["any"] or step["each"]:
