@@ -76,7 +76,7 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 def _is_of(path: ConfigPath, options: Options) -> bool:
-    """Tell whether a path may be shown: it is not, if it is of a service that the command does not name."""
+    """Tell whether a path is shown. If the command names a service, paths of other services are not shown."""
     return options.service is None or path[:1] != ("services",) or path[1] == options.service
 
 

@@ -32,7 +32,7 @@ _NOTE = (
     "sequences: number of such sequences that fit."
 )
 _MOST_DEVICES = 8
-"""Maximum number of devices in the search for a fit: the devices of a node."""
+"""Maximum number of devices that are tried for a class that does not state the devices of a node."""
 _UNFIT = 1
 """Exit code if a role does not fit."""
 
@@ -50,7 +50,7 @@ class Options:
     size: str | None
     """Bytes of the weights, as a quantity."""
     context: int | None
-    """Longest context; None for the model's."""
+    """Length of the longest context in tokens; None for the model's."""
 
 
 def run(options: Options) -> tuple[str, int]:

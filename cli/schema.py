@@ -160,7 +160,7 @@ def _allow_base_files(tree: dict[str, Any], base: dict[str, Any]) -> None:
         for key, node in tree["properties"].items()
         if key not in _LAYERS and any(_references(node))
     }
-    # A null removes the value of a lower layer. Without base files, the platform's layer is the only lower one.
+    # A null removes the value of a lower layer. Without base files, the platform's layer is the only lower layer.
     null = {"type": "null"}
     for key in tree["properties"]:
         is_below = key in platform.KEYS or key == "extends"

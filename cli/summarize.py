@@ -1,6 +1,6 @@
 """Command `summarize`: a report on a run of the engine, from its event log, for a pull request or a terminal.
 
-`pulumi preview --event-log FILE` writes the log, or `pulumi refresh --preview-only --event-log FILE` does.
+The log is the file that `pulumi preview` or `pulumi refresh --preview-only` writes with `--event-log FILE`.
 """
 
 import sys
@@ -27,7 +27,7 @@ _WRITERS = {"markdown": documents.markdown, "text": documents.text}
 FORMATS = tuple(_WRITERS)
 """Formats of a report."""
 DRIFTED = 7
-"""Exit code if objects have changed since their deployment. `pulumi preview --expect-no-changes` has the same one."""
+"""Exit code if objects have changed since their deployment. `pulumi preview --expect-no-changes` has the same code."""
 
 
 @dataclass(frozen=True, slots=True)

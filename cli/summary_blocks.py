@@ -1,4 +1,4 @@
-"""Blocks of the report on a run, the most important ones first. Items that are too many are only counted."""
+"""Blocks of the report on a run, the most important blocks first. Long lists end with the number of omitted items."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ LONGEST = 60_000
 
 Sources: GitHub REST API, Issue comments, body; GitLab documentation, Instance limits, Size of comments."""
 _LENGTHS = (10_000, 100, 40, 15, 5, 1)
-"""Maximum numbers of items of each list that are tried until a report is short enough."""
+"""Maximum numbers of items in a list. The numbers are tried in this order until the report is short enough."""
 _MOST_NODES = 3
 """Maximum number of nodes whose pods are listed."""
 _SIGNS = {"create": "+", "delete": "-", "update": "~"}
@@ -122,7 +122,7 @@ def _room(devices: ClassCapacity, capacity: Capacity) -> str:
 
 
 def _verdict(needed: DeviceCapacity) -> str:
-    """Return whether pods fit, and where the first of them have places."""
+    """Return whether the additional pods fit, and the pods that the first nodes get."""
     if needed.low is Verdict.SHORT:
         return f"**does not fit**, {needed.additional.low} more are needed at once"
     found = needed.low.value

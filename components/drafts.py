@@ -70,7 +70,7 @@ def draft(
 
 
 def _draft(instance: Instance, tree: object, settings: Settings, run: Program) -> Draft | None:
-    """Return a draft; None if the cluster is not as the stack needs it. Raises the error of another mistake."""
+    """Return a draft; None if the preflight has errors. Raises the error of a refused configuration."""
     deploys = not pulumi.runtime.is_dry_run()
     target = Live(_kubeconfig(tree, settings), Path.cwd(), settings.previewed, deploys)
     name = StackName(pulumi.get_organization(), pulumi.get_project(), pulumi.get_stack())
@@ -144,7 +144,7 @@ def _without_collection(work: Callable[[], Composition | Refusal]) -> Compositio
     """Compose without garbage collection.
 
     Plans and manifests stay in use until the end. Every collection would examine all of them, which takes up to half of
-    the time for a large stack. Then they are frozen, so that collections during registration skip them.
+    the time for a large stack. Afterwards `gc.freeze` makes the collections during registration skip them.
     """
     gc.disable()
     try:

@@ -52,8 +52,8 @@ class InferenceStack(pulumi.ComponentResource):
 
         `kubeconfig` is the text of a kubeconfig; by default the environment names the cluster. `platform` are the
         outputs of the platform that the tree names, as `read_platform` returns them, or their values by name. All
-        logical names begin with `prefix`; by default it is the name and a hyphen. With an empty prefix, the aliases of
-        children are their URNs outside of a component. `previewed` is the path of the facts of an approved preview.
+        logical names begin with `prefix`; by default it is the name and a hyphen. With an empty prefix, each
+        child has an alias: its URN without a parent. `previewed` is the path of the facts of an approved preview.
         `problems` are mistakes that the caller found; they are reported together with others. `lock` is the path of the
         lock, relative to the program's folder. Without `lock` and with an empty prefix, the lock is the file
         inference.<Pulumi stack>.lock.yaml, if there is one; with another prefix there is no lock.

@@ -29,7 +29,7 @@ async def read(reference: Reference) -> Outputs:
 
 
 def _plain(value: object) -> object:
-    """Return a value with whole numbers, which the engine hands over as fractions."""
+    """Return a value in which whole numbers are integers. The engine hands them over as floats."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in cast("dict[str, object]", value).items()}
     if isinstance(value, list):

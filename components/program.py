@@ -47,7 +47,7 @@ class Program:
 
 
 _PROGRAMS = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Program]()
-"""Programs by the event loop of their run. A process runs several of them in tests alone."""
+"""Programs by the event loop of their run. Only in tests does one process run several programs."""
 
 
 def of_run() -> Program:

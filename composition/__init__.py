@@ -1,6 +1,6 @@
 """Composition of a stack from its configuration, for a deployment run and for `python -m cli render`.
 
-Only this package decides the order of the steps: load, read sizes, plan, read the cluster, decide waits, render, check.
+Only this package decides the order of the steps: load, read sizes, plan, render, read the cluster, add waits, check.
 The package neither imports Pulumi nor prints. Its callers print the problems, and register or print the objects.
 """
 

@@ -31,7 +31,7 @@ class Sibling:
 
 
 def problems(new: Sibling, earlier: Iterable[Sibling]) -> list[Problem]:
-    """Return the problems of names in the state, objects and requests that earlier inference stacks have already."""
+    """Return the conflicts with earlier inference stacks: names in the state, objects, and requests of routes."""
     siblings = list(earlier)
     neighbours = [sibling for sibling in siblings if sibling.cluster == new.cluster]
     routes = {sibling.instance.path: sibling.composition.plan.routes for sibling in neighbours}
@@ -43,7 +43,7 @@ def problems(new: Sibling, earlier: Iterable[Sibling]) -> list[Problem]:
 
 
 def _shared_names(new: Sibling, other: Sibling) -> Iterator[Problem]:
-    """Yield the problem of names that two inference stacks share in the state."""
+    """Yield a problem if two inference stacks share a name in the state."""
     taken = set(_identities(other))
     shared = next((name for *types, name in _identities(new) if (*types, name) in taken), None)
     if shared is not None:

@@ -54,7 +54,7 @@ class GivenLock:
 
 
 def read(lock: LockFile | None, tree: object, name: StackName) -> GivenLock:
-    """Read the lock of the stack called `name`. Its earlier names are those in the stack file itself."""
+    """Read the lock of the stack called `name`. The stack's earlier names come from the stack file itself."""
     if lock is None:
         return GivenLock(None, is_used=False)
     try:

@@ -97,7 +97,7 @@ class Composition:
         return outputs.of_stack(self.plan, self.facts_digest, self.waits.routes)
 
     def awaited_objects(self, service: ServicePlan) -> tuple[Id, ...]:
-        """Return the objects that must be up before a run says so in the outputs, in the order of registration."""
+        """Return the objects that must be up before a service's output `awaited` resolves, in order of registration."""
         owners = {variant.owner for variant in service.variants}
         awaited_parts = {*_AWAITED_PARTS, *((parts.ROUTE,) if service.key in self.waits.routes else ())}
         ids = (rendered.id for rendered in self.objects)
@@ -113,7 +113,7 @@ def compose(  # noqa: PLR0913, PLR0917 - what a stack is composed of
     instance: Instance = MAIN,
     lock: LockFile | None = None,
 ) -> Composition | Refusal:
-    """Run all steps on the configuration of an inference stack in the stack called `name`.
+    """Run all steps on the configuration of an inference stack in the Pulumi stack called `name`.
 
     `tree` is the value of the configuration key `inference-stacks:stack`. `earlier` are errors that were found before.
     If there are any, no cluster is read. `platform` are the outputs of the platform, if they were read.
@@ -151,7 +151,7 @@ def _judge(  # noqa: PLR0913, PLR0917 - what a composition is judged by
     instance: Instance,
     warnings: tuple[Problem, ...],
 ) -> Composition:
-    """Return a composition with its problems in the cluster. Its components undo changes that others made there."""
+    """Return a composition with the problems in its cluster. Its components undo changes of others to objects."""
     stack, plan, facts, components = made.stack, made.plan, made.facts, made.components
     live = _live_objects(stack, facts, components, target)
     problems = (
@@ -189,7 +189,7 @@ def _preflight(
 ) -> tuple[Problem, ...]:
     """Return the problems of the stack in this cluster.
 
-    The order is: kinds, versions and metrics that it lacks; objects that it lacks; routes of others that collide.
+    The order is: kinds, versions and metrics that the cluster lacks; missing objects; routes of others that collide.
     """
     stack, earlier = loaded.stack, target.earlier_facts()
     cluster, now = target.name(stack.cluster), datetime.now(UTC)
@@ -225,7 +225,7 @@ def _resource_id_problems(plan: StackPlan, components: Sequence[Component]) -> I
 
 
 def _rights(stack: Stack, needed: Needs, components: Sequence[Component], target: Target) -> tuple[Problem, ...]:
-    """Return warnings about rights that the user lacks for a change of the cluster."""
+    """Return warnings about rights that the user lacks for a deployment."""
     permissions = target.permissions(stack.cluster, {*needed.namespaces, *(at.namespace for at in needed.gateways)})
     if permissions is None:
         return ()
@@ -249,7 +249,7 @@ def _generations(stack: Stack, plan: StackPlan, facts: ClusterFacts, target: Tar
 def _live_objects(
     stack: Stack, facts: ClusterFacts, components: Collection[Component], target: Target
 ) -> LiveObjects | Unknown:
-    """Return the objects that stacks made in the cluster, and the marks of all objects with names of this stack.
+    """Return the objects that stacks made in the cluster, and the marks of all objects whose names it uses.
 
     A cluster whose kinds are unknown is not asked again.
     """

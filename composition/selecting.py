@@ -1,4 +1,4 @@
-"""Selection of profiles for a configuration: reads the catalogue, and the nodes of the cluster if they matter."""
+"""Selection of profiles for a configuration: reads the catalogue, and the nodes if the lock leaves a question open."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ class Selecting:
     """Warnings about questions that the lock does not answer."""
 
     def with_documents(self, files: Sources) -> Sources:
-        """Return the files below a stack together with the files of its catalogue."""
+        """Return the layers below a stack file, with the files of its catalogue added."""
         return replace(files, documents=(*files.documents, *self.documents)) if self.documents else files
 
     @property
@@ -124,7 +124,7 @@ def _answers(lock: Lock | None, updated: Sequence[str] | None) -> Mapping[Path, 
 def _lock_problems(
     merged: Layer, decided: Decided, lock: Lock | None, answers: Mapping[Path, LockedProfile], stack_name: str
 ) -> Iterator[Problem]:
-    """Yield the problems of questions that the lock does not answer, by the severity of `checks.lock`."""
+    """Yield the problems of questions that the lock does not answer, with the severity that `checks.lock` sets."""
     mode = _mapping(merged.tree.get("checks")).get("lock", "warn")
     if lock is None or mode == "skip":
         return
@@ -168,7 +168,7 @@ def _file_problems(document: Document) -> Iterator[Problem]:
 
 
 def _duplicates(declared: Sequence[Declared]) -> Iterator[Problem]:
-    """Yield a problem for each id that two files of one scope have."""
+    """Yield a problem for each profile id that is in two files of `catalogue.files`."""
     holders = dict[tuple[Scope, str], str]()
     for each in declared:
         file = each.layer.origin.file
@@ -178,7 +178,7 @@ def _duplicates(declared: Sequence[Declared]) -> Iterator[Problem]:
 
 
 def _classes(merged: Layer) -> dict[str, UserClass]:
-    """Return the accelerator classes of a stack without mistaken classes, which the validation of the stack reports."""
+    """Return the valid accelerator classes of a stack. The validation of the stack reports the others."""
     found = dict[str, UserClass]()
     for name, spec in _mapping(merged.tree.get("accelerators")).items():
         try:

@@ -25,7 +25,7 @@ class Sources:
     documents: "tuple[Document, ...]" = ()
 
     def complete(self, problems: Iterable[Problem]) -> ConfigError:
-        """Return an error with some problems, and with the problems of ambiguous text in the files."""
+        """Return an error with `problems`, and with the problems of ambiguous text in the files."""
         found = list(problems)
         for document in self.documents:
             found = document.complete(found)
@@ -91,7 +91,7 @@ def _bases(tree: object) -> Sources:
 
 
 def _reference(tree: Mapping[str, Any], bases: Iterable[Source]) -> "Reference | None":
-    """Return the platform that the highest file with the key refers to."""
+    """Return the platform that the highest file with the key `platform` refers to."""
     from models import platform  # noqa: PLC0415, most stacks name no platform
 
     layers = [Source(base.file, _select(base.tree)) for base in bases]

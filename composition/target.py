@@ -18,7 +18,7 @@ class Target(Protocol):
     """A source of cluster facts. It never raises for a failed read."""
 
     def facts(self, spec: Cluster, needs: Needs) -> ClusterFacts:
-        """Return the kinds of the cluster, and the parts that `needs` has."""
+        """Return the facts of the cluster: its kinds, and the objects that `needs` lists."""
         ...
 
     def name(self, spec: Cluster) -> str | None:
@@ -36,11 +36,11 @@ class Target(Protocol):
     def objects(
         self, spec: Cluster, kinds: Iterable[ListedKind], names: Mapping[ListedKind, Collection[str]]
     ) -> LiveObjects | Unknown:
-        """Return the objects of `kinds` that stacks made, and the marks of all objects with one of `names`."""
+        """Return the objects of `kinds` that stacks made, and the marks of all objects whose name is in `names`."""
         ...
 
     def permissions(self, spec: Cluster, namespaces: Iterable[str]) -> Permissions | Unknown | None:
-        """Return the rules of the user in some namespaces; None if nothing is deployed."""
+        """Return the user's RBAC rules in some namespaces; None if the run does not deploy, as in a preview."""
         ...
 
 
@@ -84,7 +84,7 @@ class Live:
         return cluster.objects(spec, self.access(spec), kinds, names)
 
     def permissions(self, spec: Cluster, namespaces: Iterable[str]) -> Permissions | Unknown | None:
-        """Read the rules of the user; None in a preview, and if `cluster.facts` is not of type live."""
+        """Read the user's RBAC rules; None in a preview, and if `cluster.facts` is not of type live."""
         is_asked = self.deploys and isinstance(spec.facts, LiveFacts)
         return cluster.permissions(self.access(spec), namespaces) if is_asked else None
 

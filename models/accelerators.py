@@ -1,4 +1,4 @@
-"""Specs of the accelerator classes that a user adds, and of amendments to shipped ones."""
+"""Specs of the accelerator classes that a user adds, and of changes to shipped classes."""
 
 from typing import Annotated, Literal
 
@@ -102,11 +102,11 @@ class UserClass(Spec):
         default={}, examples=[{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}]
     )
     """Labels that a node must have, in addition to those of the shipped class. A label with the same key replaces the
-    shipped one."""
+    shipped label."""
     tolerations: Items[Toleration] | None = Field(
         default=None, examples=[[{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]]
     )
-    """Taints of the nodes that the pods tolerate; absent: those of the shipped class, or of the vendor's class."""
+    """Tolerations of the pods; absent: the tolerations of the shipped class, or of the vendor's class."""
     allocation: Allocation | None = Field(
         default=None, examples=[{"type": "extended-resource", "resourceName": "nvidia.com/mig-3g.40gb"}]
     )

@@ -55,7 +55,7 @@ class Architecture(Spec):
     vocab_size: Count | None = Field(default=None, examples=[151936])
     """Number of tokens that the model knows (vocab_size)."""
     context_length: Count | None = Field(default=None, examples=[40960])
-    """Longest context (max_position_embeddings). It applies if model.maxModelLen is absent."""
+    """Maximum context length in tokens (max_position_embeddings). It applies if model.maxModelLen is absent."""
     parameters: Parameters | None = Field(default=None, examples=[8190735360])
     """Number of parameters. The bytes of the weights follow from this number if their size is unknown."""
     experts: CountOrNone | None = Field(default=None, examples=[128])
@@ -63,6 +63,7 @@ class Architecture(Spec):
     experts_per_token: Count | None = Field(default=None, examples=[8])
     """Number of experts that a token goes to (num_experts_per_tok)."""
     expert_share: Share | None = Field(default=None, examples=[0.95])
-    """Share of the parameters that belong to routed experts. The copies of a replica divide the experts among them."""
+    """Share of the parameters that belong to routed experts. The copies of the model in a replica divide the
+    experts among themselves."""
     cache: Items[CacheLayers] = Field(default=(), examples=[[{"layers": 12}, {"layers": 24, "window": 1024}]])
     """Layers that cache differently, in groups. Absent: every layer caches keys and values of all tokens."""

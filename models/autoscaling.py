@@ -119,8 +119,8 @@ class Fallback(Spec):
     replicas: Annotated[CountOrNone, Field(examples=[2])]
     """Number of replicas."""
     behavior: Literal["static", "currentReplicas", "currentReplicasIfHigher", "currentReplicasIfLower"] = "static"
-    """static: this number; currentReplicas: the number of running replicas; currentReplicasIfHigher and
-    currentReplicasIfLower: the number of running replicas if it is higher or lower, else this number."""
+    """static: `replicas`; currentReplicas: the number of running replicas; currentReplicasIfHigher: the higher of both
+    numbers; currentReplicasIfLower: the lower of both numbers."""
 
 
 class ScalingModifiers(Spec):
@@ -134,7 +134,7 @@ class ScalingModifiers(Spec):
     activation_target: float | None = Field(default=None, examples=[1])
     """With minReplicas 0: result above which the first replica is added; absent: 0."""
     metric_type: Literal["AverageValue", "Value"] = "AverageValue"
-    """AverageValue: the result is divided by the number of replicas; Value: it is compared as it is."""
+    """AverageValue: the result is divided by the number of replicas; Value: the result is compared as it is."""
 
 
 class HpaAutoscaling(_Bounds):

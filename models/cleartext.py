@@ -1,7 +1,7 @@
 """Validation that a configuration holds no credential as text.
 
-Every value of a configuration may end up in an object, in a preview and in the state, and those who read them would
-read the credential as well. A credential therefore belongs in a Secret, to which the configuration refers.
+Every value of a configuration may end up in an object, in a preview and in the state, where others can read it. A
+credential therefore belongs in a Secret, to which the configuration refers.
 """
 
 import json
@@ -34,7 +34,7 @@ _LABELS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})
 _ARGUMENTS = frozenset({"args", "command"})
 
 _Keys: TypeAlias = "tuple[_Keys, str | int] | None"
-"""The key of a value, after the keys above it. It costs less than a `Path`, and only problems need paths."""
+"""The key of a value, after the keys above it. Such a tuple costs less than a `Path`, and only problems need paths."""
 
 
 def problems(tree: Mapping[str, Any]) -> Iterator[Problem]:

@@ -22,7 +22,7 @@ _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _PATH = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _SWITCHES = frozenset({"", "0", "1", "false", "true", "no", "yes", "off", "on", "none", "null"})
-"""Values that switch something on or off, in lower case. A variable such as HF_HUB_DISABLE_IMPLICIT_TOKEN has one."""
+"""Values that switch something on or off, in lower case. Variables such as HF_HUB_DISABLE_IMPLICIT_TOKEN have them."""
 _SCHEMES = frozenset({"", "basic", "bearer", "token"})
 """Texts that may stand beside a reference to a credential, in lower case."""
 
@@ -36,7 +36,7 @@ class _Word:
     path: bool = False
     """Whether the value may also be the path of a file, which is no credential."""
     objects: bool = True
-    """Whether keys of Kubernetes objects that end so hold credentials. If not, the keys hold names of objects."""
+    """Whether the words count for keys of Kubernetes objects, too. If not, values of such keys are names of objects."""
 
 
 @dataclass(frozen=True, slots=True)

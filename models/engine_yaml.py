@@ -28,8 +28,8 @@ _CONSTANTS = {
 _WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)")
 _FRACTION = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SIMPLE = re.compile(r"[\n -~]*")
-"""Matches text that libyaml and PyYAML read alike, if it has none of the characters in `_SPECIAL`. They differ in tabs,
-and in line breaks other than `\\n`."""
+"""Matches text that libyaml and PyYAML read alike, if it has none of the characters in `_SPECIAL`. The two differ in
+tabs, and in line breaks other than `\\n`."""
 _SPECIAL = re.compile(r"[!%?|>&*]")
 _MAX_DEPTH = 5000
 """Nesting that libyaml's recursive code certainly survives. Each level takes a bracket, or half a column."""

@@ -190,7 +190,7 @@ def _merged_tokens(flags: Sequence[Flag], layer: int, *, stray: bool = False) ->
 def _override(low: Flag, high: Sequence[Flag]) -> list[MergedToken]:
     """Return the tokens that replace a flag of the low layer.
 
-    They are the tokens of the high flags. If both layers have one JSON object, they are one token with the merged JSON.
+    Return the tokens of the high flags, or one token with the merged JSON if each layer has a single JSON object.
     """
     low_object, high_object = json_object(low), json_object(high[0])
     if low.name != high[0].name or len(high) > 1 or low_object is None or high_object is None:
@@ -237,7 +237,7 @@ def _stray_tokens(path: Path, flag: Flag, json_flags: Collection[str]) -> Iterat
 
 
 def _conflicts(path: Path, flag: Flag, earlier: Sequence[Flag]) -> Iterator[Problem]:
-    """Yield problems of a flag that repeats or contradicts an earlier one.
+    """Yield problems of a flag that repeats or contradicts an earlier flag.
 
     Entries of a list, `--flag.key+`, may come several times.
     """

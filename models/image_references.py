@@ -1,7 +1,7 @@
 """References of container images: registry, repository, tag and digest.
 
-A reference without a registry is to Docker Hub, and a reference without tag or digest means `latest`. So two texts may
-mean the same image.
+A reference without a registry means Docker Hub, and a reference without tag or digest means the tag `latest`. So two
+texts may mean the same image.
 """
 
 import re

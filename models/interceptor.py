@@ -81,7 +81,7 @@ class InterceptorDeployment(Spec):
     image: Annotated[PinnedImage, Field(examples=[f"registry.example/phoebe@sha256:{'0f' * 32}"])]
     """Image of the interceptor, with its digest."""
     replicas: Count = 2
-    """Number of pods. Each has a cache and a write-ahead log of its own."""
+    """Number of pods. Each pod has a cache and a write-ahead log of its own."""
     resources: Resources = Resources(requests={"cpu": "100m", "memory": "128Mi"}, limits={"memory": "512Mi"})
     """Requests and limits. The interceptor holds whole bodies of HTTP requests in memory. If you set these keys, none
     of the default requests and limits remain."""

@@ -52,7 +52,7 @@ class Selected:
     """Paths of placeholder values, which replace the values of profiles that could not be selected."""
     profiles: Mapping[Path, ChosenProfile] = field(default_factory=dict[Path, ChosenProfile])
     merged: Layer | None = None
-    """The stack as it is merged, if no profile changes it."""
+    """The merged stack, if no profile changes it; else None."""
 
 
 NOTHING_SELECTED = Selected()
@@ -106,8 +106,8 @@ class Loaded:
 
         Problems marked `explicit_only` are dropped if the value is inherited. A canary may have a problem with a value
         that it inherits from its service. If the service has the same problem, the value itself is wrong, and the path
-        is that of its origin. If not, the value is wrong only beside the canary's own values, and the path is in the
-        canary.
+        is that of its origin. If not, the value is wrong only together with the canary's own values, and the path is
+        in the canary.
         """
         located = [(problem, *self._locate(problem)) for problem in problems]
         service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}

@@ -23,7 +23,7 @@ from models.selection import LockedProfile
 
 VERSION = 1
 _END = "..."
-"""Last line of the file. YAML ends a document with it; without it the file is cut off."""
+"""Last line of the file, with which YAML ends a document. A file without this line is cut off."""
 _HEADER = "# Written by `python -m cli lock`, which alone changes this file.\n"
 _MARKERS = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( |$)", re.MULTILINE)
 _BLOCKS = ("services", "caches")
@@ -144,8 +144,8 @@ def _check(block: Mapping[str, Any]) -> str:
 def read(content: str, file: str, stack: str, formerly: Collection[str] = ()) -> Lock:
     """Return the lock in the text of a file.
 
-    `stack` is the name of the stack that reads it, `formerly` are its earlier names. Raises `ConfigError` with all
-    mistakes of the file.
+    `stack` is the name of the stack that reads the lock, `formerly` are earlier names of the stack. Raises
+    `ConfigError` with all mistakes of the file.
     """
     if marker := _MARKERS.search(content):
         line = content.count("\n", 0, marker.start()) + 1
@@ -232,7 +232,7 @@ def _profile_values(at: Path, block: object) -> Iterator[tuple[Path, object]]:
 
 
 def _edit_problem(at: Path, block: object, file: str) -> Problem | None:
-    """Return the problem of a block that the writer did not write; None if it did."""
+    """Return the problem of a block that was edited by hand; None for any other block."""
     if isinstance(block, dict):
         content = cast("dict[str, Any]", block)
         if content.get(_CHECK) == _check(content):

@@ -15,7 +15,7 @@ Currency = Annotated[str, Shape("is no code of a currency", r"[A-Z]{3}", "write 
 
 
 class Prices(Spec):
-    """Prices of devices. The report on a change names its price for a month of 730 hours."""
+    """Prices of devices. The report on a change names the price of the change for a month of 730 hours."""
 
     currency: Currency = "USD"
     """Currency of all prices and budgets, as a code of ISO 4217."""
@@ -36,6 +36,6 @@ class Budgets(Spec):
     """Budgets. A preview fails if services exceed their budget. An autoscaled role counts with its maxReplicas."""
 
     by: Annotated[LabelKey, Field(examples=["team"])]
-    """Label of services. Services with the same value of it share a budget; services without the label have none."""
+    """Label of services. Services with the same value share a budget. Services without the label have no budget."""
     limits: dict[LabelValue, Limit] = Field(default={}, examples=[{"search": {"perMonth": 40000}}])
     """Budgets by value of the label. Values without a budget are not limited."""

@@ -102,11 +102,11 @@ class PredictorDeployment(Spec):
     training_resources: Resources = Resources(
         requests={"cpu": "2", "memory": "4Gi"}, limits={"cpu": "4", "memory": "8Gi"}
     )
-    """Requests and limits of the server that learns. If you set them, none of the default ones remain."""
+    """Requests and limits of the server that learns. If you set these keys, none of the default values remain."""
     prediction_image: ImageRef | None = Field(default=None, examples=["registry.example/predictor-prediction:0.9.0"])
     """Image of the server that predicts; absent: the release channel's."""
     prediction_resources: Resources = Resources(requests={"cpu": "8", "memory": "4Gi"}, limits={"memory": "8Gi"})
-    """Requests and limits of the server that predicts. If you set them, none of the default ones remain."""
+    """Requests and limits of the server that predicts. If you set these keys, none of the default values remain."""
     prediction_workers: Count = 8
     """Number of processes of the server that predicts."""
 
@@ -150,9 +150,9 @@ class PickerContainer(Spec):
     image: ImageRef = Field(examples=["registry.example/vllm-openai-cpu:v0.21.0"])
     """Image of the container."""
     command: Items[Argument] = Field(default=(), examples=[["vllm", "launch", "render"]])
-    """Program of the container with its first arguments; absent: that of the image."""
+    """Program of the container with its first arguments; absent: the entrypoint of the image."""
     args: Items[Argument] = Field(default=(), examples=[["org/model", "--port=8000"]])
-    """Arguments of the program; absent: those of the image, unless command is set."""
+    """Arguments of the program; absent: the arguments of the image, or none if command is set."""
     env: dict[EnvName, EnvValue] = Field(default={}, examples=[{"HF_HOME": "/tmp"}])  # noqa: S108, an example
     """Environment variables of the container. A value is a text, or a reference to a Secret, a ConfigMap or a field of
     the pod."""
@@ -213,8 +213,8 @@ class EndpointPicker(Spec):
     latency that latencyPredictor predicts; custom: by config. With prefill, a preset also has profiles for both roles.
     Not every release has every preset."""
     scorer_weights: dict[Text, Weight] = Field(default={}, examples=[{"prefix-cache-scorer": 3}])
-    """Weights by type of scorer. They replace those of the preset; a scorer that the preset lacks is added. Refused
-    with preset custom."""
+    """Weights by type of scorer. They replace the weights of the preset. A scorer that the preset lacks is added.
+    Refused with preset custom."""
     config: KubernetesObject | None = Field(
         default=None,
         examples=[{"plugins": [{"type": "queue-scorer"}], "schedulingProfiles": []}],
@@ -255,14 +255,15 @@ class EndpointPicker(Spec):
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
     """Requests and limits of the picker container. If you set them, none of the default requests and limits remain."""
     traffic: Traffic | None = Field(default=None, examples=[{"requestsPerSecond": 20}])
-    """Traffic from which requests and limits of the picker container follow; absent: those of resources. Refused
+    """Traffic from which requests and limits of the picker container follow; absent: resources decides them. Refused
     together with resources."""
     replicas: Count = 1
     """Number of picker pods."""
     replication: Literal["active-passive", "active-active"] = "active-passive"
     """Division of work between picker pods. active-passive: they elect a leader, which alone is ready and answers; if
-    it fails, another one becomes the leader. A change of the picker's pods ends all of them at once. active-active: all
-    answer, each with a queue and with knowledge of its own requests only. A change replaces them one after another.
+    it fails, another pod becomes the leader. A change of the picker's pods replaces all of them at the same
+    time. active-active: all pods answer, each with a queue and with knowledge of its own requests only. A change
+    replaces the pods one after another.
     Refused with preset approximate-prefix-cache, and in releases whose pickers do not support it."""
     failure_mode: Literal["FailClose", "FailOpen"] = "FailClose"
     """Behaviour of the gateway while no picker answers. FailClose: it refuses requests; FailOpen: it sends them to any

@@ -45,21 +45,21 @@ class Pin(Spec):
     origin: Annotated[str, Field(alias="from", max_length=512)]
     """Address of the server that answered."""
     deployed: bool = False
-    """Whether pods or a claim had fetched `was` when it was first locked.
+    """Whether pods or a Job had fetched `was` before it was first locked.
 
-    Pods then keep the source without a digest until the pin is updated; a claim keeps it until the digest moves.
+    Pods then keep the source without a digest until the pin is updated; a claim keeps its files until the digest moves.
     """
     moved: bool = False
     """Whether the digest has moved since `was` was first locked."""
 
     @property
     def content(self) -> str:
-        """Return a name of the content. Other contents have other names."""
+        """Return a name of the content. Two different contents never have the same name."""
         return self.source if self.digest is None else f"{self.source}@{self.digest}"
 
     @property
     def pinned_source(self) -> str:
-        """Return the source to fetch: with its digest, unless it was deployed before it was locked."""
+        """Return the source to fetch: with its digest, unless it was deployed before the first lock."""
         return self.was if self.deployed else self.source
 
     @property

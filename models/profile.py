@@ -31,7 +31,7 @@ class ProfileModel(Model):
     model_config = ConfigDict(json_schema_extra=_drop_name)
 
     source: ModelSource | None = Field(default=None, examples=["hf://Qwen/Qwen3-8B"])  # pyright: ignore[reportIncompatibleVariableOverride] - a profile may leave it to the service
-    """Source of the weights. Absent: the service has to name one."""
+    """Source of the weights. Absent: the service has to name a source."""
 
     @model_validator(mode="after")
     def _has_no_name(self) -> "ProfileModel":
@@ -117,7 +117,7 @@ NO_PROFILES: Mapping[Path, ChosenProfile] = MappingProxyType({})
 class Catalogue(Spec):
     """Serving profiles that services select from.
 
-    Profiles of the stack file are preferred to those of files, and those of files to shipped ones.
+    Profiles of the stack file come first, then profiles of files, then shipped profiles.
     """
 
     shipped: bool = True

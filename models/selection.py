@@ -21,17 +21,17 @@ class Selection(Spec):
     """
 
     profile: ProfileId | None = Field(default=None, examples=["qwen3-8b-l40s-fp8"])
-    """Id of the profile; absent: the best one. A named profile has to pass every other filter."""
+    """Id of the profile; absent: the best profile. A named profile has to pass every other filter."""
     metric: Metric | None = Field(default=None, examples=["latency"])
     """Purpose of the profile; absent: no preference."""
     precision: Precision = "auto"
     """Number format of the weights; auto: no preference."""
     minimum_type: ProfileType | None = Field(default=None, examples=["preview"])
-    """Least maturity of the profile; absent: optimized, or any maturity if `profile` is set."""
+    """Minimum maturity of the profile; absent: optimized, or any maturity if `profile` is set."""
     device_count: CountOrNone | None = Field(default=None, examples=[2])
     """Number of devices of one replica; absent: no preference."""
     min_device_memory: Bytes | None = Field(default=None, examples=["64Gi"])
-    """Least memory of one device, as its driver shows it; absent: no preference."""
+    """Minimum memory of one device, as its driver shows it; absent: no preference."""
     accelerators: Annotated[Items[Text], Field(examples=[["amd-mi300x", "nvidia-l40s"]])] = ()
     """Accelerator classes, the preferred one first. The class of a vendor stands for all its products. Absent: every
     class, or the class in `accelerator`. Refused together with `accelerator`."""
@@ -53,10 +53,10 @@ class LockedProfile(Spec):
 
     id: ProfileId
     reasons: Items[Text]
-    """Why it was selected."""
+    """Reasons for the selection."""
     question: Question
-    """The question for which it was selected. The record holds for no other question."""
+    """The question for which the profile was selected. The lock answers no other question with it."""
     service: dict[str, JsonValue]
-    """Keys of a service in the profile, as they were when it was locked."""
+    """Keys of a service in the profile, as they were when the profile was locked."""
     source: Text
     """Origin of the numbers of the profile."""

@@ -162,9 +162,9 @@ class SidecarTls(Spec):
     """TLS between the sidecar and prefill."""
 
     prefill: bool = False
-    """Serve prefill with the certificate, and send requests to it over TLS. They are encrypted, but the certificate is
-    not verified, because no certificate names pod addresses. Pickers before llm-d-0.9 then read no metrics of
-    prefill."""
+    """Serve prefill with the certificate, and send requests to prefill over TLS. The requests are encrypted. The
+    certificate is not verified, because no certificate names pod addresses. Pickers before llm-d-0.9 then read no
+    metrics of prefill."""
     certificate: DnsSubdomain | None = Field(default=None, examples=["serving-certificate"])
     """The existing Secret of type kubernetes.io/tls."""
 

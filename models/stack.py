@@ -119,8 +119,8 @@ class Images(Spec):
     """Images of the containers that fetch weights."""
 
     kit: ImageRef | None = Field(default=None, examples=["registry.example/kitops:v1.11.0"])
-    """Image that unpacks ModelKits; absent: the release channel's. If a service verifies signatures, it must contain
-    cosign as well, such as kitops-init."""
+    """Image that unpacks ModelKits; absent: the release channel's. If a service verifies signatures, the image must
+    contain cosign as well, as kitops-init does."""
     downloader: ImageRef | None = Field(default=None, examples=["registry.example/storage-initializer:v0.20.0"])
     """Image that downloads from Hugging Face and S3; absent: the release channel's."""
 

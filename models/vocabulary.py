@@ -277,7 +277,7 @@ _SECOND = 1000
 _SMALLEST = 2**20
 """Smallest number of bytes that needs no unit."""
 _LARGEST, _LARGEST_TEXT = 2**50, "1Pi"
-"""Largest number of bytes. The seconds for loading ten thousand times as many are more than Kubernetes can count."""
+"""Largest number of bytes. Loading ten thousand times as many would take more seconds than Kubernetes can count."""
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 _UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000), "Ki": Decimal(1024)} | {
     f"{prefix}{suffix}": Decimal(base) ** power
@@ -301,7 +301,7 @@ def seconds(duration: str) -> int:
 
 
 def lacks_unit(quantity: str) -> bool:
-    """Return whether a number of bytes is so small that its unit must be missing. Zero is small on purpose."""
+    """Return whether a number of bytes is so small that its unit must be missing. Zero needs no unit."""
     return 0 < amount(quantity) < _SMALLEST and not quantity.endswith(("k", "Ki"))
 
 

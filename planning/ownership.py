@@ -1,7 +1,7 @@
-"""Checks of the names of a stack's objects: whether the cluster has objects of these names, and whose they are.
+"""Checks of the names of a stack's objects: whether the cluster has objects with these names, and of which stack.
 
-Neither a preview nor a server-side dry run shows this. Up to version 4.28, the provider takes over an existing object
-when it should create one. From 4.29 on, the run fails halfway.
+Neither a preview nor a server-side dry run finds such objects. Up to version 4.28, the provider takes over an existing
+object when it should create a new object. From 4.29 on, the run fails halfway.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ _UNCHECKED = "whether objects of others have the names of this stack's objects w
 
 @dataclass(frozen=True, slots=True)
 class NamedObject:
-    """An object of a stack, with what identifies it to the cluster and to Pulumi."""
+    """An object of a stack, with its identity in the cluster and in Pulumi's state."""
 
     place: Place
     type: str
@@ -51,8 +51,9 @@ def problems(
 ) -> list[Problem]:
     """Return the problems of objects whose names are taken in the cluster.
 
-    An object of another stack is an error. An object from before the mark is a warning, and so is an object of somebody
-    else, because this stack may have imported it. If the objects are unknown, the result is one warning.
+    An object of another stack is an error, or a warning if `mode` is `warn`. An object that a stack made before marks
+    existed is a warning. An object of somebody else is a warning, too, because this stack may have imported it. If the
+    objects are unknown, the result is one warning.
     """
     if mode == "skip":
         return []
@@ -95,7 +96,7 @@ def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[P
 def _foreign(named: NamedObject, name: StackName, instance: Instance) -> Problem:
     what = "exists without the mark of a stack; unless this stack imported it, a run overwrites it or fails"
     if named.place[1] == _CLAIM:
-        # A run replaces an imported claim, because its volume is not stated: its data would be gone.
+        # A run replaces an imported claim, because no manifest states its volume. Its data would be lost.
         return warning(named.path, what, f"choose another name, or use it: storage.claimName: {named.place[3]}")
     remedy = f"choose another name, or adopt it and look at the next preview: {import_command(named, name, instance)}"
     return warning(named.path, what, remedy)

@@ -58,21 +58,21 @@ class VariantPlan:
     accelerators: Mapping[str, str]
     """Name of the accelerator class of each role."""
     profiles: Mapping[str, ChosenProfile]
-    """Serving profile of each role for which one was selected."""
+    """Serving profiles by role. Roles for which no profile was selected are left out."""
     decode: Workload
     """Workload of the decode role. If there is no prefill role, it is the only workload."""
     prefill: Workload | None
     storage: StoragePlan | None
-    """Claim for the weights, and the Job that fills it. None if the variant mounts no claim, or mounts one that a cache
-    or the primary makes."""
+    """Claim for the weights, and the Job that fills it. None if the variant mounts no claim, or mounts the claim of
+    a cache or of the primary."""
     weights_of: str
     """Owner of the weights' claim and of its fill Job: this variant, the primary, or a cache. This variant if there is
     no claim."""
     port: int
     """Port on which the serving pods receive requests from the Service. It is the first port of the pool."""
     ports_annotation: str | None
-    """Annotation of serving pods with the ports that they serve. None if the pool has one port, or if its picker does
-    not read it."""
+    """Annotation of serving pods with the ports that they serve. None if the pool has one port, or if the picker of
+    the release reads no annotation."""
     endpoint_picker: Picker | None
     """None if the Service of the decode pods gets the requests. There is no pool then."""
     gke: LoadBalancing | None
@@ -86,8 +86,8 @@ class VariantPlan:
     metered_as: str | None
     """Id by which the interceptor bills requests of the variant. None if they are not metered."""
     resource_id: str | None
-    """The same id as the value of a label, by which the interceptor searches for the variant's Service. None if it does
-    not search for it."""
+    """Value of the label by which the interceptor searches for the variant's Service: the same id. None if it does not
+    search for the Service."""
     domain: str
     """DNS domain of the cluster."""
     warnings: tuple[Problem, ...]
@@ -203,16 +203,16 @@ class StackPlan:
     namespaces: tuple[str, ...]
     """Namespaces to create."""
     retain_namespaces: bool
-    """Whether they stay in the cluster after they are removed from the stack."""
+    """Whether the namespaces stay in the cluster after they are removed from the stack."""
     protect_namespaces: bool
-    """Whether a run that would delete one of them fails."""
+    """Whether Pulumi refuses to delete the namespaces."""
     services: tuple[ServicePlan, ...]
     """Plans of the services, ordered by key."""
     interceptor: InterceptorPlan | None
     """None if no requests are metered."""
     interceptor_network: InterceptorNetwork
     grants: tuple[InterceptorGrant, ...]
-    """Permissions of the interceptor to read Services. Empty unless it searches for them."""
+    """Permissions of the interceptor to read Services. Empty if it does not search for Services."""
     caches: tuple[StoragePlan, ...]
     """Claims of the caches, with the Jobs that fill them, ordered by key."""
     own_warnings: tuple[Problem, ...]
@@ -414,7 +414,7 @@ def _with_shared_weights(primary: VariantPlan, canary: VariantPlan) -> VariantPl
 
 
 def _pins(spec: Variant, key: str) -> dict[str, Pin]:
-    """Return the pins by which the pods fetch, by the names that clients send."""
+    """Return the pins whose digests the pods fetch, by the names that clients send."""
     name = served_name(spec.model.name, spec.model.source) or key
     adapters = {} if spec.model.lora is None else spec.model.lora.adapters
     found = {name: spec.model.pin, **{adapter: each.pin for adapter, each in adapters.items()}}

@@ -1,4 +1,4 @@
-"""Rights that a stack needs of whoever previews it, deploys it or looks at it: rules of Roles and of a ClusterRole.
+"""Rights that a user needs to preview a stack, to deploy it or to see its status: rules of Roles and a ClusterRole.
 
 The requests of the provider are in provider/pkg/await of pulumi-kubernetes (4.25): `await.go` for all objects,
 `deployment.go` and `job.go` for further objects that it reads while it waits. Discovery and the version need no rule:
@@ -96,7 +96,7 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Rights beyond the smallest ones of a preview."""
+    """Optional steps of a preview that need further rights."""
 
     secrets: bool = False
     """Whether a preview checks that Secrets exist. Whoever may do this may read their values."""
@@ -125,7 +125,7 @@ def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Righ
 def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Problem]:
     """Yield a warning for each namespace in which a user lacks rights, and a warning for the whole cluster.
 
-    It is no error, because a run may end without a right that it uses only after a failure.
+    A missing right is no error, because a run uses some rights only after a failure.
     """
     if isinstance(permissions, Unknown):
         yield warning(Path(), f"{_UNCHECKED}: {permissions.reason}")
@@ -218,7 +218,7 @@ def _waits(made: Made) -> Iterator[tuple[str, Rule]]:
 def _of_pods(made: Made, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
     """Yield the rules for the objects that the provider reads in addition to objects that have pods.
 
-    Without them a refresh counts these objects as unhealthy, and shows an update.
+    Without these rules, a refresh counts Deployments and Jobs as unhealthy, and shows an update.
     """
     for api, namespace in sorted(made.objects):
         for group, resource in _OF_PODS.get(api.rpartition("/")[2], ()):
@@ -226,7 +226,7 @@ def _of_pods(made: Made, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
 
 
 def _grants(made: Made) -> Iterator[tuple[str, Rule]]:
-    """Yield the rights that a stack gives away, and the right to bind ClusterRoles that it does not make."""
+    """Yield the rights that a stack gives to its identities, and the right to bind ClusterRoles of others."""
     for granted in made.granted:
         rule = granted.rule
         for group in rule.get("apiGroups", ()):

@@ -98,7 +98,7 @@ def _other_container_problems(configured: ConfiguredVariant, devices: frozenset[
 def _container_problems(
     path: Path, resources: Resources, devices: frozenset[str], *, device_remedy: str = ""
 ) -> Iterator[Problem]:
-    """Reject devices, because parallelism decides them, bytes without a unit, and requests above their limits.
+    """Reject bytes without a unit, requests above their limits, and devices, whose number follows from parallelism.
 
     `device_remedy` is the remedy for a device in a container other than the engine.
     """

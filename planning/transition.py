@@ -17,7 +17,7 @@ def has_generations(plan: StackPlan) -> bool:
 
 
 def warnings(plan: StackPlan, pools: Pools | Unknown) -> Iterator[Problem]:
-    """Yield a warning for every variant whose pods cannot share a KV cache with its running pods."""
+    """Yield a warning for every variant whose new pods cannot share a KV cache with its running pods."""
     for service in plan.services:
         for variant in service.variants:
             if variant.names.generation is None:

@@ -1,4 +1,4 @@
-"""Accelerator classes: the devices and nodes that a class name stands for. `accelerators.yaml` holds the shipped ones.
+"""Accelerator classes: the devices and nodes that a class name stands for. `accelerators.yaml` has the shipped classes.
 
 A user may amend a shipped class. Fields and keys of node labels that the user does not set keep their shipped values.
 If neither user nor table sets allocation or tolerations, the class for all products of the vendor provides them.
@@ -93,7 +93,7 @@ class _Draft:
 
 
 def classes(user: Mapping[str, UserClass]) -> Mapping[str, AcceleratorClass]:
-    """Return all classes by name: the shipped ones, with the user's changes and additions.
+    """Return all classes by name: the shipped classes, with the user's changes and additions.
 
     If a new class lacks a vendor, the vendor is guessed, so that the other checks can proceed. The rules reject such a
     class.

@@ -103,12 +103,12 @@ def layout(parallelism: Parallelism, accelerator_memory: str | None, cls: Accele
 
 
 def is_tensor_chosen(parallelism: Parallelism, memory: str | None, cls: AcceleratorClass) -> bool:
-    """Tell whether acceleratorMemory decides tensor."""
+    """Tell whether the value of `tensor` follows from `acceleratorMemory`."""
     return parallelism.tensor is None and memory is not None and cls.memory is not None
 
 
 def spread_of(parallelism: Parallelism, memory: str | None, cls: AcceleratorClass) -> Spread:
-    """Return the sizes of a replica. If acceleratorMemory decides tensor, the smallest sufficient value is used."""
+    """Return the sizes of a replica. A `tensor` that follows from `acceleratorMemory` is as small as possible."""
     tensor = parallelism.tensor or 1
     if memory is not None and cls.memory is not None and is_tensor_chosen(parallelism, memory, cls):
         tensor = smallest_tensor(memory, cls.memory, parallelism.pipeline)
@@ -123,7 +123,7 @@ def spread_of(parallelism: Parallelism, memory: str | None, cls: AcceleratorClas
 
 
 def smallest_tensor(memory: str, per_device: int, pipeline: int) -> int:
-    """Return the smallest power of two for tensor with which one copy has `memory`. `per_device` is in bytes."""
+    """Return the smallest power of two that gives each copy enough `memory` as `tensor`. `per_device` is in bytes."""
     tensor = 1
     while per_device * tensor * pipeline < amount(memory):
         tensor *= 2

@@ -201,7 +201,7 @@ def _reduce_remedy(spread: Spread) -> str:
 
 
 def _changes(old: Spread, new: Spread, *, tensor: bool = True) -> str:
-    """Return the fields in which `new` differs from `old`, as a user writes them; `tensor` says whether to list it."""
+    """Return the fields in which `new` differs from `old`, as a user writes them. Without `tensor`, omit tensor."""
     fields = {
         "tensor": (old.tensor, new.tensor if tensor else old.tensor),
         "pipeline": (old.pipeline, new.pipeline),

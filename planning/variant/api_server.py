@@ -15,8 +15,9 @@ _READY = "/v1/models"
 def drains(role: Role, layout: Layout, version: EngineVersion | None) -> bool:
     """Tell whether the engine itself lets running requests finish after SIGTERM.
 
-    If there are several servers, each closes its connections at once. Only a server that manages the engines waits for
-    them (vllm 0.21.0 and 0.33.0, `MPClient.shutdown` in vllm/v1/engine/core_client.py).
+    If an engine has several HTTP servers, each server closes its connections immediately. A single server manages the
+    engine's processes itself, and waits until they have ended (vllm 0.21.0 and 0.33.0, `MPClient.shutdown` in
+    vllm/v1/engine/core_client.py).
     """
     return version is not None and version.knows_flag(SHUTDOWN_TIMEOUT) and _count(role, layout) == "1"
 
@@ -40,7 +41,7 @@ def requires_key(role: Role) -> bool:
 def ready_path(role: Role, layout: Layout) -> str:
     """Return the path of the startup and readiness probes.
 
-    With a port for each copy, the probes ask /health. The supervisor of several servers answers it like a single server
+    With a port for each copy of the model, the probes ask /health. The supervisor of the servers answers like a server
     (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py).
 
     Probes send no key. If requests need a key, the probes ask /health, which needs none. The port is closed until the

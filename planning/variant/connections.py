@@ -1,6 +1,6 @@
 """Idle connections of engines: an engine keeps them longer than every client does.
 
-A server that closes an idle connection first can cross the next request of the client, which then fails (502 or 503).
+If a server closes an idle connection while a client sends the next request, the request fails (502 or 503).
 """
 
 from datetime import date

@@ -91,7 +91,7 @@ class VariantContext(ConfiguredVariant):
     def logical_prefixes(self) -> tuple[str, ...]:
         """Return the prefixes with which logical names of the variant's objects begin.
 
-        There is one without the generation and, if the variant has a generation, one with it.
+        The first prefix has no generation. If the variant has a generation, a second prefix contains the generation.
         """
         prefix = self.key if self.variant_name == PRIMARY else f"{self.key}-{self.variant_name}"
         return (prefix,) if self.names.generation is None else (prefix, f"{prefix}-{self.names.generation}")
@@ -172,7 +172,7 @@ class Contexts:
     unsound: Mapping[tuple[str, str, str], tuple[Problem, ...]]
     """Problems of the layouts of roles, by service key, variant name and role name.
 
-    A role whose problems do not count for inherited values has a context, too.
+    A role has a context in spite of problems that count only for explicit values.
     """
 
     def of(self, variant_name: str) -> Iterator[VariantContext]:

@@ -45,8 +45,8 @@ def connection(spec: Variant, role: Role, provider: str | None) -> dict[str, Env
 def cpu_memory(spec: Variant, role: Role, layout: Layout) -> dict[str, EnvValue]:
     """Return the variable for the KV cache of an engine on CPUs, in GiB for each of its workers.
 
-    By default vLLM takes half of the host's memory, whatever the container's limit is. The workers share half of what
-    weights, shared memory and offloaded cache leave of the limit; the other half is for computation.
+    By default vLLM takes half of the host's memory, whatever the container's limit is. From the limit, this function
+    subtracts weights, shared memory and offloaded cache. The workers share half of the rest for the KV cache.
     """
     if images.is_custom(spec, role):
         return {}

@@ -111,7 +111,7 @@ def _parallelism(role: Role) -> dict[str, object]:
 def _containers(patch: object) -> Iterator[object]:
     """Yield the lists of containers and init containers in a patch, at any depth.
 
-    They are the only parts of a patch that count for the generation.
+    Only these lists of a patch count for the generation.
     """
     if not isinstance(patch, dict):
         return

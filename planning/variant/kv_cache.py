@@ -67,7 +67,7 @@ def _type(plugin: object) -> str | None:
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
     """Return the value of `--kv-events-config`.
 
-    The topic of an event contains port and model. By it, the picker knows which pod the event comes from.
+    The topic of an event contains port and model. From the topic, the picker knows which pod sent the event.
     """
     values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
     return {

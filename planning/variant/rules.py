@@ -56,7 +56,7 @@ def warnings(path: Path, service: Service) -> Iterator[Problem]:
 
 
 def _pod_settings(variant: Variant) -> dict[str, object]:
-    """Return the settings of a variant that affect its pods, without the number of replicas, metrics and objectives."""
+    """Return the settings of a variant that affect its pods, without metrics, objectives and the number of replicas."""
     scaling = {"replicas": 1, "autoscaling": None}
     names = {"name": served_name(variant.model.name, variant.model.source)}
     replaced = {

@@ -244,7 +244,7 @@ def _cache_model(cache: Cache) -> Model:
 def _folder(model: Model, *, fetches_all: bool) -> str:
     """Return the name of a source's folder: a hash of the settings on which its content and its verification depend.
 
-    The default patterns of files that are not fetched are no part of it, because no engine misses those files.
+    The default patterns of files that are not fetched are left out of the hash, because no engine reads those files.
     """
     kind = scheme(model.source)
     identity: dict[str, object] = {"source": model.identity}

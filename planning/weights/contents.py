@@ -53,8 +53,8 @@ def pins(
 ) -> dict[Path, Pin]:
     """Return the pins of all sources whose content is known.
 
-    `answers` are the answers of the sources that were asked. `running` are the paths of the sources that pods or Jobs
-    have fetched by the text in the configuration. A source without an answer keeps its pin.
+    `answers` are the answers of the sources that were asked. A source without an answer keeps its pin. `running` are
+    the paths of the sources that pods or Jobs in the cluster fetch as written in the configuration.
     """
     found = dict[Path, Pin]()
     for each in lockables:
@@ -69,8 +69,8 @@ def pins(
 def _pin(each: Lockable, earlier: Pin | None, content: Content, time: str, *, is_running: bool) -> Pin:
     """Return the pin of a content.
 
-    If there is an earlier pin, serving pods fetch by the digest from now on. A claim that was filled by name keeps its
-    files until the content moves.
+    If there is an earlier pin, serving pods fetch the new pin's digest from now on. A claim that was filled before the
+    lock keeps its files until the content moves.
     """
     values = {
         "was": each.source,
@@ -98,7 +98,7 @@ def _has_moved(pin: Pin, content: Content) -> bool:
 def differences(
     lockables: Iterable[Lockable], lock: Lock, answers: Mapping[Path, Answered], command: str
 ) -> Iterator[Problem]:
-    """Yield the sources that differ from the lock, and those that could not be asked. `command` writes the lock."""
+    """Yield problems of sources that differ from the lock, or could not be asked. `command` writes the lock."""
     for each in lockables:
         pin, content, at = lock.pins.get(each.at), answers.get(each.at), each.at / "source"
         if pin is None:

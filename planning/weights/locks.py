@@ -1,7 +1,7 @@
 """Effect of a lock on a stack: pins and sizes of its sources, and problems of sources that the lock does not have.
 
-A source has changed if its text differs, or the settings that its content depends on. The pin of the earlier source
-then has no effect: the stack is planned as without a lock.
+A source has changed if its text in the configuration has changed, or a setting on which its content depends. The pin
+of the earlier source then has no effect: the source is planned as without a lock.
 """
 
 from collections.abc import Iterator, Mapping
@@ -53,7 +53,7 @@ class Locked:
 def lockables(stack: Stack) -> Iterator[Lockable]:
     """Yield the sources of a stack that a lock can pin.
 
-    A model of a shared cache has the pin of the cache. If a canary and its service have the same source, the canary has
+    A model in a shared cache has the pin of the cache. If a canary and its service have the same source, the canary has
     the pin of the service.
     """
     for key, cache in stack.caches.items():
@@ -169,7 +169,7 @@ def _of_model(at: Path, spec: Variant) -> Lockable:
 
 
 def _with_pins(stack: Stack, pins: Mapping[Path, Pin]) -> tuple[Stack, dict[Wanted, Answer]]:
-    """Return a stack with `pins` (by path), and answers for packed files, whose bytes are no size."""
+    """Return a stack with `pins` (by path), and answers for packed files, whose unpacked size is unknown."""
     answers = dict[Wanted, Answer]()
     caches = {
         key: _with_pin(cache, pins.get(Path("caches", key)), sizes.cache_question(cache), answers)
@@ -219,8 +219,8 @@ _Sized = TypeVar("_Sized", Model, Cache)
 def _with_pin(spec: _Sized, pin: Pin | None, question: Wanted | None, answers: dict[Wanted, Answer]) -> _Sized:
     """Return a spec with a pin, and with the bytes of the pin as its size.
 
-    Times of pods follow from a size. A size that no claim needs is therefore set only if the pin changes the pods in
-    any case. Otherwise the lock would replace pods only to change a time.
+    Time limits of pods follow from a size. If no claim needs the size, it is therefore set only if the pin changes the
+    pods anyway. Otherwise the lock would replace pods only to change a time limit.
     """
     if pin is None:
         return spec

@@ -37,7 +37,7 @@ def variant_warnings(variant: ConfiguredVariant) -> Iterator[Problem]:
     """Yield warnings about sources whose content may change under the same name.
 
     Sources that a canary shares with its service are left out. A source that a lock pins gets no warning, unless pods
-    or a claim still have the files that they fetched before the lock.
+    or a claim still have files that were fetched before the lock.
     """
     known = () if variant.variant_name != CANARY else _pinned_sources(variant.service.model)
     is_filled = isinstance(variant.spec.storage, Dedicated | Existing)
@@ -88,7 +88,7 @@ def _fetched_by_name(at: Path, pin: Pin) -> Problem:
 
 
 def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:
-    """Yield the warning about a claim that was filled before the lock. An S3 prefix has no digest to write instead."""
+    """Yield the warning about a claim that was filled before the lock. None for S3, where sources have no digest."""
     if pin.digest is None:
         what = f"filled its claim by its name, before the lock, so the claim may hold other weights ({pin.was})"
         yield warning(at, what, f"write {pin.source}, which fills another claim")

@@ -98,7 +98,7 @@ def _ineffective(path: Path, source: str, supported: AbstractSet[str]) -> Proble
 
 
 def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
-    """Reject settings for opening a source that the scheme of the model's source does not have.
+    """Reject access settings that sources with the scheme of the model's source do not have.
 
     Adapters of another scheme have settings of their own.
     """

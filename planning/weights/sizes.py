@@ -76,8 +76,8 @@ Sized = TypeVar("Sized", Model, Cache)
 def questions(loaded: Loaded) -> dict[Path, Wanted]:
     """Return the questions of a stack, by the path of the source in the configuration.
 
-    A source with a mistake gets no question. It was repaired with an example or a default, so that the question would
-    go to somebody else's server, with the user's credentials.
+    A source with a mistake gets no question. Loading has replaced the mistake with an example or a default, so the
+    question would go to somebody else's server, with the user's credentials.
     """
     return {at: question for at, question in _questions(loaded.stack) if not _is_mistaken(at, loaded)}
 
@@ -165,6 +165,6 @@ def _variant_with_size(spec: AnyVariant, stack: Stack, sizes: Mapping[Wanted, st
 
 
 def _with_size(spec: Sized, question: Wanted | None, sizes: Mapping[Wanted, str]) -> Sized:
-    """Return a spec with the answer to a question as its size, unless the configuration states one."""
+    """Return a spec with the answer to a question as its size, unless the configuration states a size."""
     size = None if question is None or spec.size is not None else sizes.get(question)
     return spec if size is None else spec.model_copy(update={"size": size})

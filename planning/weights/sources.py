@@ -15,7 +15,7 @@ from planning.releases import Release
 from planning.weights import ignored_files, verified_fetch
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
-"""Volume with the credentials of the model's registry. Another Secret has a volume with the name of its adapter."""
+"""Volume with the credentials of the model's registry. Another Secret has a volume named after its adapter."""
 _KEY_FILE = "cosign.pub"
 _ENDPOINTS = {
     "hf": ("HF_ENDPOINT", "https://huggingface.co"),
@@ -27,7 +27,7 @@ _TRANSPARENCY_LOG = "https://rekor.sigstore.dev"
 _PROXIES = frozenset({"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"})
 _AWS_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 _RETRY = 'trap exit TERM; until "$0" "$@" & wait "$!"; do sleep 30 & wait "$!"; done'
-"""Script that runs its arguments until they succeed, and ends at once when the pod ends. It contains no value."""
+"""Script that repeats the command in its arguments until the command succeeds, or until the pod ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def model_access(model: Model) -> Access:
 
 
 def adapter_access(model: Model, adapter: Adapter) -> Access:
-    """Return the settings with which the source of an adapter is opened: its own, else those of its model.
+    """Return the settings with which the source of an adapter is opened: the adapter's, else the model's.
 
     The model's settings are only for sources with the model's scheme. Its Secret and region are only for the model's
     server.
@@ -325,8 +325,8 @@ def _entrypoint(source: Source, *, kit: bool) -> tuple[str, ...]:
 def _command(item: _Item, source: Source, verify: Verification | None) -> tuple[str, ...]:
     """Return the command of a container.
 
-    It is empty if the image's entrypoint is used: by the image that verifies ModelKits, and by the downloader unless a
-    listing is compared. `kit` overwrites files (`-o`).
+    The command is empty if the image's entrypoint is used: in the image that verifies ModelKits, and in the image of
+    the downloader unless a listing is compared. `kit` overwrites files (`-o`).
     """
     if item.listing is not None:
         return verified_fetch.command(item.listing, *_entrypoint(source, kit=False))
@@ -357,8 +357,8 @@ def _kit_env(item: _Item, model: Model) -> dict[str, EnvValue]:
 def _address(source: str) -> str:
     """Return the source in the downloader's syntax.
 
-    A Hugging Face revision follows a colon. An S3 prefix ends with a slash, because the downloader compares it as text:
-    the prefix `llama` would also fetch `llama-70b`.
+    A Hugging Face revision follows a colon. An S3 prefix ends with a slash. Without the slash, the prefix `llama` would
+    also fetch `llama-70b`.
     """
     if scheme(source) != "hf":
         return f"{source.rstrip('/')}/"
