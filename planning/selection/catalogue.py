@@ -1,4 +1,4 @@
-"""The catalogue of a stack: profiles of all scopes, by model. A profile is read only if its model is asked for."""
+"""The catalogue of a stack: profiles of all scopes, by model. Only profiles of requested models are validated."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from planning.selection.records import SCOPES, Candidate, Scope
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A profile as it is written."""
+    """A profile as a file has it, before its validation."""
 
     id: str
     scope: Scope
     layer: Layer
-    """The profile, with the places of its values."""
+    """Values of the profile, with their places in the file."""
 
     @property
     def model(self) -> str | None:
@@ -34,7 +34,7 @@ class Declared:
 
     @property
     def service(self) -> Mapping[str, Any]:
-        """Return the keys of a service that the profile has."""
+        """Return the keys that a service gets from the profile."""
         return _mapping(_mapping(self.layer.tree).get("service"))
 
 
@@ -61,11 +61,11 @@ class Catalogue:
         return tuple(sorted(self._ids))
 
     def has(self, model: str) -> bool:
-        """Tell whether any profile is of a model."""
+        """Tell whether a model has a profile."""
         return model in self._ids
 
     def of_image(self, image: ImageReference) -> tuple[str, ...]:
-        """Return the models whose profiles have an image, sorted."""
+        """Return the sorted names of the models that have a profile with this image."""
         return tuple(sorted({str(each.model) for each in self.declared.values() if image in _images(each.service)}))
 
     def candidates(self, model: str) -> tuple[Candidate, ...]:
@@ -99,7 +99,7 @@ class Catalogue:
         )
 
     def layer(self, candidate: Candidate) -> Layer:
-        """Return the keys of a service that a profile decides, as a layer."""
+        """Return the keys that a service gets from a profile, as a layer."""
         return Layer(candidate.service, self.declared[candidate.id].layer.origin.child("service"))
 
 
@@ -112,7 +112,7 @@ def _parallelism(profile: Profile) -> Parallelism:
 
 
 def _complete_keys(service: Mapping[str, Any], profile: Profile, parallelism: Parallelism) -> dict[str, Any]:
-    """Return the keys of a profile with the name of its model, and with the computed `tensor`."""
+    """Return the keys that a service gets from a profile, with the name of the model and the computed `tensor`."""
     found = {**service, "model": {"name": profile.model, **_mapping(service.get("model"))}}
     if parallelism.tensor is not None and parallelism.tensor > 1:
         found["parallelism"] = {**_mapping(service.get("parallelism")), "tensor": parallelism.tensor}
@@ -120,7 +120,7 @@ def _complete_keys(service: Mapping[str, Any], profile: Profile, parallelism: Pa
 
 
 def _images(service: Mapping[str, Any]) -> frozenset[ImageReference]:
-    """Return the images of the keys of a profile."""
+    """Return the images that a profile names: the image of the engine, and an image that holds the weights."""
     source = _mapping(service.get("model")).get("source")
     texts = [_mapping(service.get("engine")).get("image")]
     texts += [place(source)] if isinstance(source, str) and scheme(source) == "image" else []

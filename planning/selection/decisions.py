@@ -1,4 +1,4 @@
-"""Decisions: the profile of each service, canary and prefill that needs one, from its lock or from the catalogue."""
+"""Decisions: the profile of each service, canary and prefill that needs one, from the lock or from the catalogue."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from planning.selection.seats import Asked, Seat
 from planning.selection.stages import Situation
 
 _STAND_IN = {"model": {"source": "hf://Qwen/Qwen3-0.6B"}, "accelerator": "nvidia"}
-"""Keys in the place of the keys of a missing profile. Mistakes that follow from them are not reported."""
+"""Keys that replace a missing profile. Mistakes that follow from these keys are not reported."""
 _NOTHING = Layer({}, Origin(Path()))
 
 
@@ -35,7 +35,7 @@ class Decision:
     evaluation: Evaluation | None
     """The table of the selection; None for a profile of the lock, which was not compared with others."""
     candidate: Candidate | None
-    """The profile in the catalogue; None if the catalogue lacks it, or if the lock has another content."""
+    """The profile in the catalogue; None if the catalogue lacks it, or has other keys for it than the lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Decided:
     asked: Asked
     catalogue: Catalogue
     decisions: Mapping[Path, Decision] = field(default_factory=dict[Path, Decision])
-    """Decisions by path. A canary or prefill with the question of its service has the decision of the service."""
+    """Decisions by path. A canary or prefill that asks what its service asks has the decision of the service."""
     failures: Mapping[Path, Evaluation] = field(default_factory=dict[Path, Evaluation])
     """Tables of questions without an answer."""
 
@@ -92,7 +92,7 @@ def is_locked(seat: Seat, locked: Mapping[Path, LockedProfile]) -> bool:
 
 
 def open_seats(asked: Asked, locked: Mapping[Path, LockedProfile]) -> Iterator[Seat]:
-    """Yield the seats whose questions only the catalogue answers."""
+    """Yield the seats whose questions the lock does not answer, except seats that ask what their parent asks."""
     questions = {seat.path: seat for seat in asked.seats}
     for seat in asked.seats:
         parent = None if seat.parent is None else questions.get(seat.parent)
@@ -160,7 +160,7 @@ def warnings(decided: Decided, facts: ClusterFacts, command: str) -> Iterator[Pr
 
 
 def lock_problems(decided: Decided, locked: Mapping[Path, LockedProfile], file: str, command: str) -> Iterator[Problem]:
-    """Yield problems of questions that the lock does not answer."""
+    """Yield a problem for each question that the lock does not answer."""
     for seat in open_seats(decided.asked, locked):
         make = messages.lock_stale if seat.path in locked else messages.lock_missing
         yield make(seat, file, command)

@@ -105,7 +105,7 @@ def _scores(candidate: Candidate, situation: Situation) -> _Scores:
 
 
 def _tier(candidate: Candidate) -> tuple[int, int, str]:
-    """Return the place of an accelerator class. Classes outside of the table follow, by memory and then by name."""
+    """Return the place of a candidate's class. Classes without a preference follow, by memory and then by name."""
     places = preferences().accelerators
     place = places.get(candidate.class_name)
     if place is not None:

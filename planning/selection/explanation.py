@@ -9,7 +9,7 @@ from planning.selection.records import Evaluation, Row
 from planning.selection.stages import SCOPE
 
 _AFTER_TYPE, _AFTER_WISHES, _AFTER_CLUSTER = "type", "fit", "nodes"
-"""Last stages of the groups of stages after which aim-engine counts."""
+"""The stages after which aim-engine counts the remaining candidates."""
 
 
 def of_table(evaluation: Evaluation, decision: Decision | None) -> dict[str, Any]:

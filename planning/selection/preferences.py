@@ -1,4 +1,4 @@
-"""Preferences among profiles, as a table has them."""
+"""Preferences among profiles, read from the table `preferences.yaml`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class _Table(Spec):
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """Places of values in the orders of preference, the first is 0."""
+    """Place of each value in its order of preference; the first place is 0."""
 
     types: dict[str, int]
     metrics: dict[str, int]

@@ -11,7 +11,7 @@ from planning.hardware.accelerators import AcceleratorClass
 
 
 class Scope(StrEnum):
-    """Place at which a profile is declared, the nearest first."""
+    """Places at which profiles are declared, the nearest first."""
 
     STACK = "stack"
     """The stack file, or a file that it extends."""
@@ -28,34 +28,34 @@ class Reason(StrEnum):
     """Why a candidate is selected or not. The enumeration is closed: no other reason exists."""
 
     BEST = "BestMatch"
-    """It is selected."""
+    """The candidate is selected."""
     TIE = "EquallyGood"
-    """No preference distinguishes it from another candidate."""
+    """No preference distinguishes the candidate from another candidate."""
     RANK = "LowerPreferenceRank"
     """Another candidate is preferred."""
     SCOPE = "NearerScopePreferred"
     """A candidate of a nearer scope remains."""
     NAME = "AnotherProfileNamed"
-    """`selection.profile` names another one."""
+    """`selection.profile` names another profile."""
     IMAGE = "ImageNotMatched"
-    """The service names its model by another image."""
+    """The service names its model by an image that the candidate does not have."""
     TYPE = "TypeBelowMinimum"
-    """Its type is below `selection.minimumType`."""
+    """The type of the candidate is below `selection.minimumType`."""
     METRIC = "MetricNotMatched"
     PRECISION = "PrecisionNotMatched"
     DEVICE_COUNT = "DeviceCountNotMatched"
     DEVICE_MEMORY = "DeviceMemoryTooSmall"
     DEVICE_MEMORY_UNKNOWN = "DeviceMemoryUnknown"
     FIT = "ModelDoesNotFit"
-    """Its devices hold no context of the model, however short."""
+    """The devices of the candidate have no room for even the shortest sequence."""
     ACCELERATOR = "AcceleratorNotMatched"
-    """Its class is neither the service's nor one of `selection.accelerators`."""
+    """The class of the candidate is neither that of the service nor in `selection.accelerators`."""
     UNKNOWN_CLASS = "AcceleratorUnknown"
-    """No accelerator class has that name."""
+    """The candidate names an unknown accelerator class."""
     ABSENT = "AcceleratorNotInCluster"
-    """No node has the labels and devices of its class."""
+    """No node has the labels and devices of the candidate's class."""
     NODES = "DeviceCountExceedsNodes"
-    """The nodes of its class have too few devices for one replica."""
+    """The nodes of the candidate's class have too few devices for one replica."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class Candidate:
     """File that declares it; empty for the stack file."""
     profile: Profile
     service: Mapping[str, Any]
-    """Keys of a service, as they are merged."""
+    """Keys that a service gets from the profile."""
     accelerator: AcceleratorClass | None
-    """Accelerator class of the profile. None if no class has its name."""
+    """Accelerator class of the profile; None if the profile names an unknown class."""
     chips_per_pod: int
     pods_per_replica: int
 
@@ -99,9 +99,9 @@ class Row:
     reason: Reason
     detail: str
     scores: Mapping[str, int] | None = None
-    """Places in the orders of preference, the first is 0; None for candidates that were dropped before."""
+    """Scores by name; lower scores are better. None for a candidate that was dropped before the comparison."""
     rank: int | None = None
-    """Place among the compared candidates; equally good candidates share a place."""
+    """Place among the compared candidates, from 1; equally good candidates share a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Evaluation:
     """Rows of all candidates: the compared candidates by rank, then the others by the stage that they reached."""
     chosen: Candidate | None
     tied: tuple[Candidate, ...]
-    """Candidates that are equally good; empty if one is selected."""
+    """Candidates of the first rank if there are several; otherwise empty."""
     remaining: Mapping[str, int]
     """Number of candidates after each stage."""
     unchecked: str = ""
@@ -121,13 +121,13 @@ class Evaluation:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Return what the selected profile is, in words: type, metric, precision and class."""
+        """Return the reasons for the selected profile: its type, metric, precision and class."""
         if self.chosen is None:
             return ()
         return reasons(self.chosen)
 
 
 def reasons(candidate: Candidate) -> tuple[str, ...]:
-    """Return the facts for which a profile is selected: type, metric, precision and class, without absent ones."""
+    """Return the reasons for a profile: its type, metric, precision and class. Absent facts are left out."""
     profile = candidate.profile
     return tuple(text for text in (profile.type, profile.metric, profile.precision, candidate.class_name) if text)

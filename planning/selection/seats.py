@@ -1,4 +1,4 @@
-"""Questions for profiles: which services, canaries and prefills of a stack need one, and what they ask for."""
+"""Questions for profiles: which services, canaries and prefills of a stack need a profile, and of which kind."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ class Seat:
     node_selector: Mapping[str, str]
     """Labels that the service, canary or prefill itself demands of nodes."""
     parent: Path | None
-    """Path of the service or canary whose profile it shares if both ask the same; None if it has no such parent."""
+    """Path of the service or canary whose profile this seat shares if both questions are equal; None if absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class _Asker:
         return any(problem.path.is_within(at / key) for problem in self._merged.problems for key in keys)
 
     def _ask_prefill(self, at: Path, tree: Mapping[str, Any], prefill: Mapping[str, Any]) -> None:
-        """Ask for the prefill of a service that asks for nothing itself."""
+        """Ask for a prefill whose service needs no profile itself."""
         whole = {**tree, "selection": prefill["selection"]}
         try:
             named = _model(at, whole, self._merged, self._catalogue, is_asked=True)
@@ -123,7 +123,7 @@ class _Asker:
         try:
             wished = Selection.model_validate(raw_wishes)
         except ValidationError:
-            # The validation of the stack says why.
+            # The validation of the stack reports the mistake.
             self.failed.append(at)
             return
         if wished.accelerators and accelerator is not None:

@@ -22,7 +22,7 @@ from planning.selection.records import Candidate, Reason, Verdict
 
 @dataclass(frozen=True)
 class Situation:
-    """A question, and the facts besides the candidates on which its answer depends."""
+    """A question, and all facts but the candidates that decide the answer."""
 
     question: Question
     classes: Mapping[str, AcceleratorClass]
@@ -36,7 +36,7 @@ class Situation:
         return None if self.question.image is None else image_references.parse(self.question.image)
 
     def nodes(self, candidate: Candidate) -> tuple[ClassNode, ...] | None:
-        """Return the nodes that a candidate could run on; None if they are unknown, or come on demand."""
+        """Return the nodes that a candidate could run on; None if nodes are unknown, or are made on demand."""
         accelerator = candidate.accelerator
         if accelerator is None or accelerator.provisioned:
             return None
@@ -46,7 +46,7 @@ class Situation:
 
 
 class Stage(NamedTuple):
-    """One filter: its name, and the verdict on a candidate; None if the candidate passes."""
+    """One filter: its name, and a function that returns the verdict on a candidate, or None if the candidate passes."""
 
     name: str
     judge: Callable[[Candidate, Situation], Verdict | None]
@@ -153,7 +153,7 @@ def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None
 
 
 def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
-    """Drop a candidate whose devices hold no context. A service may shorten the context of the profile."""
+    """Drop a candidate if its devices fit no `model.maxModelLen`. A service may set a lower value than the profile."""
     found = fitting.fit(candidate.profile, candidate.accelerator)
     if isinstance(found, Unknown) or found.longest:
         return None

@@ -31,7 +31,7 @@ from planning.variant.context import RoleContext, VariantContext
 
 _QUEUE, _SATURATION = "picker-queue-size", "pool-saturation"
 _WHOLE_POOL = "effective"
-"""Stage in the series of saturation for a pool whose pods have one role."""
+"""Value of the label for the stage in the series of saturation, if all pods of the pool have one role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class PickerLoad:
 
     @property
     def is_per_replica(self) -> bool:
-        """Tell whether the target is a value per replica, and not a value of the whole pool."""
+        """Tell whether the target is a value for each replica. Otherwise it is a value for the whole pool."""
         return self.type != _SATURATION
 
 
@@ -94,9 +94,9 @@ class Keda:
     server: str | None
     """Address of the Prometheus to query; None if the stack has none."""
     queue: PickerLoad | None
-    """Requests that wait in the picker, which scale the role up from zero; None if the role always has replicas."""
+    """The picker's queue, added to wake the role from zero; None if `metrics` has it, or if the role never sleeps."""
     authentication: PrometheusAuthentication | None
-    """Credentials for the Prometheus; None if it asks for none."""
+    """Credentials for the Prometheus; None if it requires none."""
     fallback: Fallback | None
     """Number of replicas while metrics cannot be read; None to keep the number."""
     modifiers: ScalingModifiers | None
@@ -176,7 +176,7 @@ def _autoscaler_metric(index: int, metric: Metric, context: RoleContext) -> Engi
 
 
 def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, context: RoleContext) -> PickerLoad:
-    """Return a metric of the picker. From a series with stages, take the stage of this role, or of the whole pool."""
+    """Return a metric of the picker. A series with stages is read for the stage of the role, or of the whole pool."""
     variant = context.variant
     series = variant.release.picker.metrics.series[metric.type]
     stage = _WHOLE_POOL if variant.spec.prefill is None else context.name
@@ -223,7 +223,7 @@ def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> 
 
 
 def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> Iterator[Problem]:
-    """Reject metrics that the picker of the release, or this picker, does not report."""
+    """Reject metrics of the picker if the service has no picker, or if its release or settings do not report them."""
     for index, metric in enumerate(spec.metrics):
         if not isinstance(metric, PickerMetric | SaturationMetric):
             continue
@@ -244,7 +244,7 @@ def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> It
 
 
 def _check_wakeable(at: Path, kind: str, variant: VariantContext) -> Iterator[Problem]:
-    """Reject zero replicas if nothing can scale the role up. KEDA needs the picker's queue and a Prometheus for it."""
+    """Reject zero replicas if nothing can scale the role up. KEDA can, from the picker's queue in a Prometheus."""
     if kind == "hpa":
         what = "zero replicas cannot be woken by type hpa (0)"
         yield Problem(at, what, "use 1, or type: keda with endpointPicker.flowControl")
@@ -276,7 +276,7 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _sleep_warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about scaling up from zero, if requests do not wait long enough or the queue is not scraped."""
+    """Warn about scaling up from zero if requests do not wait long enough, or if the picker's queue is not scraped."""
     flow_control, at = variant.spec.endpoint_picker.flow_control, variant.path / "autoscaling"
     ttl = None if flow_control is None else flow_control.default_request_ttl
     for name, _, role in variant.roles:
@@ -294,7 +294,7 @@ def _sleep_warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _unscraped_queue(variant: VariantContext) -> str | None:
-    """Return the setting by which the stack scrapes no picker of the variant. None if it scrapes them."""
+    """Return the setting that turns off the scraping of the variant's picker; None if the picker is scraped."""
     if variant.stack.observability.metrics.type == "none":
         return "observability.metrics.type: none; use a scraper of your own"
     return None if variant.spec.metrics.picker else "metrics.picker: false"

@@ -75,7 +75,7 @@ FIELD_OF = {
 """vLLM's flags that a field of the configuration decides, each with its replacement."""
 _JOINING_TIMEOUT = "--distributed-timeout-seconds"
 _OPTIONAL = frozenset({_JOINING_TIMEOUT, "--enable-prompt-tokens-details"})
-"""Flags that are left out if the engine does not know them. The engine serves without them, too."""
+"""Flags that are left out if the engine's version does not know them; the engine also serves without them."""
 _RESERVED = {
     "POD_IP": "it is the pod's own address",
     "VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector",
@@ -97,9 +97,9 @@ class EnginePlan:
     """Arguments of the worker pods of a replica that spans pods; empty if a replica is one pod."""
     env: tuple[Variable, ...]
     ports: tuple[int, ...]
-    """Ports that the engine listens on for requests: one, or one for each of its copies of the model."""
+    """Ports on which the engine gets requests: a single port, or a port for each copy of the model."""
     probe_port: int
-    """Port that probes ask."""
+    """Port to which probes are sent."""
     probes: Probes
     requests: Mapping[str, str]
     limits: Mapping[str, str]
@@ -140,7 +140,7 @@ def plan(context: RoleContext) -> EnginePlan:
 
 
 def events_port(context: RoleContext) -> int | None:
-    """Return the port of the first copy's KV cache events; None if there are none. A copy adds its rank to the port.
+    """Return the port of the first copy's KV cache events; None without events. A copy adds its rank to the port.
 
     `--kv-events-config` among the user's arguments may turn events on or off, and may change their port.
     """
@@ -166,7 +166,7 @@ def _merge_arguments(generated: tuple[str, ...], explicit: tuple[str, ...]) -> t
 
 
 def _worker_arguments(context: RoleContext) -> tuple[str, ...]:
-    """Return the arguments of worker pods: those of the leader without the flags that only the leader takes."""
+    """Return the arguments of worker pods: the arguments of the leader without flags that only a leader takes."""
     leader_flags = engine_versions.groups().leader.flags
     parsed = (flag for flag in flags.parse(context.role.engine.args) if flag.switch not in leader_flags)
     explicit = tuple(token for flag in parsed for token in flag.tokens)
@@ -237,7 +237,7 @@ def _flag_values(context: RoleContext) -> dict[str, object]:
 def _offload(context: RoleContext) -> str | None:
     """Return the host memory of the KV cache in GiB, the unit of vLLM; None without offload.
 
-    The copies of a replica in a pod share what the pod has: each takes as much as the flag says (vllm 0.27.0,
+    The flag states the memory of one copy, so the copies in a pod divide the memory of the pod (vllm 0.27.0,
     OffloadingConnector of each engine core).
     """
     offload = context.variant.spec.kv_cache.cpu_offload
@@ -268,9 +268,9 @@ def _lora_arguments(lora: Lora) -> Iterator[str]:
 
 
 def _multi_pod_arguments(context: RoleContext, *, is_leader: bool) -> Iterator[str]:
-    """Yield the arguments that connect the pods of a replica. The leader uses its own IP, without a DNS lookup.
+    """Yield the arguments that connect the pods of a replica. The leader names itself by its IP, without a DNS lookup.
 
-    The pods wait for each other as long as fetching and loading may take. The limit of torch itself is 600 s.
+    The pods wait for each other as long as fetching and loading may take: torch would give up after 600 s.
     """
     layout = context.layout
     if layout.pods_per_replica == 1:

@@ -1,4 +1,4 @@
-"""Problems of roles that do not fit their devices, with changes that would make the roles fit."""
+"""Problems of roles whose model does not fit their devices, with changes after which the model would fit."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ from planning.variant.context import RoleContext, VariantContext
 
 _GI = 2**30
 _NODE = 8
-"""Devices of a node if their number is unknown; the boards of every vendor have 8."""
+"""Devices of a node if the class does not state their number: the boards of every vendor have 8."""
 _MOST_DEVICES = 64
 """Maximum number of devices of a replica that the search for a remedy tries."""
 _MOST_CLASSES = 3
@@ -29,7 +29,7 @@ _QUANTISED = frozenset({"fp4", "fp8", "int4", "int8"})
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
-    """Yield the problem of a role that does not fit its devices; `checks.fit` decides the severity."""
+    """Yield the problem of a role whose model does not fit its devices; `checks.fit` decides the severity."""
     mode = context.variant.stack.checks.fit
     if mode == "skip":
         return
@@ -58,7 +58,7 @@ def _what(context: RoleContext, found: Fit) -> str:
 
 
 def remedies(context: RoleContext, found: Fit) -> Iterator[str]:
-    """Yield changes with which the role would fit, the smallest change first."""
+    """Yield changes after which the model would fit, the smallest change first."""
     longest = found.longest
     if longest:
         yield f"set model.maxModelLen to {longest} at most"
@@ -85,7 +85,7 @@ def _sufficient_limit(context: RoleContext, found: Fit) -> str:
 
 
 def _larger_layout(context: RoleContext, found: Fit) -> str | None:
-    """Return the next larger parallelism that fits; None if there is none on nodes of the class."""
+    """Return a remedy with the next larger parallelism that fits; None if the nodes of the class allow none."""
     layout, heads = context.layout, found.request.architecture.heads
     node = context.accelerator.devices_per_node or _NODE
     tensor, pipeline = layout.tensor, layout.pipeline
@@ -134,10 +134,10 @@ def _products(
 
 
 def _quantised_profile(context: RoleContext, found: Fit) -> str | None:
-    """Return a remedy with a profile of the catalogue that serves the model with fewer bytes; None if none fits.
+    """Return a remedy with a quantised profile of the model from the catalogue; None if no such profile fits.
 
-    The role's class comes first, then the classes of its vendor with the fewest devices. A prefill and a canary get no
-    such remedy: they inherit keys of their service, which win over keys of a profile.
+    A profile with the role's class is preferred, then the profile with the fewest devices. A canary, and a service with
+    prefill, get no such remedy, because inherited keys win over keys of a profile.
     """
     variant, cls = context.variant, context.accelerator
     name = served_name(variant.spec.model.name, variant.spec.model.source)
@@ -169,10 +169,10 @@ def _profiles(variant: VariantContext, model: str) -> Iterator[tuple[str, Profil
 
 
 def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: AcceleratorClass) -> str | None:
-    """Return how many sequences a profile holds, as text; None if it does not fit, or has no fewer bytes of weights.
+    """Return how many sequences a profile holds, as text; None if it does not fit, or if its weights are not smaller.
 
-    Keys of the service win over keys of the profile, and keys of `defaults` do not. So the profile has to fit both with
-    its own engine and with the engine of the role.
+    A key `engine` of the service wins over that of the profile; the key of `defaults` does not. The profile therefore
+    has to fit with both engines: its own, and that of the role.
     """
     model, tokens = context.variant.spec.model, context.variant.spec.model.max_model_len
     changed = {"lora": model.lora, **({} if tokens is None else {"max_model_len": tokens})}

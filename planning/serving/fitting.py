@@ -1,4 +1,4 @@
-"""Fit of roles: the request that a role makes of its devices."""
+"""Fit of roles: whether the model of a role fits the memory of its devices."""
 
 from models.vocabulary import amount
 from planning.fit import memory, served
@@ -13,7 +13,7 @@ _CPU_SPACE = "VLLM_CPU_KVCACHE_SPACE"
 
 
 def fit(context: RoleContext) -> Fit | Unknown:
-    """Return the memory that a role takes of each device, or why it is unknown."""
+    """Return the memory that a role takes of each device, or why that memory is unknown."""
     if context.is_custom:
         return Unknown("a custom engine's memory is its own")
     devices = _devices(context)
@@ -22,7 +22,7 @@ def fit(context: RoleContext) -> Fit | Unknown:
 
 
 def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
-    """Return the request that a role makes of its devices, or its unknown part."""
+    """Return the model, devices and settings of a role, for the calculation of its memory, or why they are unknown."""
     layout, has_devices = context.layout, context.layout.devices_per_pod > 0
     return served.request(
         Served(
@@ -57,7 +57,7 @@ def workers(context: RoleContext) -> int:
 
 
 def host_memory(context: RoleContext) -> int:
-    """Return the bytes of a pod's memory that are not the engine's: shared memory, and the offloaded cache."""
+    """Return the bytes of a pod's memory for other uses than the engine: /dev/shm and the offloaded KV cache."""
     offload, role = context.variant.spec.kv_cache.cpu_offload, context.role
     shared = resources.shared_memory(role.pod.shared_memory, context.layout.devices_per_pod)
     return int(amount(shared) + amount(offload or "0"))
@@ -70,13 +70,13 @@ def _cpu_memory(context: RoleContext) -> int:
 
 
 def _cpu_space(context: RoleContext) -> int | None:
-    """Return the bytes of the cache of a worker on CPUs, as a variable has them; None if its value is no number."""
+    """Return the bytes of a worker's cache on CPUs, from `VLLM_CPU_KVCACHE_SPACE`; None if its value is not a text."""
     explicit = environment.values(context.role.engine.env)
     value = explicit.get(_CPU_SPACE, context.environment.get(_CPU_SPACE))
     return served.from_gibibytes(value) if isinstance(value, str) else None
 
 
 def gibibytes(size: int) -> str:
-    """Return a number of bytes as text in Gi, with one decimal, or with three significant digits if it is small."""
+    """Return bytes as text in Gi: with one decimal, or below 1 Gi with two significant digits."""
     number = size / _GI
     return f"{number:.1f}Gi" if abs(number) >= 1 else f"{number:.2g}Gi"

@@ -1,4 +1,4 @@
-"""Formulas of KEDA over the metrics of a role, and the names that metrics have in them."""
+"""KEDA's formulas over the metrics of a role, and the names of the metrics in a formula."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ WAKING = "waiting"
 """Name of the metric that only scales a role up from zero. With a formula, KEDA requires a name for each metric."""
 _TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w|\s*\()")
-"""A name that is neither a member of an object nor a function."""
+"""A name in a formula, except members of objects and names of functions."""
 _WORDS = frozenset(
     {
         "and",
@@ -44,7 +44,7 @@ def name(metric: Metric) -> str | None:
 
 
 def problems(at: Path, spec: KedaAutoscaling, modifiers: ScalingModifiers) -> Iterator[Problem]:
-    """Reject a formula with unknown names, and metrics without a name or with the name of another metric."""
+    """Reject unknown names in a formula, metrics without a name, and two metrics with one name."""
     names = list[str]()
     for index, metric in enumerate(spec.metrics):
         found, path = name(metric), at / "metrics" / index

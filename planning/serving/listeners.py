@@ -17,7 +17,7 @@ class _Listener:
 
     noun: str
     at: Path
-    """Place in the configuration that decides the port."""
+    """Path of the key that decides the port."""
     first: int
     last: int
     is_explicit: bool
@@ -25,7 +25,7 @@ class _Listener:
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
-    """Reject two listeners of a pod on one port."""
+    """Report each port of a pod that two listeners would share."""
     for listener, other in combinations(_listeners(context), 2):
         port = max(listener.first, other.first)
         if port > min(listener.last, other.last):
@@ -51,7 +51,7 @@ def _listeners(context: RoleContext) -> Iterator[_Listener]:
 
 
 def _events(context: RoleContext) -> Iterator[_Listener]:
-    """Yield the listener of KV cache events. A rank adds its number to the port (vLLM, `offset_endpoint_port`)."""
+    """Yield the listener of KV cache events. Each rank adds its number to the port (vLLM, `offset_endpoint_port`)."""
     port = engine.events_port(context)
     if port is None:
         return
@@ -63,7 +63,7 @@ def _events(context: RoleContext) -> Iterator[_Listener]:
 
 
 def _transfer(context: RoleContext) -> Iterator[_Listener]:
-    """Yield the listener by which roles agree on a transfer of the KV cache; each rank has one."""
+    """Yield the listener on which roles agree on a transfer of the KV cache. Each rank adds its number to the port."""
     spec = context.variant.spec
     handshake = context.variant.release.engine.handshake_ports.get(spec.kv_cache.connector)
     if spec.prefill is None or handshake is None or context.is_custom:

@@ -13,7 +13,7 @@ from planning.variant.context import RoleContext, VariantContext
 _HEALTH_PATHS = ("/health", "/ready", "/readyz")
 """Paths that the supervisor of the copies answers (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py)."""
 _SHARED_BOOTSTRAP = "mooncake"
-"""Connector whose copies share one port: the sidecar chooses a copy itself, whatever copy the picker chose
+"""Connector whose copies share one port: the sidecar chooses a copy itself and ignores the choice of the picker
 (llm-d-router v0.10.0, pkg/sidecar/proxy/connector_mooncake.go)."""
 
 
@@ -42,7 +42,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
 
 
 def _flags(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags that vLLM refuses if each copy has a port."""
+    """Reject flags that vLLM refuses if each copy has its own port."""
     for flag in flags.parse(context.role.engine.args):
         if flag.name in engine_versions.groups().multi_port.flags:
             what = f"does not work with one port for each copy ({flag.name})"

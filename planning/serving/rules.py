@@ -23,7 +23,7 @@ from planning.variant import images, kv_cache
 from planning.variant.context import Contexts, RoleContext, VariantContext
 
 _KERNEL_BLOCK = 16
-"""Tokens: attention kernels take blocks of a multiple of this size."""
+"""Tokens in a block of the KV cache: most attention kernels take only multiples of this number."""
 
 
 def problems(variant: VariantContext, contexts: Contexts) -> Iterator[Problem]:
@@ -77,7 +77,7 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
 
 
 def _check_memory(context: RoleContext) -> Iterator[Problem]:
-    """Reject memory for one purpose that is above the limit of the whole container, which the kernel would enforce."""
+    """Reject shared or offloaded memory that exceeds the memory limit of the container, which the kernel enforces."""
     spec, role = context.variant.spec, context.role
     offload, shared = spec.kv_cache.cpu_offload, role.pod.shared_memory
     if offload is shared is None:
@@ -119,7 +119,7 @@ def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
 
 
 def _check_custom(context: RoleContext) -> Iterator[Problem]:
-    """Reject settings that only a generated flag would tell the engine."""
+    """Reject settings that reach an engine only by generated flags, which a custom engine does not get."""
     spec, role = context.variant.spec, context.role
     path, top = context.path, context.variant.path
     fields = [*_explicit_fields(path / "engine", role.engine, "max_num_seqs", "gpu_memory_utilization")]

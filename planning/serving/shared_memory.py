@@ -8,17 +8,17 @@ from planning.ground import resources
 from planning.variant.context import RoleContext
 
 _OFFLOADS_SINCE = "0.27.0"
-"""Version since which vLLM keeps the offloaded KV cache in /dev/shm, and ends if it has no room there (release notes of
+"""Version since which vLLM keeps the offloaded KV cache in /dev/shm, and ends if there is no room (release notes of
 0.27.0, vllm-project/vllm 50094 and 48879; SharedOffloadRegion in v1/kv_offload/cpu/shared_offload_region.py)."""
 _OFFLOADING_VENDORS = frozenset({"amd", "nvidia"})
-"""Vendors with whose devices it does (CPUOffloadingSpec.create_worker, `is_cuda_alike`)."""
+"""Vendors on whose devices vLLM keeps the cache there (CPUOffloadingSpec.create_worker, `is_cuda_alike`)."""
 
 
 def size(context: RoleContext) -> str:
-    """Return the size of /dev/shm in a pod: the user's, or the default with the offloaded KV cache that is kept there.
+    """Return the size of /dev/shm in a pod: the user's, or else the default plus the offloaded KV cache.
 
-    All else that vLLM keeps there has a size of its own, which does not follow from the bytes of a model: queues of
-    messages between workers, and inputs of images and sound.
+    vLLM also keeps queues of messages between workers there, and inputs such as images and sound. Their size does not
+    depend on the model.
     """
     shared, devices = context.role.pod.shared_memory, context.layout.devices_per_pod
     return resources.shared_memory(shared, devices, _offload_size(context))

@@ -1,4 +1,4 @@
-"""Routing sidecar of decode pods: it receives a pod's requests, and sends them to a prefill pod, then to the engine."""
+"""Routing sidecar of decode pods: a pod's requests go to its sidecar, then to a prefill pod, then to the engine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class SidecarPlan:
     startup: SidecarProbe
     liveness: SidecarProbe
     rules: tuple[Mapping[str, Any], ...]
-    """Rules of the sidecar's Role. It reads the pods of the pool, and rejects requests for other pods."""
+    """Rules of the sidecar's Role. The sidecar reads the pods of the pool, and rejects requests for other pods."""
     requests: dict[str, str]
     limits: dict[str, str]
 

@@ -22,7 +22,7 @@ _FURTHER_FIELDS = {
     "--kv-events-config": "kvCache.events",
     "--kv-transfer-config": "kvCache.connector",
 }
-"""Fields of generated flags that a user may extend, so that `engine.FIELD_OF` lacks these flags."""
+"""Fields that decide generated flags, in addition to the fields in `engine.FIELD_OF`."""
 _ROLE_FIELDS = frozenset({"engine", "parallelism"})
 _STACK_FIELDS = frozenset({"observability"})
 _CONNECTOR = "--kv-transfer-config.kv_connector"
@@ -30,7 +30,7 @@ _ENGINE_PREFIX = "VLLM_"
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags that the engine's version or a group of pods does not take, and a probed path that needs a key."""
+    """Reject flags that the engine's version or a group of pods does not support, and probed paths that need a key."""
     if context.is_custom or context.engine_version is None:
         return
     yield from _unknown_generated_flags(context, context.engine_version)
@@ -45,7 +45,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
 
 
 def _unknown_generated_flags(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
-    """Reject fields whose flags the engine does not know; each field once."""
+    """Reject each field from which a flag follows that the engine does not know."""
     arguments = (*engine.generated_arguments(context, is_leader=True), *_worker_flags(context))
     found = dict[Path, str]()
     # Parsing takes longer than this lookup, and nearly every version knows all of these flags.
@@ -87,7 +87,7 @@ def _unknown_flags(context: RoleContext, version: EngineVersion) -> Iterator[Pro
 
 
 def _remedy(name: str, known: Collection[str] = ()) -> str:
-    """Return the remedy for a flag or JSON value that the engine does not know; `known` are the flags it knows."""
+    """Return the remedy for a flag or JSON value that the engine does not know; `known` are the flags that it knows."""
     versions = engine_versions.versions_with(name)
     if versions is not None:
         return f"use an image of a version that knows it ({versions}), or remove it"
@@ -96,7 +96,7 @@ def _remedy(name: str, known: Collection[str] = ()) -> str:
 
 
 def _single_pod_flags(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags with which the copies of the model in the further pods of a replica would get no requests."""
+    """Reject flags with which only the first pod of a replica would get requests."""
     for flag in flags.parse(context.role.engine.args):
         if flag.name in engine_versions.groups().single_pod.flags:
             what = f"leaves the further pods of a replica without requests ({flag.name})"

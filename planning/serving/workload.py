@@ -52,7 +52,7 @@ class PodSettings:
     run_as_user: int
     fs_group: int
     supplemental_groups: tuple[int, ...] | None
-    """Further groups of the containers' processes; None if the user sets none, not even an empty list."""
+    """Further groups of the containers' processes; None if the user does not set them. An empty list is a setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Workload:
 
 
 def port_names(first: str, count: int) -> tuple[str, ...]:
-    """Return the names of ports of a container. All but the first one have the number of their rank."""
+    """Return the names of a container's ports. The name of each further port ends with the number of its rank."""
     return first, *(f"{first}-{rank}" for rank in range(1, count))
 
 
