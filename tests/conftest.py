@@ -15,6 +15,7 @@ pytest_plugins = [
     "tests.support.cluster.buckets",
     "tests.support.cluster.plane",
     "tests.support.cluster.deployments",
+    "tests.support.cluster.forks",
     "tests.support.cluster.lws",
     "tests.support.traffic.data_path",
     "tests.support.traffic.sources",

@@ -62,8 +62,8 @@ def said() -> io.StringIO:
 
 
 @pytest.fixture
-def engine(tmp_path, project, plane, tools, packages, said):
-    environment = {**GO, "PULUMI_PYTHON_CMD": str(packages)}
+def engine(tmp_path, project, plane, tools, plain_python, said):
+    environment = {**GO, "PULUMI_PYTHON_CMD": str(plain_python)}
     settings = {"report": Report(said), "environment": environment}
     engine = Engine(tmp_path / "engine", tools, plane.kubeconfig, project, "dev", **settings)
     yield engine

@@ -18,6 +18,12 @@ DEADLINE = 180
 """Seconds, which a busy machine takes and an idle one never."""
 
 
+@pytest.fixture(scope="session")
+def packages(plain_python):
+    """Let what is killed be what a user has."""
+    return plain_python
+
+
 def wait_for(condition, process):
     until = time.monotonic() + DEADLINE
     while not condition():

@@ -17,6 +17,12 @@ pytestmark = pytest.mark.real
 NAMESPACE = "identities"
 
 
+@pytest.fixture(scope="session")
+def packages(plain_python):
+    """Let runs whose command lines are read be what a user has."""
+    return plain_python
+
+
 @pytest.fixture(scope="module")
 def deployed(deploy_for_all):
     """Deploy a service of one role, metered under another name, and one of two roles, which is not metered."""

@@ -57,7 +57,7 @@ def test_no_process_outlives_an_interrupted_test_run(number, plane, tmp_path):
     namespace = f"interrupted-by-{number.name.lower()}"
     module = tmp_path / "test_inner.py"
     module.write_text(MODULE)
-    plugins = [f"-ptests.support.cluster.{name}" for name in ("plane", "deployments")]
+    plugins = [f"-ptests.support.cluster.{name}" for name in ("plane", "forks", "deployments")]
     directory = tmp_path / "inner"
     command = [sys.executable, "-m", "pytest", "-n1", *plugins, f"--basetemp={directory}", f"--rootdir={tmp_path}"]
     environment = os.environ | {"PLANE": str(plane.directory), "NAMESPACE": namespace}

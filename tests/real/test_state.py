@@ -18,6 +18,12 @@ HALF_WRITTEN = "failed to load checkpoint: EOF"
 DEADLINE = 180
 
 
+@pytest.fixture(scope="session")
+def packages(plain_python):
+    """Let the run that is killed be what a user has."""
+    return plain_python
+
+
 def waiting(deployment, nodes, namespace):
     """Start a run that waits for pods that no node takes, and return it once it waits."""
     deployment.plane.kubectl("cordon", *nodes)

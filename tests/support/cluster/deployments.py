@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -38,7 +37,6 @@ PROGRAM = (
 ROOT = Path(__file__).parents[3]
 QUIET = {"same", "read", "refresh"}
 """Operations that change nothing in the cluster."""
-LISTING = ("-m", "pip", "list", "-v", "--format", "json")
 BEGUN = ("passphrase", "configured", "backend", "project/Pulumi.dev.yaml")
 """Files of an engine's folder with a stack in which nothing is deployed."""
 WEIGHTS = ("weights", "fill")
@@ -284,24 +282,6 @@ def _operations(log: Path) -> Operations:
 
 def _is_of_an_object(step: Any) -> bool:
     return step["op"] not in QUIET and bool((step["new"] or step["old"]).get("custom"))
-
-
-@pytest.fixture(scope="session")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a program that is Python, but knows what `pip list` answers: asking it takes a second of every run.
-
-    The language host asks for the packages that come with a provider.
-    """
-    directory = tmp_path_factory.mktemp("packages")
-    listed = [sys.executable, *LISTING]
-    (directory / "listed").write_bytes(subprocess.run(listed, capture_output=True, check=True).stdout)
-    program = directory / "python"
-    program.write_text(f"""#!/bin/sh
-[ "$*" = "{" ".join(LISTING)}" ] && exec cat "{directory / "listed"}"
-exec "{sys.executable}" "$@"
-""")
-    program.chmod(0o755)
-    return program
 
 
 @pytest.fixture(scope="session")
