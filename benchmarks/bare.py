@@ -1,7 +1,7 @@
 """A Pulumi program that registers the resources in a JSON file, and decides nothing.
 
-The time that it takes is the minimum for the program of this project. It registers the same resources with the same
-arguments and options. `benchmarks/preview.py` writes them to `registrations.json` beforehand.
+The time of this program is the minimum for the program of this project. Both register the same resources with the
+same arguments and options. `benchmarks/preview.py` writes them to `registrations.json` beforehand.
 """
 
 import json

@@ -6,11 +6,11 @@ stack is previewed in four variants. `checked` has `checks.capacity: strict`. `s
 reads nothing. `again` is `checked` once more. Each variant has its own engine. All use one control plane, on which
 nothing is deployed.
 
-All variants must plan the same resources. Then the checks cost only what they take while the program composes the
-stack, before the engine hears of the first resource. The variants alternate for five rounds, each in another order. The
-first table shows how long the program composed, the second one how long the whole previews took. Both show medians: of
-wall-clock times, and of the differences within a round. A preview takes half a minute, and varies by more than the
-checks take; `checked - again` shows by how much.
+All variants must plan the same resources. The checks then cost time only while the program composes the stack, before
+it registers the first resource. The variants alternate for five rounds, each in another order. The
+first table shows how long the program composed, the second one how long the whole previews took. Both show medians of
+wall-clock times, and medians of the differences within a round. A preview takes half a minute, and its
+time varies by more than the checks take; `checked - again` shows the variation.
 """
 
 import statistics

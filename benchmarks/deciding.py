@@ -3,7 +3,7 @@
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deciding [SERVICES ...]` (10, 100 and 1000 if
 absent). Each size runs in a process of its own. The process first plans and renders a small stack, so that reading
 tables and schemas is not measured. Garbage collection is off, as in the program. The column `growth` divides the
-milliseconds for a service by those of the previous size: 1.0 is linear.
+milliseconds per service by the milliseconds per service of the previous size: 1.0 is linear.
 """
 
 import gc

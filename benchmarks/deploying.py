@@ -2,8 +2,8 @@
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.deploying [SERVICES ...]` (10 and 50 if absent).
 Both run on one control plane, one after the other: the namespace of the stack is deleted before kubectl applies the
-rendered YAML of the same services in another namespace. `pulumi up` orders the objects and ends when all are up:
-weights, pods, pickers and routes. `kubectl apply` only sends the objects and waits for none. The column `Available`
+rendered YAML of the same services in another namespace. `pulumi up` orders the objects and ends when weights,
+pods, pickers and routes are ready. `kubectl apply` only sends the objects and waits for none. The column `Available`
 therefore gives the time until `kubectl wait` finds all Deployments Available.
 """
 

@@ -1,8 +1,8 @@
-"""Time to compute what models take of devices: the fit of the roles of a stack, and messages of those that do not fit.
+"""Time to compute the fit of the roles of a stack, and the messages about roles that do not fit.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.fitting`. Services differ in model and context, so
 that no answer is used twice. Garbage collection is off, as in the program. The column `growth` divides
-the milliseconds for a service by those of the row before it in the same table: 1.0 is linear.
+the milliseconds per service by those in the row above: 1.0 is linear.
 """
 
 import gc

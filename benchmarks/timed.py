@@ -1,6 +1,6 @@
-"""The program of a stack, which also writes down how long it composed: everything between pydantic and Pulumi.
+"""The program of a stack, which also writes down the duration of composing: everything between pydantic and Pulumi.
 
-Composing contains all that a run reads of a cluster and checks in it. The engine hears of the first resource after it.
+Composing includes reading the cluster and all checks in the cluster. The first resource is registered afterwards.
 """
 
 import os

@@ -23,20 +23,20 @@ CLOCK_TOLERANCE = 2.0
 
 
 class Backend(Protocol):
-    """The place in which the engine keeps the states of stacks."""
+    """A place in which the engine keeps the states of stacks."""
 
     def environment(self) -> Mapping[str, str]:
         """Return the environment variables by which the engine finds the place."""
         ...
 
     def latest(self, project: str, stack: str) -> dict[str, Any] | None:
-        """Return the newest deployment of a stack; empty if there is none yet, None if there is no such stack."""
+        """Return the newest deployment of a stack; empty if the stack has none yet, None if there is no such stack."""
         ...
 
     def recover(self, project: str, stack: str, report: Report) -> None:
         """Remove locks of processes that have ended, and restore a damaged state.
 
-        Raises LocalError if another run has locked the stack, or if its state cannot be restored.
+        Raises LocalError if another run has locked the stack, or if the state of the stack cannot be restored.
         """
         ...
 

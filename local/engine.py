@@ -38,7 +38,7 @@ COMMANDS = (
 INHERITED_VARIABLES = ("LANG", "LC_ALL", "LOGNAME", "TERM", "TMPDIR", "TZ", "USER")
 """Environment variables that a run of the engine inherits from this program."""
 ENCRYPTION_KEYS = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
-"""Lines of a stack file with its encryption settings. They are valid only with the passphrase of its author."""
+"""Lines of a stack file with encryption settings, which are valid only with the passphrase of the file's author."""
 SALT = re.compile(r"^encryptionsalt: .*$", re.MULTILINE)
 """Line of the copied stack file that belongs to the passphrase of this engine."""
 
@@ -79,7 +79,7 @@ class Engine:
 
     @property
     def shell_environment(self) -> dict[str, str]:
-        """Environment variables with which a user can work on this stack in a shell. HOME is not among them."""
+        """Environment variables with which a user can work on this stack in a shell. HOME is not included."""
         return {
             "KUBECONFIG": str(self._kubeconfig),
             "KUBECACHEDIR": str(self.directory / "home" / "cache"),
@@ -118,9 +118,9 @@ class Engine:
         return result
 
     def popen(self, *arguments: str, output: int | IO[Any] | None = None) -> subprocess.Popen[bytes]:
-        """Start a `pulumi` command in a new process group; it is killed when the calling thread ends.
+        """Start a `pulumi` command in a new process group. The command is killed when the calling thread ends.
 
-        Its output goes to `output`, or else to the output of this program.
+        Its output goes to `output` if given, or else to the output of this program.
         """
         self.ensure_stack()
         return self._start(arguments, str(uuid.uuid4()), stdout=output, stderr=output)
@@ -343,8 +343,8 @@ def _install(path: Path, tool: Tool) -> None:
     """Install a tool in a folder of commands.
 
     The engine, the language host and its executor resolve symbolic links, and look for each other in the folder of the
-    target. They are therefore installed as hard links or copies, so that they are in one folder. Tools from PATH are in
-    one folder already, so symbolic links are enough.
+    target. Built tools are therefore installed as hard links or copies, all in one folder. Tools from PATH are in one
+    folder already, so symbolic links are enough.
     """
     if tool.origin == "PATH":
         _link(path, tool.path)

@@ -43,8 +43,8 @@ def private_directory(path: Path) -> Path:
 def lock(path: Path, refusal: str | None = None) -> Generator[None]:
     """Hold an exclusive lock on a file or directory; the system releases it when the process ends for any reason.
 
-    If another process holds the lock, this function waits. If `refusal` is given, it raises LocalError with that text
-    instead.
+    If another process holds the lock, this function waits. With `refusal`, it does not wait, but raises LocalError with
+    that text.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDONLY | (0 if path.is_dir() else os.O_CREAT), 0o600)

@@ -1,4 +1,4 @@
-"""Progress of long commands: live lines on a terminal, plain lines anywhere else."""
+"""Progress of long commands: live lines on a terminal, plain lines in any other output."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Trial:
         self._pickers: dict[str, picker.Command] = {}
 
     def start_gateway(self, listeners: Sequence[objects.Listener], ports: Collection[int]) -> None:
-        """Start Istio, the simulated model servers and the proxies, after ending those of an earlier run."""
+        """Start Istio, the simulated model servers and the proxies, after ending the processes of an earlier run."""
         files.private_directory(self._directory)
         self._gateway.end()
         for name in (simulator.PORT, simulator.SUBSTITUTES):
@@ -161,7 +161,7 @@ class Trial:
     def _use_loopback(self) -> None:
         """Give nodes loopback addresses for their pods, on which servers of this machine can listen.
 
-        They are made from the port of the API server, so that each control plane of this machine has others.
+        The addresses follow from the port of the API server, so that no two control planes of this machine share any.
         """
         _, body = self._plane.api().get("/api/v1/nodes")
         names = [node["metadata"]["name"] for node in json.loads(body)["items"] if not node["spec"].get("podCIDR")]

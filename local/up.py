@@ -44,7 +44,7 @@ MARKS = (MARK, Engine.MARK, GATEWAY_MARK)
 BUSY = "another `up` or `down` works on {state}; wait for it or end it"
 # The control plane has no gateway before `make try`, and the summary says so.
 # The engine warns, under a heading, that the provider is on PATH. This program puts the provider there on purpose. The
-# engine prints each warning twice: at once, and under the heading.
+# engine prints each warning twice: when it arises, and under the heading.
 IGNORED = re.compile(
     r"there is no such Gateway, so nobody will accept|from \$PATH at|is expected to have version|^Diagnostics:"
     r"|^  pulumi:pulumi:Stack \S+:$|^ +pulumi:pulumi:Stack \S+ +warning:"
@@ -67,7 +67,7 @@ def state_directory(project: Path = PROJECT) -> Path:
 def up(report: Report, project: Path = PROJECT) -> None:
     """Install missing parts, start the control plane, and deploy.
 
-    Raises LocalError if a step fails. A second call continues with that step.
+    Raises LocalError if a step fails. A second call continues with the failed step.
     """
     host.check(project)
     state = files.private_directory(state_directory(project))
@@ -193,8 +193,8 @@ def _follow(engine: Engine, say: Callable[[str], None], step: Step) -> None:
         step.note = ""
         child.wait()
     except KeyboardInterrupt:
-        # On this signal, the engine finishes its running operations and releases its lock. A second signal ends it at
-        # once.
+        # On this signal, the engine finishes its running operations and releases its lock. A second signal ends the
+        # engine without waiting.
         child.send_signal(signal.SIGINT)
         child.wait(CANCEL_SECONDS)
         raise
@@ -203,7 +203,7 @@ def _follow(engine: Engine, say: Callable[[str], None], step: Step) -> None:
 
 
 def user_text(line: str) -> str | None:
-    """Return a line of the engine as users see it; None if it is of no use to them."""
+    """Return a line of the engine's output as users see it; None for a line that is not shown."""
     return None if not line or IGNORED.search(line) else WARNING_COUNT.sub("", line)
 
 

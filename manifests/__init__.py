@@ -1,1 +1,1 @@
-"""Rendering of plans to manifests: plain dicts as Kubernetes takes them. Objects that must agree share a module."""
+"""Rendering of plans to manifests: plain dicts for the API server. Objects that must agree share a module."""

@@ -16,7 +16,7 @@ _EMPTY: Mapping[str, str] = {}
 
 
 def part_object(variant: VariantPlan, part: Part, manifest: Manifest) -> Rendered:
-    """Return an object of the variant. It is the variant's only object of this part."""
+    """Return the only object of a variant that is this part."""
     return Rendered(Id(variant.owner, part), manifest, part.suffix)
 
 

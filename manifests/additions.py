@@ -1,8 +1,9 @@
 """Additions: items and keys that somebody added in the cluster to a list or map that a manifest states as a whole.
 
-Pulumi's provider compares no more items and keys than a manifest has (`pruneSlice` and `pruneMap` in
+Pulumi's provider compares only the items and keys that a manifest has (`pruneSlice` and `pruneMap` in
 provider/pkg/provider/util.go of pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows additions.
-An annotation that names the additions makes the run write the object anew, which replaces the list or map.
+If the run sets an annotation that names the additions, the provider applies the object again, and its list or map
+replaces that of the cluster.
 """
 
 import json
@@ -18,7 +19,7 @@ from planning.ground import labels
 from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects
 
 _UNREAD = frozenset({"ConfigMap", "Job", "Namespace", "PersistentVolumeClaim", "Secret", "ServiceAccount"})
-"""Kinds that are not read: secret kinds, and kinds without a changeable list or map that is stated as a whole."""
+"""Kinds that are not read: kinds with secrets, and kinds without a changeable list or map that is stated as a whole."""
 _NONE: Mapping[str, str] = {}
 _Tree = Mapping[str, Any]
 
@@ -43,7 +44,10 @@ def kinds(components: Iterable[Component]) -> frozenset[tuple[str, str]]:
 
 
 def take_back(components: Iterable[Component], live: LiveObjects) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
-    """Return the components with annotations of the additions that the run takes back, and a warning for each."""
+    """Return the components with annotations that name the additions, and a warning for each addition.
+
+    The run removes the additions.
+    """
     problems, annotated = list[Problem](), list[Component]()
     for component in components:
         found = [(rendered, live.objects.get(rendered.place)) for rendered in component.objects]
@@ -64,7 +68,7 @@ def _problems(rendered: Rendered, live: LiveObject) -> Iterator[Problem]:
 
 
 def _annotate(rendered: Rendered, live: LiveObject) -> Rendered:
-    """Return an object with an annotation of its additions, or with the annotation that it has in the cluster."""
+    """Return an object with an annotation that names its additions. Without any, keep the cluster's annotation."""
     found = "; ".join(map(str, additions(rendered.manifest, live)))
     text = found or live.content["metadata"].get("annotations", _NONE).get(labels.TAKEN_BACK)
     if text is None:
@@ -75,7 +79,7 @@ def _annotate(rendered: Rendered, live: LiveObject) -> Rendered:
 
 
 def additions(manifest: Manifest, live: LiveObject) -> Iterator[Addition]:
-    """Yield the additions to those fields of a manifest that only one writer can own."""
+    """Yield the additions to fields of a manifest that only one writer at a time can own."""
     for owner, field, stated, value in _owned_fields(manifest, live):
         if _exceeds(value, stated):
             yield Addition(field, owner.name, owner.time)
@@ -134,7 +138,7 @@ def _has_key(tree: Any, key: str) -> bool:  # noqa: ANN401, any JSON
 
 
 def _item(items: Iterable[Mapping[str, Any]], keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the item of a list with some keys. A key that the item leaves out has its default."""
+    """Return the item of a list that has these keys. A key that an item leaves out has its default."""
     return next((item for item in items if all(item.get(key, value) == value for key, value in keys.items())), None)
 
 
@@ -147,7 +151,7 @@ def _exceeds(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
 
 
 def _has_more_items(value: Any, stated: Any) -> bool:  # noqa: ANN401, any JSON
-    """Tell whether a list of the cluster has more items. Keys of items do not count: the API server adds defaults."""
+    """Tell whether a list of the cluster has more items. Keys of items do not count: the API server adds some."""
     if isinstance(value, list) and isinstance(stated, list):
         items, stated_items = cast("list[Any]", value), cast("list[Any]", stated)
         if len(items) == len(stated_items):

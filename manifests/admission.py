@@ -1,4 +1,4 @@
-"""Checks of pods that no schema expresses: the API server, or the admission of the pod's namespace, rejects the pod.
+"""Checks of pods that go beyond the schemas: pods that the API server, or the pod's namespace, would reject.
 
 The rules of the level `restricted` are from Kubernetes 1.36 (k8s.io/pod-security-admission, policy/check_*.go), without
 the rules about AppArmor, SELinux, Windows and hosts of probes.
@@ -42,7 +42,7 @@ _BASELINE_CAPABILITIES = frozenset(
 )
 """Capabilities that a container may add at the level `baseline`."""
 _BEYOND_BASELINE = frozenset({"privileged", "procMount", "hostPort", "sysctls"})
-"""Fields that `baseline` checks as `restricted` does."""
+"""Fields that `baseline` and `restricted` check alike."""
 _SYSCTLS = frozenset(
     {
         *("kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"),
@@ -67,7 +67,7 @@ def restricted_namespaces(manifests: Iterable[Manifest]) -> frozenset[str]:
 
 
 def problems(manifest: Manifest, restricted: Collection[str]) -> Iterator[Problem]:
-    """Yield the problems of an object's pods, with paths in the object; `restricted` are the restricted namespaces."""
+    """Yield the problems of an object's pods, with paths in the object. `restricted` are the restricted namespaces."""
     for at, pod in _pods(manifest):
         yield from _unknown_names(at, pod)
         namespace = manifest["metadata"].get("namespace", "")
@@ -93,7 +93,7 @@ def _pods(manifest: Manifest) -> Iterator[tuple[Path, _Tree]]:
 
 
 def level(pod: _Tree) -> tuple[str, tuple[str, ...]]:
-    """Return the strictest level that admits a pod, and what the next stricter level does not admit."""
+    """Return the strictest level that admits a pod, and the findings of the next stricter level."""
     findings = list(_privileges(pod))
     beyond_baseline = tuple(text for at, text, _ in findings if _is_beyond_baseline(at, text))
     if beyond_baseline:
@@ -102,7 +102,7 @@ def level(pod: _Tree) -> tuple[str, tuple[str, ...]]:
 
 
 def _is_beyond_baseline(at: Path, text: str) -> bool:
-    """Tell whether a finding of the level `restricted` is a finding of the level `baseline`, too."""
+    """Tell whether a finding of the level `restricted` is also a finding of the level `baseline`."""
     if at[0] == "volumes":
         return "hostPath" in text.split(", ")
     if at[-1] == "add":
@@ -118,7 +118,7 @@ def _at(tree: object, at: Iterable[str | int]) -> object:
 
 
 def _map(value: object) -> _Tree | None:
-    # Nearly every value is a dict; the check of an abstract class takes several times as long.
+    # Nearly every value is a dict; an `isinstance` check of an abstract class takes several times as long.
     return cast("_Tree", value) if isinstance(value, dict) or isinstance(value, Mapping) else None  # noqa: SIM101
 
 

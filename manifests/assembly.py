@@ -39,11 +39,11 @@ class Component:
     """Logical name of the component, and prefix of its children's logical names."""
     objects: tuple[Rendered, ...]
     of: ServicePlan | VariantPlan | None = None
-    """Plan of the service or variant from which the objects are rendered; None for objects of the whole stack."""
+    """Plan from which the objects are rendered: of a service or a variant. None for objects of the whole stack."""
 
 
 def render(plan: StackPlan, awaited: Collection[str] = ()) -> tuple[Component, ...]:
-    """Render a stack. `awaited` holds the keys of services whose routes a run waits for."""
+    """Render a stack. `awaited` has the keys of the services for whose routes a run waits."""
     return await_routes(_components_in_order(plan), plan, awaited)
 
 

@@ -42,7 +42,7 @@ def manifest(variant: VariantPlan, workload: Workload, autoscaler: Autoscaler) -
 
 
 def origins(autoscaler: Autoscaler) -> dict[Path, Path]:
-    """Return the parts of the manifest that a user wrote: path in the manifest to path in the configuration."""
+    """Return the paths in the manifest of texts that a user wrote, each with its path in the configuration."""
     indexes = [metric.at for metric in autoscaler.metrics if isinstance(metric, Passed)]
     behavior = autoscaler.path / "behavior"
     if autoscaler.keda is None:
@@ -93,7 +93,7 @@ def _metric_type(metric: PickerLoad) -> str:
 
 
 def _quantity(number: Decimal) -> str:
-    """Return a quantity as Kubernetes writes it: in the largest unit that gives a whole number, or in thousandths."""
+    """Return a quantity in Kubernetes' form: in the largest unit that gives a whole number, or in thousandths."""
     milli = int(number * 1000)
     return next((f"{milli // size}{suffix}" for size, suffix in _SUFFIXES if milli % size == 0), f"{milli}m")
 
@@ -143,20 +143,20 @@ def _trigger(
         return _picker_trigger(metric, keda, namespace)
     series = f"{metric.metric.series}{{{pods}}}"
     per_pod = series if metric.metric.aggregation == "sum" else f"{metric.metric.aggregation} by (pod) ({series})"
-    # Without ignoreNullValues, KEDA would take missing series as zero load.
+    # By default (`ignoreNullValues: true`), KEDA counts a missing series as zero load.
     settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "false"}
     return _query(f"sum({per_pod})", keda, settings, name=metric.type)
 
 
 def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
-    """Render a trigger on a metric of the picker. Counts of requests have no series before the first request."""
+    """Render a trigger on a metric of the picker. Before the first request, counts of requests have no series."""
     settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "true" if metric.is_per_replica else "false"}
     query = _picker_query(metric, namespace)
     return _query(query, keda, settings, name=metric.type, metric_type=_metric_type(metric))
 
 
 def _waking_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
-    """Render the trigger that wakes a role. Missing series count as 0: a picker has none before its first request."""
+    """Render the trigger that wakes a role. Missing series, as before the first request, count as 0."""
     settings = {"threshold": _decimal(metric.target), "activationThreshold": "0", "ignoreNullValues": "true"}
     return _query(_picker_query(metric, namespace), keda, settings, name=formulas.WAKING)
 
@@ -170,7 +170,7 @@ def _picker_query(metric: PickerLoad, namespace: str) -> str:
 def _query(
     query: str, keda: Keda, settings: Mapping[str, str], *, name: str, metric_type: str = "AverageValue"
 ) -> dict[str, Any]:
-    """Render a trigger on a query to Prometheus. With a formula, the trigger has its name in the formula."""
+    """Render a trigger on a query to Prometheus. With a formula, the trigger has its metric's name there."""
     credentials = keda.authentication
     modes = "" if credentials is None else ",".join(credentials.modes)
     return compact(

@@ -9,7 +9,7 @@ from planning.rights import Granted, Made
 
 
 def of_components(components: Sequence[Component]) -> Made:
-    """Return what a stack makes, as far as rights depend on it."""
+    """Return the objects that a stack makes, and the rights that it gives."""
     items = list(objects(components))
     roles_made = [item for item in items if item.manifest["kind"] in {"Role", "ClusterRole"}]
     names = {item.place[3] for item in roles_made if item.manifest["kind"] == "ClusterRole"}

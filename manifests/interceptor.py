@@ -170,7 +170,8 @@ def _pod(interceptor: InterceptorPlan, deployment: Deployment) -> dict[str, Any]
         "automountServiceAccountToken": deployment.mounts_token,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": deployment.grace,
-        # Names of Services have four dots. By default, a resolver tries every search domain first for so few dots.
+        # A resolver tries every search domain first for names with fewer than five dots, by default. Names of Services
+        # have four.
         "dnsConfig": {"options": [{"name": "ndots", "value": "2"}]},
         "topologySpreadConstraints": [spread],
         "securityContext": security(deployment.user, deployment.user),

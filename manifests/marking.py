@@ -1,6 +1,6 @@
 """The mark of a stack on its objects, set once after rendering: on the object itself, and on nothing that it contains.
 
-Pod templates, selectors and claim templates have no mark, so that another mark restarts and replaces nothing.
+Pod templates, selectors and claim templates have no mark, so a changed mark restarts no pod and replaces no object.
 """
 
 from collections.abc import Iterable

@@ -54,8 +54,8 @@ def _monitor_metadata(variant: VariantPlan, monitoring: Monitoring, component: s
 def _metrics_reader(variant: VariantPlan) -> Iterator[Rendered]:
     """Render a service account for the scraper with a token. The account may only get the path /metrics.
 
-    Scrapers read tokens only from Secrets. Such a token is valid as long as its Secret exists. The scraper therefore
-    does not use the service account of the picker, which has more permissions.
+    Scrapers read tokens only from Secrets. Such a token is valid as long as its Secret exists. The service account of
+    the picker has more permissions, so the scraper gets another account.
     """
     names = variant.names
     metadata = about.metadata(variant, about.PICKER, names.metrics_reader)
@@ -109,7 +109,7 @@ def _pod_monitor(metadata: Mapping[str, Any], selector: Mapping[str, str], scrap
 
 
 def _endpoints(scrape: Scrape, target: str) -> Iterator[dict[str, Any]]:
-    """Yield the endpoints for the Prometheus operator, which finds their ports through a Service or a pod."""
+    """Yield the endpoints for the Prometheus operator. It finds the ports of endpoints through a Service or a pod."""
     source = f"__meta_kubernetes_{target}_label_app_kubernetes_io_name"
     relabeling = {"action": "replace", "sourceLabels": [source], "targetLabel": LABEL}
     tls = {"scheme": "https", "tlsConfig": {"insecureSkipVerify": True}} if scrape.tls else {}

@@ -91,13 +91,13 @@ def _hard_reference(reference: Mapping[str, Any], field: str = "name") -> Iterat
 
 
 def _class_of_claim(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the StorageClass of a claim. Empty for the default class."""
+    """Yield the StorageClass of a claim; an empty name for the default class."""
     if manifest["kind"] == "PersistentVolumeClaim":
         yield manifest["spec"].get("storageClassName", "")
 
 
 def _classes_of_volumes(pod: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the StorageClasses of the claims that each pod makes. Empty for the default class."""
+    """Yield the StorageClasses of the claims that each pod makes; an empty name for the default class."""
     for volume in pod.get("volumes", ()):
         template = volume.get("ephemeral", _NONE).get("volumeClaimTemplate", _NONE)
         if template:

@@ -33,7 +33,7 @@ def _policy_object(variant: VariantPlan, policy: Policy, component: str) -> Rend
 
 
 def manifest(policy: Policy, metadata: Mapping[str, Any]) -> Manifest:
-    """Render a policy. It lists both directions, because Kubernetes allows all traffic in an unlisted direction."""
+    """Render a policy with both directions, because Kubernetes allows all traffic in a direction that is not listed."""
     namespace = policy.pods.namespace
     spec = {
         "podSelector": {"matchLabels": dict(policy.pods.labels)},
@@ -59,7 +59,7 @@ def _port(port: Port) -> dict[str, Any]:
 
 
 def _peers(end: End, namespace: str) -> Iterator[dict[str, Any]]:
-    """Yield the peers of a rule. Labels and namespace are in one peer, because several peers are alternatives."""
+    """Yield the peers of a rule. Labels and namespace share a peer, because several peers are alternatives."""
     if isinstance(end, Addresses):
         yield from ({"ipBlock": {"cidr": cidr}} for cidr in end.ranges)
         return

@@ -25,7 +25,7 @@ class Rendered(NamedTuple):
     """End of the logical name, after the name of the component. It must never change, because it identifies the object
     to Pulumi."""
     wait: Wait = PROVIDER_DEFAULT
-    """How long and for which conditions a run waits for the object. Annotations of the manifest state the same."""
+    """How long and for which conditions a run waits for the object. The manifest has the same in annotations."""
     replace: bool = False
     """Whether a change of the spec replaces the object, because the API server refuses to change the spec."""
     delete_first: bool = False
@@ -37,7 +37,7 @@ class Rendered(NamedTuple):
     protect: bool = False
     """Whether a run that would delete the object fails."""
     origins: Mapping[Path, Path] = _NO_ORIGINS
-    """Parts of the manifest that a user wrote: path in the manifest to path in the configuration."""
+    """Paths in the manifest of texts that a user wrote, each with its path in the configuration."""
     after: tuple[Id, ...] = ()
     """Ids of the objects that must exist before this one."""
 

@@ -153,7 +153,7 @@ def _deployment(variant: VariantPlan) -> Rendered:
 
 
 def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
-    """Return the parts of the Deployment that a user wrote: path in the manifest to path in the configuration."""
+    """Return the paths in the Deployment of texts that a user wrote, each with its path in the configuration."""
     at, change = variant.path / "endpointPicker", variant.picker.patch
     patch_origins, top = patch.origins(at / "patch", change, manifest) if change else {}, at / "pod"
     return {**patch_origins, **{place: top / place[-1] for place in PASSED["Deployment"]}}
@@ -211,7 +211,7 @@ def _container(variant: VariantPlan) -> Manifest:
 
 
 def _companion(companion: Companion) -> Manifest:
-    """Render a further container of the pods. It may write to its root, because few images do without."""
+    """Render a further container of the pods. Its root is writable, because most images need that."""
     folder, live_path = companion.folder, companion.live_path
     return compact(
         {

@@ -14,13 +14,13 @@ from planning.serving.workload import Workload, port_names
 from planning.weights.sources import Fetch, Weights
 
 _NO_UPDATE_CHECK = "disable-update-notifications"
-"""Name of a file in kit's home. If it exists, kit does not ask for updates at every start."""
+"""Name of a file in kit's home. If the file exists, kit does not check for updates at every start."""
 _TOKEN_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105, a path
 _TEMPLATES = {
     "Deployment": [("template",)],
     "LeaderWorkerSet": [("leaderWorkerTemplate", "leaderTemplate"), ("leaderWorkerTemplate", "workerTemplate")],
 }
-"""Places of the templates of pods below `spec`, by kind of the workload."""
+"""Paths of pod templates below `spec`, by kind of the workload."""
 _FIELDS = ("affinity", "topologySpreadConstraints")
 CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 _SEALED = {**CONTAINER_SECURITY, "readOnlyRootFilesystem": True}
@@ -28,7 +28,7 @@ PASSED: Mapping[str, tuple[Path, ...]] = {
     kind: tuple(Path("spec", *template, "spec", field) for template in templates for field in _FIELDS)
     for kind, templates in _TEMPLATES.items()
 }
-"""Paths in a workload of the fields of pod specs that users write in the form of the Kubernetes API, by its kind."""
+"""Paths of the fields of a workload that users write in the form of the Kubernetes API, by kind of the workload."""
 _DEVICE_CLAIM = "accelerators"
 """Name of the device claim in a pod. A pod has one if its class allocates devices by claims, not as a resource."""
 
@@ -132,7 +132,7 @@ def _variable(variable: Variable) -> dict[str, Any]:
     if "fieldRef" in source:
         source["fieldRef"] = field_ref(source["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in source:
-        # The API server would add the divisor, and applying the object again would then be a conflict.
+        # Without a divisor, the API server would add it, and a second apply of the object would be a conflict.
         source["resourceFieldRef"] = {"divisor": "0", **source["resourceFieldRef"]}
     return {"name": variable.name, "valueFrom": source}
 
@@ -313,7 +313,7 @@ def fetch_volumes(fetches: Sequence[Fetch]) -> list[dict[str, Any]]:
 
 
 def _token_volume() -> dict[str, Any]:
-    """Render the volume with the token of the service account. Only the sidecar mounts it, to read pods and pool."""
+    """Render the volume with the token of the service account. Only the sidecar, which reads pods, mounts it."""
     bundle = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
     namespace = {"path": "namespace", "fieldRef": field_ref("metadata.namespace")}
     sources = [

@@ -1,4 +1,4 @@
-"""InferenceObjectives and the InferenceModelRewrite of a pool, which its endpoint picker reads."""
+"""InferenceObjectives and the InferenceModelRewrite of a pool. The endpoint picker of the pool reads them."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -104,7 +104,7 @@ def _filters(plan: Route, rule: Rule) -> Iterator[dict[str, Any]]:
 
 
 def _mirror(mirror: Mirror, namespace: str) -> dict[str, Any]:
-    """Render a mirror to a Service. Gateways that mirror to an InferencePool bypass its picker or fail."""
+    """Render a mirror to a Service. Mirrors to an InferencePool bypass its picker or fail."""
     backend = {
         "group": "",
         "kind": "Service",

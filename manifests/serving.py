@@ -128,7 +128,7 @@ def _template(
 
 
 def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
-    """Render the disruption budget. It counts every pod of a group, because the loss of one pod ends the group."""
+    """Render the disruption budget. Every pod of a group counts, because the loss of any pod ends the group."""
     selector = (
         labels.role_selector(variant.names, workload.role)
         if workload.kind == "Deployment"
@@ -141,7 +141,7 @@ def _budget(variant: VariantPlan, workload: Workload) -> dict[str, Any]:
         "spec": {
             "maxUnavailable": workload.disruptions,
             "selector": {"matchLabels": selector},
-            # A pod that is not ready serves no requests. Its protection would only block the drain of its node.
+            # A pod that is not ready serves no requests. A budget for it would only block the drain of its node.
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },
     }
@@ -172,7 +172,7 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
 
 
 def _checksum(workload: Workload) -> dict[str, str]:
-    """Return an annotation with the hash of the device claim. With it, a changed claim leads to new pods.
+    """Return an annotation with the hash of the device claim. A changed hash replaces the pods.
 
     The device claim of a running pod never changes.
     """
@@ -194,7 +194,7 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
 
 
 def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:
-    """Return the parts of the manifest that a user wrote: path in the manifest to path in the configuration."""
+    """Return the paths in the manifest of texts that a user wrote, each with its path in the configuration."""
     top = workload.path / "pod"
     pod_origins = {at: top / at[-1] for at in pods.PASSED[workload.kind]}
     patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest) if workload.patch else {}

@@ -1,10 +1,10 @@
 """Strict validation of rendered objects against the schemas of their kinds.
 
-A misspelt field would get lost silently: the provider drops it from objects of built-in kinds, and the API server drops
-it from objects of custom kinds. Every object is therefore checked before it is registered. The schemas of built-in
-kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
+A misspelt field would get lost silently: the provider drops the field from objects of built-in kinds, and the API
+server drops it from objects of custom kinds. Every object is therefore checked before its registration. The schemas of
+built-in kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
 
-`manifests.admission` checks rules about pods that no schema has. A mistake in a part that a user wrote, such as a
+`manifests.admission` checks rules about pods that no schema has. A mistake in a text that a user wrote, such as a
 patch, is reported with its path in the configuration. Any other mistake is an internal error. Messages never contain
 values of environment variables or arguments.
 
@@ -65,7 +65,7 @@ class _Misfit:
 
 
 def check(objects: Iterable[Rendered]) -> None:
-    """Check every object against the schema of its kind, and its pods as the cluster would.
+    """Check every object against the schema of its kind, and the pods of each object by the rules of the cluster.
 
     Raises `ConfigError` with all misfits in parts that users wrote (`Rendered.origins`). If there are none, raises
     `SchemaError` with all other misfits.
@@ -102,9 +102,9 @@ def _name(manifest: Manifest) -> str:
 
 
 def _configuration_path(origins: Mapping[Path, Path], at: Path) -> Path | None:
-    """Return where in the configuration a user wrote the part at the path `at` of an object; None if no user wrote it.
+    """Return the path in the configuration for a path of an object; None if no user wrote the text there.
 
-    The longest path in `origins` that contains the part decides.
+    The longest path in `origins` that contains `at` decides.
     """
     for length in range(len(at), -1, -1):
         prefix = Path(*at[:length])

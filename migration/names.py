@@ -1,6 +1,6 @@
 """Names that zerfoo's operator, OtterScale's model-operator and aim-engine give to their objects.
 
-A migration needs them to find, adopt or remove those objects. This project gives its own objects other names, made in
+A migration finds, adopts or removes objects by these names. This project gives its own objects other names, made in
 `planning.ground.names`, because the names here are not always legal, and two objects can get the same name.
 """
 
@@ -78,8 +78,8 @@ def sanitize_dns1035_label(text: str) -> str:
 def inference_service(namespace: str, service: str) -> str:
     """Return aim-engine's name of an InferenceService.
 
-    The name is shortened until `predictor` returns a legal DNS label for it. Raises `ValueError` if the namespace is
-    too long for that.
+    The name is shortened until `predictor` returns a legal DNS label for it. Raises `ValueError` if the
+    namespace is too long.
     """
     longest = LONGEST - len(_PREDICTOR) - len(namespace)
     if longest < _SHORTEST:
@@ -101,7 +101,7 @@ def aim_route(namespace: str, service: str) -> str:
 def aim_template_cache(namespace: str, template: str, service: str | None = None, uid: str | None = None) -> str:
     """Return aim-engine's name of a template cache.
 
-    If `service` and `uid` are given, it is the name of the cache that belongs to this service.
+    With `service` and `uid`, the result is the name of the cache that belongs to this service.
     """
     if service is None:
         return aim_name([template], [namespace])

@@ -12,8 +12,8 @@
     pulumi.run(main)
 
 Without the engine: `outputs.read(json.load(file))`, with a file that `pulumi stack output --json` wrote. The types and
-meanings of all keys are in schemas/outputs.schema.json of that project. Keys may be added within a version, so ignore
-unknown keys.
+meanings of all keys are in schemas/outputs.schema.json of the project Inference
+Stacks. Keys may be added within a version, so ignore unknown keys.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class ContractError(ValueError):
 def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any]:
     """Return the outputs of a stack with whole numbers. `stack` is its name in messages.
 
-    Raises ContractError if the outputs do not follow the contract, or follow another version of it.
+    Raises ContractError if the outputs do not follow the contract, or follow another version of the contract.
     """
     version = outputs.get("contractVersion")
     if version is None:

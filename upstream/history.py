@@ -1,4 +1,4 @@
-"""Ranges of versions that know a name: `0.18.0..` since then, `0.9.0..0.11.2` from one version to another."""
+"""Ranges of versions that know a name: `0.18.0..` is that version or newer, `0.9.0..0.11.2` has both ends."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -38,11 +38,11 @@ _JSON_FLAGS = {
     "KernelConfig": "--kernel-config",
     "SpeculativeConfig": "--speculative-config",
 }
-"""Classes of JSON values, each with its flag. Other flags take free JSON, or are seldom written as JSON."""
+"""Classes of JSON values, each with its flag. The values of other flags are free JSON, or rarely JSON."""
 _ENUMERATED = frozenset({"KVEventsConfig", "KVTransferConfig"})
 """Classes whose values this program writes, so that their enumerations are read, too."""
 _EVERYWHERE = frozenset({"--port", "--model", "--chat-template", "--tensor-parallel-size", "-tp"})
-"""Flags of every version, from each of the files that declare flags."""
+"""Flags that every version has. Each file that declares flags has at least one of them."""
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 
 
@@ -61,7 +61,7 @@ class Knowledge:
 def read(sources: dict[str, bytes]) -> Knowledge:
     """Return what the version with these files knows.
 
-    Raises ValueError if they lack names of every version, so that a moved file is noticed.
+    Raises ValueError if the files lack names that every version has: vLLM has then moved the code.
     """
     trees = {path: ast.parse(content) for path, content in sources.items()}
     frontend = [trees[path] for path in FRONTEND if path in trees]
@@ -84,7 +84,7 @@ def _options(tree: ast.Module) -> Iterator[str]:
 
 
 def _fields_as_flags(tree: ast.Module) -> Iterator[str]:
-    """Yield the flags that vLLM makes of the fields of its classes of arguments, and further options of a field."""
+    """Yield the flags that vLLM derives from fields of its argument classes, and the fields' further options."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name.endswith("Args"):
             yield from (f"--{name.replace('_', '-')}" for name, _ in _fields(node))
@@ -119,7 +119,7 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _literals(annotation: ast.expr, enumerations: dict[str, ast.expr]) -> Iterator[str]:
-    """Yield the texts of an annotation's `Literal`, which may be named elsewhere in the module."""
+    """Yield the texts of an annotation's `Literal`. The annotation may be a name for a `Literal` of the module."""
     for node in ast.walk(annotation):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value

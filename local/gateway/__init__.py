@@ -79,8 +79,8 @@ class Gateway:
     ) -> Proxy:
         """Start the proxy of a Gateway that exists, and return it when it serves.
 
-        `of_services` are the ports of Services that routes refer to. `addresses` is the port of the server of
-        addresses; the proxy asks this server again after `refresh` seconds. The first listener gets `port` on loopback,
+        `of_services` are the ports of Services that routes refer to. `addresses` is the port of `addresses.Server`;
+        the proxy asks this server every `refresh` seconds. The first listener gets `port` on loopback,
         or a free port if `port` is None.
         """
         first = listeners[0]
@@ -163,7 +163,7 @@ class Gateway:
         return self.directory / f"{part}.log"
 
     def stop(self, part: str) -> None:
-        """Kill a part at once."""
+        """Kill a part without waiting for a graceful end."""
         child = self._children.pop(part)
         child.kill()
         child.wait()
@@ -176,7 +176,7 @@ class Gateway:
         self._children.clear()
 
     def ask(self, path: str) -> Any:  # noqa: ANN401 - JSON of any shape
-        """Return the JSON at a path of istiod's HTTP server; None if it does not answer."""
+        """Return the JSON at a path of istiod's HTTP server; None if istiod does not answer."""
         body = get(f"127.0.0.1:{self._ports['http']}", path)
         return None if body is None else json.loads(body)
 

@@ -1,4 +1,4 @@
-"""Server of the addresses of Services for proxies. It takes the place of EndpointSlices.
+"""Server that tells proxies the addresses behind Services, in the place of EndpointSlices.
 
 The API server refuses EndpointSlices of loopback addresses. So this server reads Services and pods itself.
 """
@@ -28,7 +28,7 @@ MESSAGE = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 CLUSTER = re.compile(r"outbound\|(?P<port>\d+)\|[^|]*\|(?P<name>[^.]+)\.(?P<namespace>[^.]+)\.svc\..+")
 """Name of the Envoy cluster that Istio makes for a Service's port."""
 AGE = 0.25
-"""Seconds after which a listing of the cluster is repeated by default."""
+"""Default of the seconds after which the cluster is listed again."""
 Address = tuple[str, int]
 Tree = Mapping[str, Any]
 
@@ -124,7 +124,7 @@ class Server(ThreadingHTTPServer):
             return self._listing
 
     def told_since(self, moment: float, names: Iterable[str]) -> bool:
-        """Return whether the latest answers about Envoy clusters come from listings after a moment."""
+        """Return whether the latest answer about each Envoy cluster comes from a listing after a moment."""
         return all(self._answered.get(name, 0.0) > moment for name in names)
 
     def end(self) -> None:

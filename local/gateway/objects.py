@@ -16,7 +16,7 @@ NODE = "gateway-proxies"
 """Node of the pods that stand for proxies. Their addresses are not on loopback, so that EndpointSlices accept them."""
 NODE_ADDRESSES = "10.254.0.0/24"
 POOL_PORT = 54321
-"""First port of the Services that Istio adds for pools; all endpoints of a pool are under this port."""
+"""First port of the Service that Istio adds for each pool. All endpoints of the pool are behind this port."""
 ADDRESSES = "addresses"
 """Name of the Envoy cluster at which a proxy asks for addresses."""
 Manifest = dict[str, Any]
@@ -24,7 +24,7 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True, order=True)
 class Listener:
-    """A place on a Gateway to which routes attach."""
+    """A listener of a Gateway: an entry to which routes attach."""
 
     namespace: str
     gateway: str
@@ -86,7 +86,7 @@ def gateway_class() -> Manifest:
 
 
 def gateways(listeners: Sequence[Listener]) -> list[Manifest]:
-    """Return Gateways that take routes of every namespace and host, by namespace and name."""
+    """Return the Gateways of some listeners. The Gateways take routes of every namespace and host."""
     found = dict[tuple[str, str], list[Manifest]]()
     for listener in listeners:
         allowed = {"namespaces": {"from": "All"}}
@@ -109,8 +109,8 @@ def proxies(
 ) -> list[Manifest]:
     """Return the Service and pod that stand for a Gateway's proxy, and the filters that keep it on loopback.
 
-    `ports` are the ports of the process by the ports of the Gateway. Envoy clusters of the ports `of_services` ask the
-    cluster `ADDRESSES` for addresses every `refresh` seconds.
+    `ports` maps ports of the Gateway to ports of the proxy's process. Each Envoy cluster for a port in `of_services`
+    asks the cluster `ADDRESSES` for addresses, every `refresh` seconds.
     """
     labels = {LABEL: gateway}
     targets = [{"name": f"http-{port}", "port": port, "targetPort": target} for port, target in ports.items()]
@@ -152,7 +152,7 @@ def _on_loopback() -> Manifest:
 def _address_patch(port: int, refresh: float) -> Manifest:
     """Return the patch with which Envoy clusters of a port ask the cluster `ADDRESSES` for addresses.
 
-    The API server refuses loopback addresses in EndpointSlices, so Istio does not know them.
+    The API server refuses loopback addresses in EndpointSlices, so Istio does not know these addresses.
     """
     source = {
         "api_type": "REST",

@@ -32,15 +32,15 @@ class Command:
     ports: Mapping[int, int]
     """Ports on loopback, by the ports of the Deployment."""
     health: int
-    """Port on loopback of its health service."""
+    """Port of the picker's health service, on loopback."""
     config: Path
-    """File of its configuration."""
+    """File with the picker's configuration."""
 
 
 def command(
     plane: ControlPlane, namespace: str, name: str, directory: Path, changes: Mapping[str, str] | None = None
 ) -> Command:
-    """Return the command of a Deployment's picker, and write the files that it reads to a folder.
+    """Return the command of a Deployment's picker, after writing the files that the picker reads to a folder.
 
     Only ports, paths of files and the flags in `changes` differ from the Deployment.
     """

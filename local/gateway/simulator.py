@@ -1,7 +1,7 @@
-"""Process in the place of the pods of model servers. It tells proxies their addresses: `simulator CLUSTER DIRECTORY`.
+"""Process in the place of model servers' pods. It tells proxies the pods' addresses: `simulator CLUSTER DIRECTORY`.
 
-It follows the pods of the control plane in the folder CLUSTER, until it is killed. In DIRECTORY, it writes its port and
-reads the list of processes that take the place of pickers.
+It follows the pods of the control plane in the folder CLUSTER until it is killed. It writes its port to DIRECTORY, and
+reads from there the list of processes that take the place of pickers.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _substitutes(path: Path) -> list[addresses.Substitute]:
 
 
 def main() -> None:
-    """Follow the cluster for ever."""
+    """Follow the cluster until the process is killed."""
     simulator = Simulator(Path(sys.argv[1]), Path(sys.argv[2]))
     while True:
         simulator.follow()

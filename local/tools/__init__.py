@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2
 LARGE_SECONDS = 80
-"""Expected seconds from which a build counts as large. Large builds take gigabytes of disk. They run one after another,
-so that all builds together take less than `FREE_BYTES`."""
+"""Expected seconds from which a build counts as large. Large builds take gigabytes of disk. Only one large build runs
+at a time, so that all builds together take less than `FREE_BYTES`."""
 FREE_BYTES = 8 * 1000**3
 """Free disk space that the first set-up needs, in bytes."""
 
@@ -40,7 +40,7 @@ class Tool:
     origin: str
     """Source of the tool for the user, such as PATH."""
     seconds: float | None = field(default=None, compare=False)
-    """Duration of its build or installation on this machine; None if that is unknown."""
+    """Duration of its build or installation on this machine; None if the duration is unknown."""
 
     @property
     def size(self) -> int:

@@ -1,4 +1,4 @@
-"""Builder of tools from Go modules and Python packages. The checksums of these are committed."""
+"""Builder of tools from Go modules and Python packages, whose checksums are committed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Builder:
     def build(self, entry: Entry, expected: float) -> None:
         """Build an entry unless an undamaged build exists. `expected` is the duration in seconds.
 
-        If another program builds it, wait until that program has ended.
+        If another program is building the entry, wait until that program has ended.
         """
         target = self.build_directory(entry)
         with self._alone(entry, expected):
@@ -76,7 +76,7 @@ class Builder:
 
     @contextlib.contextmanager
     def _alone(self, entry: Entry, expected: float) -> Generator[None]:
-        """Hold the lock of an entry; show it if another program has the lock."""
+        """Hold the lock of an entry. While another program has the lock, show that this program waits."""
         lock = self.build_directory(entry).parent / "lock"
         with contextlib.ExitStack() as held:
             try:

@@ -27,8 +27,8 @@ class History:
     def estimate(self, entry: Entry) -> float:
         """Return the seconds that a build may take.
 
-        That is the duration of the tool's latest build on this machine. If there is none, it is the duration in the
-        table, multiplied by the pace of this machine.
+        The result is the duration of the tool's latest build on this machine. Without such a build, the result is the
+        duration in the table, multiplied by the pace of this machine.
         """
         latest = self._latest(entry)
         return latest if latest is not None else entry.seconds * self._pace(entry.origin)

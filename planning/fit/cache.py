@@ -16,9 +16,9 @@ from planning.ground.cluster_facts import Unknown
 _BLOCK = 16
 """Tokens of a block by default (vllm 0.21.0, config/cache.py)."""
 _SIDES = 2
-"""Keys and values."""
+"""Number of tensors that attention caches: keys and values."""
 _EVEN = 1.5
-"""Ratio of the layers of two kinds, larger number to smaller, below which both are padded to the larger number (vllm
+"""Larger number of layers of two kinds, divided by the smaller: below this ratio, both are padded to the larger (vllm
 0.21.0, `_get_kv_cache_groups_uniform_page_size`)."""
 
 
@@ -41,19 +41,19 @@ class Group:
     head_dim: int = 0
     latent: int = 0
     fixed: int = 0
-    """Bytes of an entry whose precision is fixed."""
+    """Bytes of an entry that do not depend on the precision of the cache."""
     window: int | None = None
     ratio: int = 1
     state: int = 0
 
     def entry(self, tensor: int, precision: Precision) -> float:
-        """Return the bytes of an entry of one layer on each of `tensor` devices. A head is never divided."""
+        """Return the bytes of one layer's entry on each of `tensor` devices. A head is never divided among devices."""
         heads = -(-self.heads // tensor)
         per_head = self.head_dim * precision.width + precision.scale
         return _SIDES * heads * per_head + self.latent * precision.width + self.fixed
 
     def entries(self, tokens: int) -> int:
-        """Return the entries of a sequence."""
+        """Return the number of entries of a sequence."""
         cached = tokens if self.window is None else min(tokens, self.window)
         return -(-cached // self.ratio)
 
@@ -113,7 +113,7 @@ def head_dim(architecture: Architecture) -> int | None:
 
 
 def sequence_bytes(found: Iterable[Group], tokens: int, setting: Setting) -> float:
-    """Return the bytes that a sequence takes of each device, without the unused parts of blocks."""
+    """Return the bytes that a sequence takes of each device. Unused room in blocks is not counted."""
     total = 0.0
     for group in found:
         layers = -(-group.layers // setting.pipeline)
@@ -143,7 +143,7 @@ def _blocks(group: Group, tokens: int, setting: Setting) -> int:
 
 
 def _group_size(found: tuple[Group, ...]) -> int:
-    """Return the size of a group. The layers of each kind are padded to a multiple of it; 1 means no padding."""
+    """Return the group size, to a multiple of which the layers of each kind are padded; 1 means no padding."""
     numbers = [group.layers for group in found if not (group.fixed or group.latent)]
     if len(numbers) < _SIDES:
         return 1

@@ -1,7 +1,7 @@
-"""Reader of architectures in a `config.json`.
+"""Reader of a model's architecture from its `config.json`.
 
 The cache of a layer depends on the family of the model (`model_type`). If `families.yaml` does not have the family, the
-cache stays unknown. It is not guessed.
+cache counts as unknown.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,9 +24,9 @@ _NAMES = {
 }
 """Keys of a `config.json` by field of `Architecture`. Source: the configurations of transformers 4.57 and 5.5."""
 _DTYPES = ("dtype", "torch_dtype")
-"""Keys of the type of the numbers; transformers called it `torch_dtype` before version 4.56."""
+"""Keys for the type of numbers; transformers called it `torch_dtype` before version 4.56."""
 _TEXT = "text_config"
-"""Key of the language model in the configuration of a model that also reads images or sound."""
+"""Key of the language model in the `config.json` of a model that also reads images or sound."""
 _SLIDING = "sliding_attention"
 _FULL = frozenset({"full_attention", "attention", "deepseek_sparse_attention", "indexed_attention"})
 _WIDE, _NARROW = 4, 2
@@ -37,7 +37,7 @@ model_executor/models/deepseek_v2.py)."""
 _V4_ENTRY = 584
 """Bytes of an entry of DeepSeek V4: 448 in float8, 64 in bfloat16, 8 of scales (vllm 0.21.0, MLAAttentionSpec)."""
 _MATRICES = 3
-"""Matrices of a gated feed-forward network."""
+"""Number of matrices of a gated feed-forward network."""
 
 
 class _UnknownError(Exception):
@@ -93,7 +93,7 @@ def _widths(values: _Config, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expert_share(values: _Config, known: Mapping[str, Any], width: int, dense: int) -> float | None:
-    """Return the share of the parameters that are in routed experts; None if numbers are missing."""
+    """Return which share of the parameters is in routed experts; None if numbers are missing."""
     layers, hidden, heads = known.get("layers"), known.get("hidden_size"), known.get("heads")
     if layers is None or hidden is None or heads is None:
         return None
@@ -266,7 +266,7 @@ def _jamba(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _gemma4(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Gemma 4. Layers that cache all tokens have other heads. The last layers have no own cache."""
+    """Yield the layers of Gemma 4. Layers that cache all tokens have other heads. The last layers cache nothing."""
     kinds = _schedule(values)
     shared = values.get("num_kv_shared_layers", 0)
     if kinds is None or not isinstance(shared, int):
@@ -331,4 +331,4 @@ _READERS: Mapping[str, Callable[[_Config], Iterator[CacheLayers]]] = {
     "patterned": _pattern,
     "standard": _standard,
 }
-"""Readers by the name of a shape in `families.yaml`."""
+"""Readers of layers, by the name of a shape in `families.yaml`."""

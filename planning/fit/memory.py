@@ -1,7 +1,7 @@
 """Fit of a model on devices: weights, cache and overhead against the memory that the engine may use.
 
-An engine starts if the cache has room for one sequence of the longest context. With room for more sequences it is
-faster; sequences without room wait.
+An engine starts if the cache has room for one sequence of the longest context, that is of `model.maxModelLen` tokens.
+If the cache has room for more sequences, the engine serves them together; sequences without room wait.
 """
 
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ _LOGIT = 16
 """Bytes that the engine's sampler takes for each token of the vocabulary and each sequence: logits in float32, their
 sorted copy, and its indices of 8 bytes (vllm 0.21.0, v1/sample/ops/topk_topp_sampler.py)."""
 _STREAMS = 2
-"""Inputs of a layer: hidden states and the residual."""
+"""Number of inputs of a layer: hidden states and the residual."""
 _GATED = 3
-"""Widths of a feed-forward network that exist at once: two projections, and their product."""
+"""Number of outputs of a feed-forward network in memory at one time: two projections, and their product."""
 HALF = 2
 """Bytes of a number in bfloat16 or float16, to which the engine converts wider numbers unless `--dtype` says otherwise
 (vllm 0.21.0, config/model.py, `_get_and_verify_dtype`)."""
 _WIDTHS = {"float32": 4, "float": 4, "float64": 8}
-"""Bytes of a number by type; all others have 2."""
+"""Bytes of a number by type. Numbers of all other types have 2 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Devices:
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """LoRA adapters that the devices hold at once."""
+    """LoRA adapters that the devices hold at the same time."""
 
     number: int
     rank: int
@@ -46,7 +46,7 @@ class Adapters:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A model and how it is to be served."""
+    """A model, its devices and the settings with which it is served."""
 
     architecture: Architecture
     weights: int
@@ -58,7 +58,7 @@ class Request:
     pipeline: int = 1
     data: int = 1
     expert: bool = False
-    """Whether a device holds whole experts, and not a part of each expert."""
+    """Whether a device holds whole experts. Otherwise it holds a share of each expert."""
     number: int = HALF
     """Bytes of a number with which the engine computes."""
     utilization: float = 0.9
@@ -71,7 +71,7 @@ class Request:
     """Sequences of a batch; None for the engine's default."""
     block: int | None = None
     graphs: bool = True
-    """Whether the engine records graphs, and counts their memory."""
+    """Whether the engine records CUDA graphs and counts their memory."""
     context_parallel: int = 1
     offload: int = 0
     """Bytes of the weights on each device that are kept in the host's memory."""
@@ -94,7 +94,7 @@ class Fit:
 
     @property
     def room(self) -> int:
-        """Return the bytes that are left for the cache; below 0 if not even weights and overhead fit."""
+        """Return the bytes that are left for the cache; below 0 if weights and overhead alone do not fit."""
         left = self.usable - self.weights - self.overhead
         return left if self.request.space is None else min(left, self.request.space)
 
@@ -115,9 +115,9 @@ class Fit:
 
     @property
     def longest(self) -> int:
-        """Return the longest context for which the engine can start; 0 if there is none.
+        """Return the longest context, in tokens, with which the engine can start; 0 if there is none.
 
-        It may be longer than the requested context.
+        The result may exceed the requested context.
         """
         limit = max(self.request.tokens, self.request.architecture.context_length or 0)
         if self.cache_of(limit) <= self.room:
@@ -179,7 +179,7 @@ def fits(request: Request) -> Fit | Unknown:
 
 
 def width(dtype: str | None) -> int:
-    """Return the bytes of a number by its type; a type of None means bfloat16."""
+    """Return the bytes of a number of a type; a type of None means bfloat16."""
     return _WIDTHS.get((dtype or "").removeprefix("torch."), HALF)
 
 
@@ -194,7 +194,7 @@ def loaded_bytes(architecture: Architecture, files: int | None, number: int) -> 
 
 
 def _batch(request: Request) -> overheads.Batch:
-    """Return the batch of a request: the numbers of its flags, else the engine's defaults."""
+    """Return the batch of a request, from its flags or else from the engine's defaults."""
     default = overheads.batch(request.devices.vendor, request.devices.product, request.devices.memory)
     sequences = request.sequences or default.sequences
     tokens = request.batch_tokens or min(max(default.tokens, sequences), sequences * request.tokens)
@@ -202,9 +202,9 @@ def _batch(request: Request) -> overheads.Batch:
 
 
 def _weights(request: Request) -> int:
-    """Return the bytes of the weights on the device that holds most of them.
+    """Return the bytes of weights on the device that holds the most weights.
 
-    Routed experts are divided among all copies of a replica, as whole experts or in parts (vllm 0.21.0,
+    Routed experts are divided among all copies of a replica, as whole experts or as shares of each expert (vllm 0.21.0,
     FusedMoEParallelConfig.make). Everything else is divided by tensor only. The first and the last stage of a pipeline
     hold the embeddings.
     """
@@ -246,7 +246,7 @@ def _activations(request: Request, batch: overheads.Batch) -> int:
 
 
 def _adapters(request: Request) -> int:
-    """Return the bytes of the places for adapters: two matrices for each projection of a layer (vllm 0.21.0, lora)."""
+    """Return the bytes reserved for adapters: two matrices for each projection of a layer (vllm 0.21.0, lora)."""
     adapters, architecture = request.adapters, request.architecture
     hidden, heads, each = architecture.hidden_size, architecture.heads, cache.head_dim(architecture)
     if adapters is None or hidden is None or heads is None or each is None:
@@ -262,5 +262,5 @@ def _adapters(request: Request) -> int:
 
 
 def with_layout(request: Request, *, tensor: int, pipeline: int) -> Request:
-    """Return the request for another parallelism."""
+    """Return the request with another parallelism."""
     return replace(request, tensor=tensor, pipeline=pipeline)

@@ -14,11 +14,11 @@ class Row(Spec):
 
     architecture: Architecture | None = None
     like: str | None = None
-    """Name of the row that has the architecture."""
+    """Name of another row whose architecture this model has."""
     context: int | None = None
-    """Longest context, if it differs from the context in the row that has the architecture."""
+    """Longest context in tokens, if it differs from that in the architecture."""
     bytes: int | None = None
-    """Bytes of the weights as they are published; None if no source states them."""
+    """Bytes of the published weights; None if no source states them."""
     source: str
 
 
@@ -33,12 +33,12 @@ class PublicModel:
 
     architecture: Architecture
     bytes: int | None
-    """Bytes of the weights as they are published; None if unknown."""
+    """Bytes of the published weights; None if unknown."""
 
 
 @cache
 def find(name: str) -> PublicModel | None:
-    """Return the model with the name of a repository; None if the table does not have it."""
+    """Return the model by the name of its repository; None if the table does not have the model."""
     rows = names()
     row = rows.get(name)
     if row is None:

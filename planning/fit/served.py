@@ -1,4 +1,4 @@
-"""Requests of served models, made of a model, its devices, and the settings and flags of its engine."""
+"""Makes the request of a served model from the model, its devices, and the settings and flags of its engine."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,11 +27,11 @@ _WIDE = 4
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Numbers of a model."""
+    """Architecture and weights of a model."""
 
     architecture: Architecture
     bytes: int | None
-    """Bytes of the weights as they are published; None if unknown."""
+    """Bytes of the published weights; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Served:
     space: int | None = None
     """Bytes of each device for the cache; None if the cache gets all that is left."""
     version: EngineVersion | None = None
-    """Version of vLLM. None counts as a version that counts the memory of graphs."""
+    """Version of vLLM. An unknown version (None) is assumed to count the memory of graphs."""
 
 
 def request(served: Served) -> Request | Unknown:
@@ -87,7 +87,7 @@ def request(served: Served) -> Request | Unknown:
 
 
 def _missing(architecture: Architecture, weights: int | None) -> Unknown:
-    """Return the reason why weights or context of a model are unknown. An unknown cache is reported first."""
+    """Return the reason why the memory of a model is unknown: its cache, else its weights, else its longest context."""
     groups = cache.groups(architecture)
     if isinstance(groups, Unknown):
         return groups
@@ -97,7 +97,7 @@ def _missing(architecture: Architecture, weights: int | None) -> Unknown:
 
 
 def source_of(model: Model) -> Source | Unknown:
-    """Return the numbers of a model from its configuration, its lock or the shipped table."""
+    """Return architecture and weights of a model, from its configuration, its lock or the shipped table."""
     pin, size = model.pin, None if model.size is None else int(amount(model.size))
     if size is None and pin is not None and not pin.packed:
         size = pin.bytes
@@ -123,7 +123,7 @@ def _number(arguments: Mapping[str, Flag], name: str) -> int | None:
 
 
 def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVersion | None) -> Request:
-    """Return a request with the changes by the engine's flags."""
+    """Return a request with the values of the engine's flags."""
     since = overheads.of_vendor(found.devices.vendor).graphs_since
     counts_graphs = since is not None and (version is None or version.is_at_least(since))
     offloaded, space = _value(arguments, "--cpu-offload-gb"), _number(arguments, "--kv-cache-memory-bytes")
@@ -139,7 +139,7 @@ def _with_flags(found: Request, arguments: Mapping[str, Flag], version: EngineVe
 
 
 def with_arguments(found: Request, tokens: Sequence[str]) -> Request:
-    """Return a request with the settings in the arguments of an engine's container, and defaults for the others."""
+    """Return a request with the settings in an engine's arguments. Absent settings get their defaults."""
     arguments = {flag.switch: flag for flag in flags.parse(tokens)}
     utilization = _value(arguments, "--gpu-memory-utilization")
     space = _number(arguments, "--kv-cache-memory-bytes")
@@ -169,7 +169,7 @@ def _share(text: str, default: float) -> float:
 
 
 def from_gibibytes(text: str) -> int:
-    """Return a number of GiB as bytes; 0 if it is no number."""
+    """Return a number of GiB in bytes; 0 if the text is no number."""
     try:
         return int(float(text) * _GI)
     except ValueError:
@@ -177,7 +177,7 @@ def from_gibibytes(text: str) -> int:
 
 
 def _precision(name: str | None, number: int) -> Precision:
-    """Return the precision that a value of `--kv-cache-dtype` means."""
+    """Return the precision for a value of `--kv-cache-dtype`."""
     match name:
         case None | "auto" | "bfloat16" | "float16":
             return Precision(number if name in {None, "auto"} else memory.HALF)

@@ -24,7 +24,7 @@ _MOST_NAMES = 6
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """A budget, with the shares of services that have its label, at their largest numbers of replicas."""
+    """A budget and the shares of the services that have its label. All services count with their most replicas."""
 
     path: Path
     """Path of the budget in the configuration."""
@@ -66,9 +66,9 @@ def problems(stack: Stack, classes: Mapping[str, AcceleratorClass], contexts: Co
 
 
 def usages(stack: Stack, devices: Mapping[str, Iterable[Devices]]) -> Iterator[Usage]:
-    """Yield every budget with its shares. `devices` are the devices of each service by key.
+    """Yield every budget with the shares of its services. `devices` has the devices of each service by its key.
 
-    A budget of money is left out if a class has no price.
+    A budget of money is left out if a class of its devices has no price.
     """
     if stack.budgets is None:
         return
@@ -110,7 +110,7 @@ def _members(stack: Stack, value: str) -> list[str]:
 
 
 def _devices(contexts: Contexts) -> dict[str, list[Devices]]:
-    """Return the devices of each service and its canary, at their largest numbers of replicas."""
+    """Return the devices of each service with its canary, at the maximum of replicas."""
     found = dict[str, list[Devices]]()
     for (key, _, _), role in contexts.roles.items():
         number = role.layout.devices_per_pod * role.layout.pods_per_replica * max_replicas(role.role)

@@ -1,4 +1,4 @@
-"""Costs of devices: prices for an hour, times the hours of a month."""
+"""Costs of devices in a month: hourly prices, multiplied by the hours of a month."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Cost:
     """Accelerator classes that have no price, and are left out."""
 
     def less(self, other: "Cost") -> "Cost":
-        """Return the difference to another cost."""
+        """Return this cost minus another cost."""
         return Cost(self.low - other.low, self.high - other.high, tuple(sorted({*self.unpriced, *other.unpriced})))
 
 
@@ -46,7 +46,7 @@ def cost(devices: Iterable[Devices], prices: Prices) -> Cost:
 
 
 def monthly(accelerator: str, prices: Prices) -> Decimal | None:
-    """Return the price of a device for a month; None if its class has none."""
+    """Return the price of a device for a month; None if its class has no price."""
     found: Mapping[str, float] = prices.per_device_hour
     return Decimal(str(found[accelerator])) * HOURS if accelerator in found else None
 

@@ -52,13 +52,13 @@ class EngineMetric(Spec):
     series: str
     """Name of the gauge at the engine's /metrics."""
     pod_metric: str
-    """Name of the pod metric as which a metrics adapter offers the gauge to autoscalers."""
+    """Name under which a metrics adapter offers the gauge to autoscalers, as a metric of pods."""
     aggregation: Literal["sum", "avg"]
     """Function that combines the values of several engines in one pod into one value."""
 
 
 class HandshakePort(Sourced):
-    """Port on which engines agree on a transfer of the KV cache. A rank of data parallelism adds its number."""
+    """Port on which engines agree on a transfer of the KV cache. Each rank adds its number to the port."""
 
     variable: str
     """Environment variable that sets the port."""
@@ -75,15 +75,15 @@ class EngineFacts(Sourced):
     """Ports for the transfer of the KV cache, by connector."""
     kv_events: dict[str, bool | str]
     """Value of `--kv-events-config`. Its texts are templates; they may contain `{port}`, the port on
-    which the pod receives requests, and `{model}`, the name under which it serves the model."""
+    which the pod receives requests, and `{model}`, the name under which the pod serves the model."""
     json_flags: list[str] = Field(default=[])
     """Flags whose value is JSON."""
     cache_flags: list[str] = Field(default=[])
     """Flags that determine the format of the KV cache. Their values must be equal in all roles."""
     neutral_flags: list[str] = Field(default=[])
-    """Flags that do not affect the contents of the KV cache, which prefill sends to decode."""
+    """Flags that do not affect the contents of the KV cache that prefill sends to decode."""
     neutral_variables: list[str] = Field(default=[])
-    """Prefixes of environment variables that do not affect the contents of the KV cache, either."""
+    """Prefixes of environment variables that do not affect the contents of this cache."""
     metrics: dict[Literal["queue-size", "running-requests", "kv-cache-utilization"], EngineMetric]
     """Metrics for autoscaling, by their names in the configuration."""
 
@@ -91,8 +91,7 @@ class EngineFacts(Sourced):
 class SidecarFacts(Sourced):
     """Flags of a release's routing sidecar.
 
-    All flags are templates. The values that they may contain, such as `{port}` and `{pool}`, are those of
-    `planning.serving.sidecar`.
+    All flags are templates. `planning.serving.sidecar` fills in values such as `{port}` and `{pool}`.
     """
 
     flags: list[str]
@@ -124,12 +123,11 @@ class PickerFlags(Sourced):
     known: dict[str, str]
     """Flags that users may set, by name without dashes, with the shape of their values (`planning.picker.shapes`)."""
     rejected: dict[str, str]
-    """Flags that users may not set, because the picker would stop or work wrongly; by name without dashes, with the
-    reason."""
+    """Flags that users may not set, because the picker would stop or work wrongly: name without dashes to reason."""
     others: dict[str, str] = Field(default={})
     """All other flags of the command line, with the shape of their values."""
     defaults: dict[str, Any] = Field(default={})
-    """Values of absent flags, where a rule depends on them."""
+    """Default values of flags on which a rule depends."""
     rules: list[Demand] = Field(default=[])
     """Demands on several flags together."""
     experimental: str | None = None
@@ -153,9 +151,9 @@ class ConfigFacts(Sourced):
     deprecated_api_versions: list[str] = Field(default=[])
     """Further values of `apiVersion` that the picker reads."""
     gated_rules: dict[str, list[Demand]] = Field(default={})
-    """Demands on several values together that hold while a feature gate is on."""
+    """Demands on several values together, by the feature gate with which they apply."""
     adds: Additions | None = None
-    """Plugins that the picker adds; None if only the plugins that are `implicit` are known."""
+    """Plugins that the picker adds; None if it adds only plugins that are `implicit`."""
     ordered: bool = False
     """Whether a plugin must be declared after the plugins that its parameters name."""
 
@@ -177,9 +175,9 @@ class Preset(Sourced):
 
 
 class TlsMetricsFacts(Sourced):
-    """Parts of a configuration by which the picker reads metrics of pods that serve TLS and of pods that do not.
+    """Parts of a configuration by which the picker reads metrics both of pods with TLS and of pods without TLS.
 
-    Each source asks every pod. If one source gets no answer, the metrics that the other source has read remain.
+    Each source asks every pod. If a source gets no answer from a pod, the metrics from the other source remain.
     """
 
     plugins: list[dict[str, Any]]
@@ -188,7 +186,7 @@ class TlsMetricsFacts(Sourced):
 
 
 class PredictorServer(Image):
-    """A server of the latency predictor. The command of its image starts it."""
+    """A server of the latency predictor, started by the command of its image."""
 
     port: int
     """Port that the command listens on."""
@@ -213,7 +211,7 @@ class PredictorServers(Spec):
 
 
 class PredictorFacts(Sourced):
-    """Names of the picker's environment variables with the addresses of the latency predictor, and its servers."""
+    """The latency predictor: the picker's environment variables with its addresses, and its servers."""
 
     training: str
     """Variable for the training server."""
@@ -274,7 +272,7 @@ class PickerSeries(Spec):
     aggregation: Literal["sum", "min"]
     """Function that combines the gauge's values, of all labels and of several pickers."""
     stage_label: str | None = None
-    """Label with the role whose pods the value is about, or `effective` for all; None if there is no such label."""
+    """Label whose value is the role of the counted pods, or `effective` for all pods; None without such a label."""
     flow_control: bool = False
     """Whether the picker reports the gauge only with flow control."""
 
@@ -283,7 +281,7 @@ class PickerMetrics(Sourced):
     """Series at the picker's /metrics."""
 
     series: dict[Literal["picker-queue-size", "picker-running-requests", "pool-saturation"], PickerSeries]
-    """Metrics for autoscaling, by their names in the configuration. The first one scales a role up from zero."""
+    """Metrics for autoscaling, by their names in the configuration. `picker-queue-size` scales a role up from zero."""
 
 
 __all__ = ["Condition", "Demand", "Handler", "Need", "Plugin", "PluginFacts"]
@@ -293,7 +291,7 @@ DEFAULT_PRESET = "approximate-prefix-cache"
 
 
 class ActiveActive(Sourced):
-    """Support of several pickers that are all at work."""
+    """Support of several pickers that all work at the same time."""
 
 
 class UnreadRequests(Sourced):
@@ -328,12 +326,12 @@ class PickerFacts(Sourced):
     presets: dict[str, Preset]
     """Presets that the release supports, by their names in the configuration."""
     tls_metrics: TlsMetricsFacts | None = None
-    """None if the picker reads metrics of all pods in one way."""
+    """None if the picker needs no such parts."""
     ports: PortFacts
     unread_requests: UnreadRequests | None = None
     """None if the picker reads objectives and rewrites."""
     active_active: ActiveActive | None = None
-    """None if only one of several pickers may be at work."""
+    """None if only one of several pickers may work at a time."""
     latency_predictor: PredictorFacts | None = None
     rbac: RbacFacts
     headers: Headers
@@ -351,7 +349,7 @@ class ImageFamily(Spec):
     repository: str
     """Last segment of the repository's name."""
     tag: str
-    """First part of the tags, such as `v0.10`. A dot, a hyphen or nothing follows it."""
+    """First part of the tags, such as `v0.10`. In a tag, a dot, a hyphen or nothing follows this part."""
 
 
 class Line(Sourced):
@@ -390,7 +388,7 @@ class TracingFacts(Sourced):
     """Support of a release's picker and sidecar for the OpenTelemetry environment variables."""
 
     samplers: list[str]
-    """Values of OTEL_TRACES_SAMPLER that they support."""
+    """Values of OTEL_TRACES_SAMPLER that picker and sidecar support."""
     otherwise: str
     """Second part of a warning to users: what picker and sidecar do with any other value."""
 
@@ -426,7 +424,7 @@ def channel(name: str) -> Release:
 
 
 def other_line(release: Release, image: str) -> tuple[str, ...] | None:
-    """Return the channels to which an image belongs if it does not fit `release`. None if it fits.
+    """Return the channels to which an image belongs if the image does not fit `release`; None if the image fits.
 
     The tuple is empty if the image has a version that no channel has. An image fits if it belongs to the release line
     of `release`. It also fits if its repository is in no line or its tag is no version, because nothing is known then.
@@ -456,7 +454,7 @@ def _is_in(family: ImageFamily, repository: str, tag: str) -> bool:
 def unproven(release: Release, vendors: Collection[str]) -> tuple[tuple[str, Sourced], ...]:
     """Return the entries without a proof, each with its path in the table.
 
-    Of the engine images, only those for `vendors` count.
+    Engine images for other vendors than `vendors` are left out.
     """
     unused = {f"images.engine.{vendor}" for vendor in release.images.engine.keys() - set(vendors)}
     return tuple((at, entry) for at, entry in release.entries if entry.proof == "none" and at not in unused)

@@ -1,4 +1,4 @@
-"""Versions of vLLM: the version in an image, and the flags, variables and JSON values that it knows.
+"""Versions of vLLM: the version in an image, and the flags, variables and JSON values that a version knows.
 
 The table `engines/vllm.yaml` has ranges of versions, written by `make facts` from the published wheels.
 """
@@ -33,13 +33,13 @@ class EngineImages(Spec):
 
 
 class GroupFlags(Sourced):
-    """Flags with a meaning of their own in a replica that spans pods, in the canonical form of `models.flags`."""
+    """Flags that need care in a replica that spans pods, in the canonical form of `models.flags`."""
 
     flags: list[str]
 
 
 class MultiPort(GroupFlags):
-    """Flags that do not work if every copy of the model in a pod has a port of its own."""
+    """Flags that do not work if every copy of the model in a pod has its own port."""
 
     tls_since: str
     """First version that serves TLS with several ports."""
@@ -56,13 +56,13 @@ class Groups(Spec):
 
 
 class Table(Spec):
-    """Names that versions know, by the ranges of these versions.
+    """Names that versions of vLLM know, by ranges of versions.
 
-    A range is `0.18.0..` or `0.9.0..0.11.2`; several are separated by commas.
+    A range is `0.18.0..` or `0.9.0..0.11.2`. Several ranges are separated by commas.
     """
 
     versions: list[str]
-    """The versions that were read, in order."""
+    """The versions whose wheels were read, in ascending order."""
     flags: dict[str, list[str]]
     """Flags of `vllm serve` as they are written, short ones too."""
     variables: dict[str, list[str]]
@@ -76,8 +76,8 @@ class EngineVersion:
     """The version of vLLM in an image."""
 
     number: str
-    """The version. If the image's version is unknown, this is the release channel's. If it is outside the table, this
-    is the closest version in the table."""
+    """The version. An image of unknown version counts as the image of the release channel. A version outside of the
+    table counts as the closest version in the table."""
     is_known: bool
     """Whether the image's version is known and in the table."""
 

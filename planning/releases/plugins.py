@@ -9,10 +9,10 @@ from planning.ground.tables import Sourced
 
 
 class Condition(Spec):
-    """A condition on one value of a mapping. Every field that is set must hold.
+    """A condition on a value of a mapping. The value must satisfy every field that is set.
 
-    If the mapping has no such value, the plugin's default counts. Comparisons ignore a value that is absent or is no
-    number, because the check of the shape judges it.
+    If the mapping has no such value, the plugin's default counts. Comparisons ignore an absent value, and a value that
+    is no number, because the check of the shape reports it.
     """
 
     at: str
@@ -25,12 +25,12 @@ class Condition(Spec):
     folded: list[str] | None = None
     """Like `in`, but without regard to case, hyphens and underscores."""
     above: float | str | None = None
-    """Number that the value must exceed, or path of that number. The next three fields have the same form."""
+    """Number that the value must exceed, or the path of that number. The next three fields are alike."""
     at_least: float | str | None = None
     below: float | str | None = None
     at_most: float | str | None = None
     differs: str | None = None
-    """Path of another value, which this value must not equal."""
+    """Path of another value, from which the value must differ."""
     empty: bool | None = None
     """Whether the value must be absent, null, "" or an empty list or mapping."""
     blank: bool | None = None
@@ -61,7 +61,7 @@ class Demand(Spec):
     """A demand on several values together: if all of `when` hold, `must` has to hold."""
 
     each: str | None = None
-    """Path of a list; the rule then applies to each of its items. None for the whole mapping."""
+    """Path of a list, to each of whose items the demand applies; None for a demand on the whole mapping."""
     parent: list[Condition] = Field(default=[])
     """Conditions on the whole mapping, if `each` is set."""
     when: list[Condition] = Field(default=[])
@@ -81,20 +81,20 @@ class Handler(Spec):
     """The properties of a profile handler: the plugin that chooses the scheduling profiles of a request."""
 
     single: bool = False
-    """Whether the picker does not start if the handler has several profiles."""
+    """Whether the picker refuses to start if the handler has several profiles."""
     takes_one: bool = False
-    """Whether the picker starts if the handler has several profiles, but answers no request."""
+    """Whether the picker, if the handler has several profiles, starts but answers no request."""
     decider_parameters: list[str] = Field(default=[])
-    """Parameters that can name the decider: the plugin that decides whether a request uses prefill. One of them is
+    """Parameters that can name the decider: the plugin that decides whether a request uses prefill. One parameter is
     enough. Empty if the handler never uses prefill."""
     other_deciders: list[str] = Field(default=[])
-    """Parameters that can name a decider for other roles. A handler with one need not use prefill."""
+    """Parameters that can name a decider for other roles. A handler with such a decider need not use prefill."""
     default_decider: str | None = None
     """The default decider, used when none of `decider_parameters` is set; None if there is no default."""
     without_decider: dict[str, str] = Field(default={})
     """Parameters, each with a value at which the handler needs no decider: every request then uses prefill."""
     profiles: dict[Literal["decode", "prefill"], list[str]] = Field(default={})
-    """Parameters that can name the profile of a role. If none of them is set, the profile has the name of the role."""
+    """Parameters that can name the profile of a role. If no parameter is set, the profile has the name of the role."""
 
 
 class Need(Spec):
@@ -107,16 +107,16 @@ class Need(Spec):
 
 
 class Data(Spec):
-    """A kind of data that plugins hand to each other. The picker does not start if a plugin misses its data."""
+    """A kind of data that plugins hand to each other. The picker does not start if a plugin lacks its data."""
 
     noun: str
     """Name of the data in messages."""
     producer: str
     """Type of the plugin whose data is used if no plugin is named."""
     created: bool = False
-    """Whether the picker adds that plugin by itself."""
+    """Whether the picker itself adds the plugin of type `producer`."""
     unnamed: bool = False
-    """Whether data of every producer counts, whatever its name."""
+    """Whether data of this kind counts whatever the name of the plugin that produces it."""
 
 
 class Consumption(Spec):
@@ -147,7 +147,7 @@ class Plugin(Spec):
     defaults: dict[str, Any] = Field(default={})
     """Values of absent parameters, by their paths, where a rule depends on them."""
     rules: list[Demand] = Field(default=[])
-    """Demands on the parameters that concern several of them."""
+    """Demands on several parameters together."""
     corrected: dict[str, str] = Field(default={})
     """Shapes of parameters, by their paths. The picker silently replaces other values by a value of its own."""
     superseded: dict[str, str] = Field(default={})
@@ -155,9 +155,9 @@ class Plugin(Spec):
     unread: dict[str, str] = Field(default={})
     """Deprecated parameters that the picker takes and does not use, each with the reason."""
     ignores_parameters: bool = False
-    """Whether the picker takes any parameters of the plugin, and uses none."""
+    """Whether the picker accepts parameters of the plugin without using them."""
     once: bool = False
-    """Whether the picker does not start with two plugins of the type."""
+    """Whether the picker refuses to start with two plugins of the type."""
     implicit: bool = False
     """Whether the picker adds the plugin to a configuration that needs it but does not declare it."""
     produces: list[str] = Field(default=[])
@@ -173,7 +173,7 @@ class Plugin(Spec):
     extracts: list[str] = Field(default=[])
     """Kinds of events or metrics that an extractor takes from data sources."""
     registers_source: bool = False
-    """Whether the plugin brings a data source of its own, so that the configuration needs none."""
+    """Whether the plugin itself registers a data source, so that the configuration needs none."""
     requires: dict[str, Need] = Field(default={})
     """Types of plugin that must be declared, too."""
     gates: list[str] = Field(default=[])
@@ -185,19 +185,19 @@ class Plugin(Spec):
     takes_every_path: bool = False
     """Whether the plugin, as a parser, takes every request, so that later parsers are skipped."""
     block_size: list[str] = Field(default=[])
-    """Parameters that can hold the engine's block size. One of them must be set, because the hashes of blocks of
-    another size never match those in the engine's events. Empty if the plugin hashes no blocks."""
+    """Parameters that can hold the engine's block size. One parameter must be set: with another size, the hashes of
+    blocks never match the hashes in the engine's events. Empty if the plugin hashes no blocks."""
     predicts_latency: bool = False
     """Whether the plugin needs a latency predictor."""
     never_prefills: list[Condition] = Field(default=[])
     """Conditions under which the plugin, as a decider, keeps every request from prefill pods."""
     unusable_reason: str | None = None
-    """Reason why the plugin does not work with the objects of a stack, and is rejected. None if it works."""
+    """Reason why the plugin is rejected: it does not work with the objects of a stack. None if the plugin works."""
     must_be_zero: dict[str, str] = Field(default={})
     """Parameters that must be absent or 0, because other values do not work with the objects of a stack; each with the
     reason."""
     handler: Handler | None = None
-    """Properties of the plugin as a profile handler; None if it is none."""
+    """Properties of the plugin as a profile handler; None if the plugin is no profile handler."""
 
 
 class PluginFacts(Sourced):
@@ -219,12 +219,12 @@ class Additions(Spec):
     handler: str
     """Added for a single profile if no profile handler is declared."""
     policies: list[str]
-    """Policies of flow control, added always."""
+    """Policies of flow control; the picker always adds them."""
     parsers: list[str]
-    """Added if no parser is named. A parser that is named without a declaration is added, too."""
+    """Added if no parser is named. A named parser without a declaration is added, too."""
     detector: str
-    """Saturation detector, added unless another is named."""
+    """Saturation detector, added unless the configuration names another detector."""
     source: str
-    """Data source, added unless it is listed or `injectDefaults` is false."""
+    """Data source, added unless the source is listed or `injectDefaults` is false."""
     extractor: str
     """Extractor of that source."""

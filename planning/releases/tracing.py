@@ -13,7 +13,7 @@ NO_VARIABLES: Mapping[str, str] = {}
 def environment(
     traces: Tracing | None, service: str, tracing_off_variables: Mapping[str, str] = NO_VARIABLES
 ) -> dict[str, str]:
-    """Return the variables of a container. They are `tracing_off_variables` if the stack has no tracing.
+    """Return the variables of a container. Without tracing in the stack, they are `tracing_off_variables`.
 
     The container reports its traces under the name `service`. That name contains no generation, so that all traces of a
     service are found under one name.
@@ -30,7 +30,7 @@ def environment(
 
 
 def warnings(traces: Tracing | None, release: Release) -> Iterator[Problem]:
-    """Yield a warning if only the engines support the sampler, and picker and sidecar do not."""
+    """Warn if the engines support the sampler, but picker and sidecar do not."""
     samplers = release.tracing.samplers
     if traces is not None and traces.sampler not in samplers:
         components = "picker supports" if release.sidecar is None else "picker and sidecar support"

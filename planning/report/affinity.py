@@ -1,4 +1,4 @@
-"""Demands of pods on nodes beyond labels of their class: required node affinity, and demands for the scheduler."""
+"""Demands of pods on nodes besides the labels of an accelerator class: node affinity, and demands for the scheduler."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 def admits(affinity: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Tell whether a node with some labels meets the required node affinity: all conditions of one of its terms.
+    """Tell whether a node's labels meet a required node affinity, that is all conditions of any of its terms.
 
     Source: Kubernetes API, NodeSelector. A term without conditions matches no node.
     """

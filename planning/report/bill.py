@@ -10,7 +10,7 @@ from planning.plans import ServicePlan, StackPlan
 
 
 def devices(service: ServicePlan) -> tuple[Devices, ...]:
-    """Return the devices of all roles of a service and its canary."""
+    """Return the devices of all roles of a service, including the roles of its canary."""
     found = list[Devices]()
     for variant in service.variants:
         for workload in variant.workloads:

@@ -1,7 +1,7 @@
 """Capacity: whether nodes and quotas have the devices that a change needs at its worst moment.
 
-All workloads change at the same time, so their additional pods need places together, beside all that runs. Free devices
-of a node are those that no pod has requested.
+All workloads change at the same time, so all additional pods need places while the old pods still run. Free devices are
+devices that no pod has requested.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ class Lack:
 
     @property
     def verdict(self) -> Verdict:
-        """Return `SHORT` if the smallest number of replicas exceeds the quota already."""
+        """Return `SHORT` if the smallest number of replicas already exceeds the quota, else `TIGHT`."""
         return Verdict.SHORT if self.used + self.additional.low > self.hard else Verdict.TIGHT
 
 
@@ -53,11 +53,11 @@ class ClassCapacity:
     peak: Range
     """Devices that are requested at the worst moment."""
     free: int | None
-    """Devices that no pod has requested, on nodes that take the pods; None if it is unknown."""
+    """Devices that no pod has requested, on nodes that take the pods; None if their number is unknown."""
     nodes: int | None
     """Number of nodes of the class; None if they are unknown."""
     is_provisioned: bool
-    """Whether nodes of the class come on demand."""
+    """Whether nodes of the class are made on demand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +69,18 @@ class DeviceCapacity:
     classes: tuple[str, ...]
     """Accelerator classes of the pods."""
     low: Verdict
-    """Whether the smallest numbers of replicas fit, as far as facts say."""
+    """Whether the smallest numbers of replicas fit the nodes, according to the cluster facts."""
     high: Verdict
-    """Whether the largest numbers fit."""
+    """Whether the largest numbers of replicas fit the nodes."""
     is_certain: bool
-    """Whether the verdicts are certain: devices of other pods and all demands of these pods on nodes are known."""
+    """Whether the verdicts are certain: other pods' devices are known, and no demand is left to the scheduler."""
     additional: Range
     """Devices that are needed in addition to the devices of running pods."""
     has_nodes: bool
     """Whether any node takes any of the pods."""
     free: int
     places: Mapping[str, Sequence[tuple[str, int]]]
-    """Workload and devices of the pods that have a place, by node."""
+    """Placed pods by node: workload and number of devices of each pod."""
     changes: tuple[Change, ...]
     """The workloads that need additional pods."""
 
@@ -91,7 +91,7 @@ class Capacity:
 
     classes: tuple[ClassCapacity, ...]
     devices: tuple[DeviceCapacity, ...]
-    """Kinds of devices of which the change needs more, if their nodes are known."""
+    """Kinds of devices of which the change needs more. Kinds whose nodes are unknown are left out."""
     lacks: tuple[Lack, ...]
     """Quotas that are exceeded."""
     unchecked: tuple[str, ...]
@@ -99,7 +99,7 @@ class Capacity:
 
 
 def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: ClusterFacts) -> Capacity:
-    """Return the capacity for the changes of workloads; `gone` are workloads that end when the others are up."""
+    """Return the capacity for the changes of workloads; `gone` are workloads that end when all others are ready."""
     with_devices = [change for change in changes if change.has_devices]
     starting = [change for change in changes if change.additional.high]
     growing = [change for change in starting if change.devices_per_replica]
@@ -115,7 +115,7 @@ def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: Cluste
 
 
 def _groups(changes: Iterable[Change], takers: Mapping[Place, _Nodes]) -> dict[tuple[str, bool], list[Change]]:
-    """Return the changes with known nodes, by resource and by whether any node takes their pods."""
+    """Return the changes whose nodes are known, by resource, and by whether any node takes their pods."""
     found = dict[tuple[str, bool], list[Change]]()
     for change in changes:
         nodes = takers[change.place]
@@ -135,7 +135,7 @@ def _resource(change: Change) -> str:
 
 
 def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _Nodes]) -> DeviceCapacity:
-    """Return whether the additional pods of some workloads fit the nodes."""
+    """Return whether the additional pods of workloads with one kind of devices fit the nodes."""
     free, names = dict[str, int](), dict[Place, frozenset[str]]()
     is_certain = not any(affinity.further_demands(change.workload.placement) for change in changes)
     for change in changes:
@@ -166,7 +166,10 @@ def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _N
 
 
 def _lenient(verdict: Verdict, changes: Iterable[Change]) -> Verdict:
-    """Return `TIGHT` for `SHORT` if pods of another size may get devices of their predecessors, on unknown nodes."""
+    """Return `TIGHT` instead of `SHORT` if pods of another size may get devices of their predecessors.
+
+    The nodes of the predecessors are unknown.
+    """
     is_lacking = verdict is Verdict.SHORT
     return Verdict.TIGHT if is_lacking and any(change.may_inherit for change in changes) else verdict
 
@@ -249,7 +252,7 @@ def _present(change: Change) -> Range:
 
 
 def _peaks(change: Change, present: Range) -> Iterator[tuple[str | None, Range]]:
-    """Yield the devices of a workload at the worst moment, by class."""
+    """Yield pairs of an accelerator class and the devices of it that a workload has at the worst moment."""
     old = change.running
     if old is not None and change.is_reshaped:
         yield old.accelerator, present
@@ -301,7 +304,7 @@ def _number(quota: Quota, resource: str, field: str) -> int:
 
 
 def _unread(changes: Sequence[Change], takers: Mapping[Place, _Nodes], facts: ClusterFacts) -> Iterator[str]:
-    """Yield facts that were not read and that matter for additional pods."""
+    """Yield the unread facts on which the verdicts about additional pods depend, with the reasons."""
     for change in changes:
         nodes = takers.get(change.place, ())
         if isinstance(nodes, Unknown):
@@ -316,7 +319,7 @@ def _unread(changes: Sequence[Change], takers: Mapping[Place, _Nodes], facts: Cl
 
 
 def _unevaluated_demands(changes: Iterable[Change]) -> Iterator[str]:
-    """Yield demands on nodes that are not evaluated."""
+    """Yield the demands of pods on nodes that only the scheduler evaluates."""
     for change in changes:
         parts = affinity.further_demands(change.workload.placement)
         if parts:

@@ -1,4 +1,4 @@
-"""Problems of capacity: devices that nodes or quotas lack for a change. `checks.capacity` decides their severity."""
+"""Problems of capacity: a change needs more devices than nodes or quotas have. `checks.capacity` sets the severity."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ Mode = Literal["strict", "warn", "skip"]
 """Value of `checks.capacity`."""
 _SEVERITIES: Mapping[str, Literal["error", "warning"]] = {"strict": "error", "warn": "warning"}
 _REFUSABLE = frozenset({f"{DEPLOYMENT_API}/Deployment", f"{LEADER_WORKER_SET_API}/LeaderWorkerSet"})
-"""Kinds of workloads. If the API server refuses to list a kind, the running pods are unknown."""
+"""Kinds of workloads. If the API server refuses to list any of these kinds, the running pods are unknown."""
 _MOST_NAMES = 6
 """Maximum number of workloads that a message lists."""
 
@@ -36,7 +36,7 @@ class Present:
     classes: Mapping[str, AcceleratorClass]
     """Accelerator classes of the stack by name."""
     templates: Mapping[Place, object]
-    """Templates of the pods of workloads, as they are rendered for the change."""
+    """Rendered pod templates of the workloads after the change."""
 
 
 def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ...]:
@@ -60,7 +60,7 @@ def problems(plan: StackPlan, present: Present, mode: Mode) -> tuple[Problem, ..
 
 
 def _restarts(place: Place, template: object, old: LiveObject) -> bool:
-    """Tell whether the pods of a workload are replaced: their template gets other values, or loses values."""
+    """Tell whether a change replaces the pods of a workload, because values of their template change or go."""
     fields = (running.template_fields(place[1], each) for each in old.ours)
     return not growth.is_contained(template, running.template(place[1], old.content)) or any(
         growth.lacks(template, each) for each in fields
@@ -94,7 +94,7 @@ def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
     """Yield the problems of pods that certainly get no devices."""
     severity = _SEVERITIES[mode]
     for devices in found.devices:
-        # Preflight already warns if no node takes the pods of a role.
+        # If no node takes the pods of a role, preflight warns already.
         if devices.low is Verdict.SHORT and (devices.has_nodes or severity == "error"):
             what = f"{_demand(devices)}, and nodes have no places for all of them: {_free(devices)}"
             yield Problem(_place(devices.changes), what, _remedy(devices), severity=severity)
@@ -104,7 +104,7 @@ def _certain(found: Capacity, mode: Mode) -> Iterator[Problem]:
 
 
 def _uncertain(found: Capacity) -> Iterator[Problem]:
-    """Yield warnings about pods that may get no devices: if they are spread, or if an autoscaler adds replicas."""
+    """Warn about pods that may get no devices: if the scheduler spreads pods, or if an autoscaler adds replicas."""
     for devices in found.devices:
         if devices.low is Verdict.TIGHT:
             what = f"{_demand(devices)}, and nodes may have no places for all of them: {_free(devices)}"
@@ -132,7 +132,7 @@ def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
 
 
 def _free(devices: DeviceCapacity) -> str:
-    """Return the number of free devices as text, or its upper bound if the free devices are not certain."""
+    """Return the number of free devices as text. If devices of other pods are unknown, the text has an upper bound."""
     nodes = f"nodes of {', '.join(devices.classes)}"
     return f"{devices.free} are free on {nodes}" if devices.is_certain else f"{nodes} have {devices.free} at most"
 

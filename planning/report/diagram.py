@@ -12,7 +12,7 @@ _INTERCEPTOR = "i"
 
 
 def mermaid(plan: StackPlan) -> str:
-    """Return the flowchart of a stack. Its nodes have ids of their place in the plan, and names of objects as text."""
+    """Return the flowchart of a stack. Ids of its nodes follow from places in the plan; texts are names of objects."""
     lines = ["flowchart LR", *_gateways(plan), *_interceptor(plan)]
     for number, service in enumerate(plan.services):
         lines += _service(service, f"s{number}", _gateway_ids(plan), _targets(plan))
@@ -43,7 +43,7 @@ def _interceptor(plan: StackPlan) -> Iterator[str]:
 
 
 def _targets(plan: StackPlan) -> dict[tuple[str, str], str]:
-    """Return ids by namespace and name: of pools, of Services of variants without picker, of the interceptor."""
+    """Return ids of nodes by namespace and name of the pool, of the Service without a picker, or of the interceptor."""
     targets = {
         (variant.names.namespace, _target(variant)): f"s{number}v{index}"
         for number, service in enumerate(plan.services)
@@ -83,7 +83,7 @@ def _service(
 
 
 def _edge_end(variant: VariantPlan, name: str) -> str:
-    """Return label and end of the edge from the interceptor, which asks no picker, to the pods behind a Service."""
+    """Return label and end of the edge from the interceptor to a variant. The edge goes to a Service, not a pool."""
     return f" {name}" if variant.endpoint_picker is None else f'|"Service {variant.names.base}"| {name}d'
 
 

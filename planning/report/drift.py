@@ -1,4 +1,4 @@
-"""Drift: what a refresh found changed in the cluster since the last run."""
+"""Drift: changes in the cluster since the last run, as a refresh found them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ _REPLICAS, _MOST_FIELDS = "spec.replicas", 6
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """An object that is not as it was deployed."""
+    """An object that somebody changed or deleted after its deployment."""
 
     object: str
     """Kind, namespace and name, such as `Deployment models/qwen-decode`."""
     is_gone: bool
     fields: tuple[str, ...]
-    """Paths of the values that differ. Only numbers of replicas are shown: other values may be credentials."""
+    """Paths of the values that differ. Values are shown only of replicas, because other values may be credentials."""
 
     def __str__(self) -> str:
         return f"{self.object} is gone" if self.is_gone else f"{self.object}: {', '.join(self.fields)}"

@@ -1,7 +1,7 @@
-"""Edits of a workload's pods, as a reviewer reads them: image, flags, names of variables. Values may be credentials.
+"""Edits of a workload's pods for reviewers: image, flags, names of variables.
 
-The value of a flag is shown only if it is a number or a word of a fixed list. Values of variables and annotations are
-never shown.
+Values may be credentials. The value of a flag is shown only if it is a number or a word of a fixed list. Values of
+variables and annotations are never shown.
 """
 
 import re
@@ -22,7 +22,7 @@ _MOST_NAMES = 4
 
 
 def edits(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what differs between the pods of two workload objects."""
+    """Return the differences between the pods of two workload objects, as texts."""
     before, after = (running.template(kind, each) for each in (old, new))
     first, second = (_engine(each) for each in (before, after))
     found = [
@@ -117,7 +117,7 @@ def sensitive(content: Mapping[str, Any]) -> frozenset[str]:
 
 
 _SHORTEST = 6
-"""Length of the shortest value that is hidden in messages. Shorter ones are parts of common words."""
+"""Length of the shortest value that is hidden in messages. Shorter values are parts of common words."""
 
 
 def _texts(content: object) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The engine's event stream: the steps of a run, its diagnostics and its policy violations.
 
-`pulumi preview --event-log FILE` writes one event a line (Pulumi 3.230, sdk/go/common/apitype/events.go, EngineEvent).
+`pulumi preview --event-log FILE` writes an event per line (Pulumi 3.230, sdk/go/common/apitype/events.go, EngineEvent).
 The engine masks secrets in the events.
 """
 
@@ -29,9 +29,9 @@ class Step:
     differences: tuple[str, ...]
     """Paths of the properties that differ, as the engine writes them."""
     is_custom: bool
-    """Whether the resource is an object, and no component."""
+    """Whether the resource is an object, not a component."""
     is_drift: bool = False
-    """Whether the step is a difference that a refresh found in the cluster, and no action of the run."""
+    """Whether a refresh found the difference in the cluster. The run itself then does nothing in this step."""
 
     @property
     def name(self) -> str:
@@ -71,12 +71,12 @@ class Events:
     """The events of one run of the engine."""
 
     stack: str
-    """Name of the stack; empty if the run did not reach it."""
+    """Name of the stack; empty if the run ended before it named the stack."""
     steps: tuple[Step, ...]
     """Steps on objects and components, the last step of each resource and operation."""
     diagnostics: tuple[Diagnostic, ...]
     is_complete: bool
-    """Whether the run came to its end: it wrote its summary."""
+    """Whether the run wrote its summary, its last event."""
 
     @property
     def changes(self) -> tuple[Step, ...]:
@@ -124,7 +124,7 @@ class _Steps:
 
     def __init__(self) -> None:
         self.found = dict[tuple[str, str, bool], Step]()
-        """Steps by resource, by operation, and by whether a refresh found them."""
+        """Steps by resource, by operation, and by whether a refresh found the difference."""
         self.stack = ""
         self._refreshed = set[str]()
         """Resources whose latest step is a refresh. The event at the end of that step has the operation `update` or

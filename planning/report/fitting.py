@@ -1,4 +1,4 @@
-"""Fit of the roles of a stack as rows of a table, and the memory for the cache that is lost by a change."""
+"""Fit of the roles of a stack as rows of a table, and the memory for the KV cache that a change costs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _PLACES = ("initContainers", "volumes", "affinity", "nodeSelector")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A role and what its model takes of each device."""
+    """A role, and the memory that its model takes of each device."""
 
     path: str
     """Path of the role, below `services`."""
@@ -47,10 +47,10 @@ def cells(fit: Fit) -> tuple[str, ...]:
 
 
 def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the memory for the cache that a change loses, as text; empty if it loses none, or if that is unknown.
+    """Return the memory for the cache that a change costs, as text; empty if it costs none, or if the cost is unknown.
 
-    `old` is the object before the change. Only its arguments are read: pods with other weights or on other devices must
-    not be compared (`is_comparable`).
+    `old` is the object before the change. Only its arguments are read, so its pods must have the same weights
+    and devices as the pods after the change (`is_comparable`).
     """
     after, spec = workload.fit, running.template(workload.kind, old).get("spec", _NONE)
     containers = [each for each in spec.get("containers", ()) if each.get("name") == workload.engine.name]

@@ -48,7 +48,7 @@ class Change:
     running: Running | None
     """Pods that run under this name; None if there are none."""
     restarts: bool
-    """Whether the change replaces the pods that run."""
+    """Whether the change replaces the running pods."""
 
     @property
     def devices_per_replica(self) -> int:
@@ -63,7 +63,7 @@ class Change:
 
     @property
     def before(self) -> Range:
-        """Return the replicas that run."""
+        """Return the number of running replicas."""
         if self.running is None:
             return NOTHING
         number, scaler = self.running.replicas, self.workload.autoscaler
@@ -73,7 +73,7 @@ class Change:
 
     @property
     def after(self) -> Range:
-        """Return the replicas after the change."""
+        """Return the number of replicas after the change."""
         scaler = self.workload.autoscaler
         if scaler is None:
             return Range(self.workload.max_replicas, self.workload.max_replicas)
@@ -92,7 +92,7 @@ class Change:
     def may_inherit(self) -> bool:
         """Tell whether reshaped pods may still get devices of their predecessors.
 
-        Predecessors of any product may be on the same nodes.
+        The predecessors may run on the same nodes if their class is the same, or takes nodes of any product.
         """
         old = self.running
         if old is None or not self.is_reshaped:
@@ -101,9 +101,9 @@ class Change:
 
     @property
     def additional(self) -> Range:
-        """Return the replicas that need a place while all old pods still run.
+        """Return the number of replicas that need a place while all old pods still run.
 
-        Every other replica takes the place of a replica that has ended. A rollout starts at most `maxSurge` replicas
+        Further replicas take the places of old replicas that have ended. A rollout starts at most `maxSurge` replicas
         beyond the requested number (Kubernetes documentation, Deployments, Max Surge).
         """
         if self.running is None or self.is_reshaped:
@@ -136,7 +136,7 @@ def place(variant: VariantPlan, workload: Workload) -> Place:
 
 
 def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
-    """Tell whether a rendered value lacks a field of a tree (FieldsV1). A change removes such a field.
+    """Tell whether a rendered value lacks a field of a tree (FieldsV1). The change then removes this field.
 
     Source: Kubernetes API, FieldsV1: `f:` and a field, `k:` and the keys of a list's item, `v:` and a value of a set.
     """

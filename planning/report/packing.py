@@ -1,4 +1,4 @@
-"""Packing of pods onto nodes: whether they fit wherever a scheduler puts them, only if packed tightly, or never."""
+"""Packing of pods onto nodes: whether pods fit in any order, only if packed tightly, or not at all."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ class Verdict(Enum):
     """Answer to the question whether pods fit."""
 
     FITS = "fits"
-    """They fit wherever the scheduler puts each of them."""
+    """All pods fit, whichever nodes the scheduler chooses."""
     TIGHT = "fits only if packed tightly"
-    """They fit in some way. A scheduler that spreads pods may leave one without a node."""
+    """All pods fit if the nodes are chosen well. A scheduler that spreads pods may leave a pod without a node."""
     SHORT = "does not fit"
-    """They fit in no way."""
+    """Not all pods fit, whichever nodes are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Pods:
     """Pods of one size that wait for nodes."""
 
     owner: str
-    """Name of their workload."""
+    """Name of the pods' workload."""
     size: int
     """Number of devices of a pod; at least 1."""
     count: int
@@ -41,13 +41,13 @@ class Packing:
 
     verdict: Verdict
     places: Mapping[str, Sequence[tuple[str, int]]]
-    """Owner and devices of the placed pods, by node. If not all pods fit, the others are missing."""
+    """Placed pods by node: owner and number of devices. Pods without a place are missing."""
 
 
 def pack(free: Mapping[str, int], pods: Iterable[Pods]) -> Packing:
     """Place pods on nodes with `free` devices.
 
-    The order is that of first-fit decreasing: the largest pods first, and among equal pods those with the fewest nodes.
+    Larger pods are placed first (first-fit decreasing), and among equal pods those that fewer nodes take.
     """
     waiting = [each for each in pods if each.count]
     ordered = sorted(waiting, key=lambda each: (-each.size, len(each.nodes), each.owner))
@@ -60,7 +60,7 @@ def pack(free: Mapping[str, int], pods: Iterable[Pods]) -> Packing:
 
 
 def _greedy(free: dict[str, int], ordered: Iterable[Pods]) -> tuple[dict[str, list[tuple[str, int]]], bool]:
-    """Place each pod on the node with the fewest devices left after it; tell whether all pods have a place."""
+    """Place each pod on the node with the fewest free devices that suffice; tell whether all pods have a place."""
     places, is_complete = dict[str, list[tuple[str, int]]](), True
     for each in ordered:
         for _ in range(each.count):
@@ -78,7 +78,7 @@ def _takers(free: Mapping[str, int], each: Pods) -> Iterator[str]:
 
 
 def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
-    """Tell whether counts prove that pods do not fit: more pods of a size than places, or too few free devices."""
+    """Tell whether counts prove that the pods do not fit: too few free devices, or too few places of a size."""
     waiting = tuple(pods)
     everywhere = frozenset(name for each in waiting for name in each.nodes)
     for nodes in {*(each.nodes for each in waiting), everywhere}:
@@ -94,7 +94,7 @@ def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
 
 
 def _search(free: dict[str, int], ordered: Sequence[Pods]) -> bool:
-    """Tell whether the pods fit, by trying all ways to place them. True as well after too many steps."""
+    """Tell whether the pods fit, by trying all placements. After too many steps, the search returns True."""
     sizes = [each for each in ordered for _ in range(each.count)]
     return len(sizes) > _MOST_PODS or _Search(free, sizes, ordered).place(0)
 
@@ -111,7 +111,7 @@ class _Search:
     steps: int = 0
 
     def place(self, index: int) -> bool:
-        """Tell whether the pods from an index on have places. Of nodes that are alike, only one is tried."""
+        """Tell whether the pods from an index on have places. Of several equal nodes, only the first is tried."""
         if index == len(self.sizes) or self.steps > _MOST_STEPS:
             return True
         pod, seen = self.sizes[index], set[tuple[int, tuple[bool, ...]]]()
@@ -130,8 +130,8 @@ class _Search:
 def _always(free: Mapping[str, int], pods: Sequence[Pods]) -> bool:
     """Tell whether every pod finds a node, however the other pods are placed before it.
 
-    The other pods block a node only if they leave fewer devices than the pod needs. They cannot block all nodes of the
-    pod if that takes more devices than they request.
+    The other pods block a node if they leave fewer devices there than the pod needs. If blocking all nodes takes more
+    devices than the other pods request, the pod always finds a node.
     """
     for each in pods:
         rivals = [other for other in pods if other.nodes & each.nodes]

@@ -20,7 +20,7 @@ class PathChange:
     address: str
     """Host and path, as `llm.example.com/models/qwen`; the path alone for a route of every host."""
     text: str
-    """Destination of its requests, before and after; empty for an address that is new or gone."""
+    """Destinations of its requests before and after the change; empty for an address that is new or gone."""
 
 
 def changes(steps: Iterable[Step]) -> Iterator[PathChange]:
@@ -61,7 +61,7 @@ def _addresses(route: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, int
 
 
 def _destinations(old: Mapping[str, int], new: Mapping[str, int]) -> str:
-    """Return how the requests of an address are divided, before and after."""
+    """Return the shares of the destinations of an address, before and after the change."""
     return f"{_shares(old)} → {_shares(new)}"
 
 

@@ -1,4 +1,4 @@
-"""Pods that run before a change, read from objects of the cluster or of the state."""
+"""Pods that run before a change, read from objects in the cluster or in Pulumi's state."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ class Running:
     """The pods of a workload before a change."""
 
     replicas: int | None
-    """Number of replicas; None if an autoscaler decides the number, and it is unknown."""
+    """Number of replicas; None if the object states none, because an autoscaler decides."""
     pods_per_replica: int
     devices_per_pod: int
-    """Devices that a pod requests as an extended resource; 0 if it claims them."""
+    """Devices that a pod requests as an extended resource; 0 if the pod uses device claims."""
     accelerator: str | None
     """Accelerator class of these devices; None if no class has them."""
     is_of_any_product: bool
-    """Whether the class takes nodes with any labels, or is unknown."""
+    """Whether the class demands no labels of nodes, or is unknown."""
     content: Mapping[str, Any]
     """The object."""
 
@@ -42,9 +42,9 @@ class Running:
 def of_object(
     kind: str, content: Mapping[str, Any], classes: Mapping[str, AcceleratorClass], planned: str | None = None
 ) -> Running | None:
-    """Return the pods of an object; None if it is no workload, or has no content.
+    """Return the pods of an object; None if the object is no workload, or has no content.
 
-    `planned` is the class of its pods after the change. It is preferred among classes with the same devices.
+    `planned` is the class of the pods after the change. It is preferred to other classes with the same devices.
     """
     if kind not in WORKLOADS or not content:
         return None
@@ -89,7 +89,7 @@ def _is_device(name: str, number: object) -> bool:
 def _class(
     resources: Iterable[str], pod: Mapping[str, Any], classes: Mapping[str, AcceleratorClass], planned: str | None
 ) -> str | None:
-    """Return the class with the resource of a pod, and with the most node labels that the pod asks for."""
+    """Return the class with a pod's resource whose node labels it requires; of several, the one with most labels."""
     labels, names = _required_labels(pod), frozenset(resources)
     fitting = (
         (len(cls.node_labels), name == planned, name)

@@ -35,15 +35,14 @@ _RESTARTING = ("spec.template", "spec.leaderWorkerTemplate")
 """Beginnings of the paths of properties whose difference replaces pods."""
 _HIDDEN = "…"
 _UNCHECKED = " went unchecked"
-"""Words of every warning about a check that could not be made. The check stands before them, the reason after them."""
+"""Words in every warning about a check that was not made: the check stands before the words, the reason after them."""
 _NOISE = ("an unhandled error occurred: program exited with non-zero exit code", "using pulumi-")
-"""Beginnings of messages that say nothing of a change: the end of a program after its errors, and the file of a
-plugin."""
+"""Beginnings of messages that are left out: the end of a program after its errors, and the file of a plugin."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadLine:
-    """Fate of the pods of one workload."""
+    """A workload that changes, and the consequences for its pods."""
 
     name: str
     service: str
@@ -52,9 +51,9 @@ class WorkloadLine:
     edits: tuple[str, ...]
     """Differences of its pods."""
     fate: str
-    """Words for what happens to its pods."""
+    """Consequences for its pods, in words."""
     outage: int | None
-    """Minutes without any ready replica; None if some stay ready."""
+    """Minutes without any ready replica; None if some replicas stay ready."""
     remedy: str
 
     @property
@@ -65,7 +64,7 @@ class WorkloadLine:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All that a report says of a run."""
+    """The contents of a report on a run."""
 
     stack: str
     """Name of the stack; empty if it is unknown."""
@@ -73,7 +72,7 @@ class Summary:
     """Workloads that change: outages first, then by name."""
     paths: tuple[PathChange, ...]
     drift: tuple[Drift, ...]
-    """Objects that are not as they were deployed, if the run refreshed its state."""
+    """Objects that somebody changed or deleted; empty if the run did not refresh its state."""
     others: Mapping[str, Mapping[str, int]]
     """Number of other objects that change, by operation and kind."""
     capacity: Capacity
@@ -81,7 +80,7 @@ class Summary:
     after: Cost
     currency: str
     is_priced: bool
-    """Whether any class has a price."""
+    """Whether any accelerator class has a price."""
     usages: tuple[Usage, ...]
     profiles: Mapping[str, str]
     """Selected serving profiles and the reasons for them, by the name of the service."""
@@ -109,7 +108,7 @@ class Composed:
 
 
 def of_events(events: Events) -> Summary:
-    """Return the summary of a run whose configuration is mistaken: its diagnostics alone."""
+    """Return the summary of a run with a mistaken configuration. It has only the diagnostics."""
     nothing = Cost(Decimal(0), Decimal(0))
     return Summary(
         stack=events.stack,
@@ -172,15 +171,15 @@ class _Diagnostics(TypedDict):
 
 
 def _public_texts(plan: StackPlan) -> frozenset[str]:
-    """Return names and sources of models. Reports may repeat them, although they are values of arguments."""
+    """Return names and sources of models. Reports may show them, although other values of arguments stay hidden."""
     variants = (variant for service in plan.services for variant in service.variants)
     return frozenset(text for variant in variants for text in (variant.model, variant.source))
 
 
 def _diagnostics(events: Events, public: frozenset[str], unchecked: tuple[str, ...]) -> _Diagnostics:
-    """Return the errors and warnings of a run, each once, without texts that no report may repeat.
+    """Return the errors and warnings of a run, each once, without texts that reports must hide.
 
-    Names of objects and the texts in `public` may be repeated. Warnings about checks that the run could not make are
+    Names of objects and the texts in `public` are not hidden. Warnings about checks that the run could not make are
     added to the checks in `unchecked`.
     """
     texts = frozenset(text for step in events.steps for each in (step.old, step.new) for text in edits.sensitive(each))
@@ -203,14 +202,14 @@ def _is_gap(diagnostic: Diagnostic) -> bool:
 
 
 def _gap(message: str) -> str:
-    """Return the check that was not made, from a warning, with the reason in parentheses."""
+    """Return the unmade check that a warning is about, with the reason in parentheses."""
     subject, _, rest = message.partition(_UNCHECKED)
     more, _, reason = rest.partition(": ")
     return f"{subject}{more} ({reason})"
 
 
 def _changes(steps: Mapping[Place, Step], composed: Composed) -> list[Change]:
-    """Return the changes of the workloads of the plan, from their inputs before the run."""
+    """Return the changes of the workloads of the plan. The inputs before the run tell which pods run."""
     classes, found = accelerators.classes(composed.stack.accelerators), dict[Place, Running]()
     for change in growth.changes(composed.plan, {}, {}):
         step = steps.get(change.place)
@@ -228,7 +227,7 @@ def _restarts(step: Step) -> bool:
 
 
 def _gone(steps: Mapping[Place, Step], composed: Composed) -> dict[Place, Running]:
-    """Return the workloads of services that the run deletes. Endpoint pickers have no service's label."""
+    """Return the deleted workloads that serve models. Endpoint pickers, which lack a service's label, are left out."""
     classes = accelerators.classes(composed.stack.accelerators)
     deleted = ((place, step) for place, step in steps.items() if _OPERATIONS.get(step.operation) == "delete")
     found = ((place, running.of_object(step.kind, step.old, classes)) for place, step in deleted if _owner(step)[0])
@@ -263,7 +262,7 @@ def _lines(
 
 
 def _headroom(change: Change, step: Step) -> tuple[str, ...]:
-    """Return the memory for more sequences that devices lose by a change, as text."""
+    """Return the memory for the KV cache that a change costs, as text."""
     is_comparable = fitting.is_comparable(step.kind, step.old, step.new)
     return fitting.headroom(change.workload, step.old) if is_comparable else ()
 
@@ -275,7 +274,7 @@ def _moves(step: Step) -> bool:
 
 
 def _replica_edits(change: Change) -> tuple[str, ...]:
-    """Return the change of the number of replicas, if pods restart: the words then do not say it."""
+    """Return the change of the number of replicas if pods restart, because the words for a restart do not say it."""
     is_scaled = change.restarts and change.before != change.after and change.workload.autoscaler is None
     return (f"replicas {change.before} → {change.after}",) if is_scaled else ()
 
@@ -291,7 +290,7 @@ def _gone_lines(
 
 
 def _owner(step: Step) -> tuple[str, str, str]:
-    """Return service, variant and role of a workload, as its labels say."""
+    """Return service, variant and role of a workload, from its labels."""
     found = running.leader_labels(step.kind, step.new or step.old)
     return found.get(labels.SERVICE, ""), found.get(labels.VARIANT, ""), found.get(labels.ROLE, "")
 

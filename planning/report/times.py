@@ -18,14 +18,14 @@ class Rates:
     load: int
     """Bytes in a second from a volume to devices."""
     begin: int
-    """Seconds of a start in which no bytes of weights are fetched or loaded."""
+    """Seconds of a start besides fetching and loading weights."""
 
 
 def start_seconds(change: Change, size: str | None, rates: Rates) -> int:
     """Return the seconds from a pod's creation until it is ready; `size` is the size of the weights.
 
-    They are at most the progress deadline of the workload, which includes the startup budget. If the size is unknown,
-    they are that deadline.
+    The result is at most the progress deadline of the workload, which includes the startup budget. If the size is
+    unknown, the result is the deadline.
     """
     deadline = change.workload.progress_deadline
     if size is None:
@@ -36,7 +36,7 @@ def start_seconds(change: Change, size: str | None, rates: Rates) -> int:
 
 
 def outage_seconds(change: Change, size: str | None, rates: Rates) -> int:
-    """Return the seconds without a ready replica, if none stays ready: drain of old pods, and start of new pods.
+    """Return the seconds without a ready replica: the drain of old pods, then the start of new pods.
 
     With a surge, a new pod starts while old pods drain.
     """

@@ -1,4 +1,4 @@
-"""Words for what happens to the pods of a workload and to paths, from the table `words.yaml`."""
+"""Words for the consequences of a change for pods and paths, from the table `words.yaml`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ PathOperation = Literal["create", "update", "delete"]
 
 
 class Row(Spec):
-    """Conditions, and the words if all of them hold; an absent condition always holds."""
+    """A row of the table: conditions, and the words if all conditions hold. An absent condition always holds."""
 
     operation: Operation
     beside: bool | None = None
@@ -61,11 +61,11 @@ class _Table(Spec):
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """Fate of the pods of a workload, in words."""
+    """Consequences of a change for the pods of a workload."""
 
     text: str
     outage: int | None
-    """Minutes without any ready replica; None if some stay ready."""
+    """Minutes without any ready replica; None if some replicas stay ready."""
     remedy: str
     """Advice that avoids an outage; empty if there is none."""
 
@@ -82,7 +82,7 @@ def rows() -> list[Row]:
 
 
 def path(operation: PathOperation, address: str, destinations: str) -> str:
-    """Return what happens to an address. `destinations` are the destinations of its requests, before and after."""
+    """Return what happens to an address. `destinations` are those of its requests before and after the change."""
     row = next(row for row in _table().paths if row.operation == operation)
     return row.words.format(address=address, destinations=destinations)
 
@@ -95,7 +95,7 @@ def _table() -> _Table:
 def fate(operation: Operation, change: Change, size: str | None, *, beside: bool = False) -> Fate:
     """Return what happens to the pods of a workload. `size` is the size of its weights; None if it is unknown.
 
-    `beside` says whether other pods of the variant run under another name meanwhile.
+    `beside` says whether other pods of the variant, with another name, run until the new pods are ready.
     """
     row = _row(_facts(operation, change, beside=beside))
     seconds = times.start_seconds
@@ -138,7 +138,7 @@ def ready(change: Change) -> int:
 
 
 def _numbers(change: Change) -> dict[str, object]:
-    """Return the numbers that words mention."""
+    """Return the numbers that stand in the words."""
     rollout = change.workload.rollout
     step = 0 if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
     replicas = change.after.low
