@@ -6,7 +6,7 @@ it adds the tokens of one step, because vLLM frees tokens that have left the win
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from models.architecture import Architecture, CacheLayers
@@ -112,6 +112,21 @@ def head_dim(architecture: Architecture) -> int | None:
     return architecture.hidden_size // architecture.heads
 
 
+def without_windows(found: tuple[Group, ...]) -> tuple[Group, ...]:
+    """Return the layers as an engine reserves for them that does not free what has left a window.
+
+    Only beside layers that cache all tokens: a model of windows alone has one kind of layers, which keeps them (vllm
+    0.21.0, unify_hybrid_kv_cache_specs).
+    """
+    if all(group.window is not None for group in found):
+        return found
+    merged = dict[Group, int]()
+    for group in found:
+        alike = replace(group, layers=0, window=None)
+        merged[alike] = merged.get(alike, 0) + group.layers
+    return tuple(replace(group, layers=layers) for group, layers in merged.items())
+
+
 def sequence_bytes(found: Iterable[Group], tokens: int, setting: Setting) -> float:
     """Return the bytes that a sequence takes of each device. Unused room in blocks is not counted."""
     total = 0.0
@@ -145,7 +160,7 @@ def _blocks(group: Group, tokens: int, setting: Setting) -> int:
 def _group_size(found: tuple[Group, ...]) -> int:
     """Return the group size, to a multiple of which the layers of each kind are padded; 1 means no padding."""
     numbers = [group.layers for group in found if not (group.fixed or group.latent)]
-    if len(numbers) < _SIDES:
+    if len(numbers) < _SIDES or not any(group.window is not None or group.state for group in found):
         return 1
     low, high = min(numbers), max(numbers)
     return high if high < low * _EVEN else low

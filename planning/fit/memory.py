@@ -78,6 +78,8 @@ class Request:
     space: int | None = None
     """Bytes of each device for the cache, if a setting states them; None if the cache gets all that is left."""
     adapters: Adapters | None = None
+    windows: bool = True
+    """Whether the engine frees what has left the window of a layer, beside layers that cache all tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ def fits(request: Request) -> Fit | Unknown:
         weights=max(0, _weights(request) - request.offload),
         overhead=_outside(request, overhead) + _activations(request, batch) + _adapters(request),
         usable=ceil(visible * request.utilization),
-        groups=groups,
+        groups=groups if request.windows else cache.without_windows(groups),
         setting=setting,
     )
 

@@ -23,6 +23,10 @@ _SCALE = 4
 """Bytes of the scale of a head (vllm 0.21.0, AttentionSpec.page_size_bytes)."""
 _WIDE = 4
 """Bytes of a number in float32."""
+_HYBRID = "--disable-hybrid-kv-cache-manager"
+_HYBRID_TRANSFERS_SINCE = "0.22.0"
+"""First version that frees what has left a window beside a connector, too (vllm 0.22.0, config/vllm.py). All connectors
+that the program writes do (SupportsHMA)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,9 @@ class Served:
     space: int | None = None
     """Bytes of each device for the cache; None if the cache gets all that is left."""
     version: EngineVersion | None = None
-    """Version of vLLM. An unknown version (None) is assumed to count the memory of graphs."""
+    """Version of vLLM. An unknown version (None) is taken for a new one."""
+    has_connector: bool = False
+    """Whether the engine transfers or offloads its cache."""
 
 
 def request(served: Served) -> Request | Unknown:
@@ -83,7 +89,16 @@ def request(served: Served) -> Request | Unknown:
         space=served.space,
         adapters=None if lora is None else Adapters(lora.max_adapters or len(lora.adapters), lora.max_rank),
     )
-    return _with_flags(found, arguments, served.version)
+    return _with_flags(replace(found, windows=_frees_windows(served, arguments)), arguments, served.version)
+
+
+def _frees_windows(served: Served, arguments: Mapping[str, Flag]) -> bool:
+    """Tell whether the engine frees what has left the window of a layer, beside layers that cache all tokens."""
+    flag = arguments.get(_HYBRID)
+    if flag is not None:
+        return flag.name != _HYBRID
+    has_connector = served.has_connector or "--kv-transfer-config" in arguments
+    return not has_connector or served.version is None or served.version.is_at_least(_HYBRID_TRANSFERS_SINCE)
 
 
 def _missing(architecture: Architecture, weights: int | None) -> Unknown:

@@ -24,6 +24,7 @@ def fit(context: RoleContext) -> Fit | Unknown:
 def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
     """Return the model, devices and settings of a role, for the calculation of its memory, or why they are unknown."""
     layout, has_devices = context.layout, context.layout.devices_per_pod > 0
+    cache = context.variant.kv_cache
     return served.request(
         Served(
             model=context.variant.spec.model,
@@ -34,9 +35,10 @@ def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
             data=layout.data,
             expert=layout.expert,
             utilization=context.role.engine.gpu_memory_utilization if has_devices else 1.0,
-            block=context.variant.kv_cache.block_size,
+            block=cache.block_size,
             space=None if has_devices else _cpu_space(context),
             version=context.engine_version,
+            has_connector=cache.transfer is not None or context.variant.spec.kv_cache.cpu_offload is not None,
         )
     )
 

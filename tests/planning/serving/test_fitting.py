@@ -253,6 +253,40 @@ def test_graphs_count_since_the_version_that_counts_them():
     assert after.overhead < before.overhead
 
 
+def of_windows(image, *flags, source="hf://google/gemma-3-27b-it", **values):
+    """Return the bytes of the cache of a model with windows."""
+    engine = {"image": f"registry.example/vllm-openai:{image}", "args": [*flags]}
+    return fit(model={"source": source, "maxModelLen": 32768}, engine=engine, **values).cache
+
+
+TRANSFERS = {
+    "prefill": ((), {"prefill": {}}),
+    "cpuOffload": ((), {"kvCache": {"cpuOffload": "32Gi"}}),
+    "a flag": (('--kv-transfer-config={"kv_connector":"OffloadingConnector","kv_role":"kv_both"}',), {}),
+}
+
+
+@pytest.mark.parametrize(("flags", "values"), TRANSFERS.values(), ids=TRANSFERS)
+def test_windows_save_no_memory_beside_a_connector_of_an_old_engine(flags, values):
+    less = of_windows("v0.22.0", *flags, **values)
+    more = of_windows("v0.21.0", *flags, **values)
+    assert more > less * 3
+    assert of_windows("v0.21.0", "--no-disable-hybrid-kv-cache-manager", *flags, **values) == less
+    assert of_windows("v0.22.0", "--disable-hybrid-kv-cache-manager", *flags, **values) == more
+
+
+def test_a_connector_changes_nothing_without_both_kinds_of_layers():
+    for source in ("hf://Qwen/Qwen3-8B", "hf://mistralai/Mistral-7B-v0.1"):
+        flag = "--disable-hybrid-kv-cache-manager"
+        assert of_windows("v0.21.0", flag, source=source) == of_windows("v0.21.0", source=source)
+
+
+def test_graphs_count_on_devices_of_amd_since_a_later_version():
+    given = {"model": {"source": "hf://Qwen/Qwen3-8B"}, "accelerator": "amd-mi300x"}
+    old, new = (fit(engine={"image": f"registry.example/vllm-openai-rocm:v0.{each}.0"}, **given) for each in (25, 26))
+    assert new.overhead == old.overhead + 36 * 110 * 2**20
+
+
 def test_sequences_adapters_and_utilization_count():
     before, after = changed(engine={"maxNumSeqs": 16})
     assert after.overhead < before.overhead
