@@ -23,8 +23,8 @@ from planning.weights import claims
 from planning.weights.claims import FillRequest
 
 _RESERVED = (
-    *(ADAPTERS_MOUNT, FETCH_HOME, PUBLIC_KEY, CERTIFICATES, ENGINE_HOME, "/dev"),
-    *("/bin", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"),
+    *(f"{folder}/" for folder in (ADAPTERS_MOUNT, FETCH_HOME, PUBLIC_KEY, CERTIFICATES, ENGINE_HOME)),
+    *("/dev/", "/bin/", "/etc/", "/lib/", "/lib64/", "/proc/", "/sbin/", "/sys/", "/usr/"),
 )
 """Folders of a pod that a mount of weights must not hide."""
 _ACCESS: Mapping[str, AbstractSet[str]] = {
@@ -241,9 +241,8 @@ def _reserved_folder(mount_path: str) -> str | None:
     """Return a folder that a mount would hide, or that would contain it; None if there is none."""
     mount = f"{mount_path}/"
     for folder in _RESERVED:
-        reserved = f"{folder}/"
-        if reserved.startswith(mount) or mount.startswith(reserved):
-            return folder
+        if folder.startswith(mount) or mount.startswith(folder):
+            return folder.removesuffix("/")
     return None
 
 
