@@ -236,7 +236,7 @@ def test_sound_classes_have_no_problem():
         ({"allocation": {"type": "mig"}}, "allocation: is of no known type (mig)"),
         ({"tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "never compares (b); remove value"),
         ({"tolerations": [{"value": "b"}]}, "compares a value without a key; add key, or write operator: Exists"),
-        ({"tolerations": [{"key": "a", "tolerationSeconds": 5}]}, "only NoExecute ends (tolerationSeconds 5)"),
+        ({"tolerations": [{"key": "a", "tolerationSeconds": 5}]}, "has tolerationSeconds without effect NoExecute (5)"),
         ({"tolerations": [{"key": "a", "effect": "NoRun"}]}, "tolerations[0].effect: is not one of NoSchedule"),
     ],
 )
