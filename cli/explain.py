@@ -98,7 +98,7 @@ def _text(explained: Explained, options: Options) -> str:
     blocks = [block for path, table in _tables(explained, options) for block in _blocks(path, table, explained)]
     if not blocks:
         what = "No service selects a profile." if options.service is None else f"{options.service} selects no profile."
-        return f"{what} Each names source and accelerator itself.\n" if options.service is None else f"{what}\n"
+        return f"{what} Each service names source and accelerator itself.\n" if options.service is None else f"{what}\n"
     return documents.text(blocks)
 
 

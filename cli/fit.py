@@ -28,8 +28,8 @@ from planning.report import fitting
 
 _TITLES = ("weights", "overhead", "usable", "cache", "free", "context", "longest", "sequences")
 _NOTE = (
-    "Bytes are of one device. usable: what the engine may use; cache: of one sequence of the longest context; "
-    "sequences: number of such sequences that fit."
+    "Bytes are of one device. usable: memory that the engine may use; cache: KV cache of one sequence of maximum "
+    "length; sequences: number of such sequences that fit."
 )
 _MOST_DEVICES = 8
 """Maximum number of devices that are tried for a class that does not state the devices of a node."""
@@ -131,7 +131,7 @@ def _of_model(options: Options, model: str) -> Iterator[Block]:
         yield Table(("devices", *_TITLES), rows)
         yield Line(_NOTE)
     if small:
-        yield Line(f"No node holds it: {', '.join(small)}.")
+        yield Line(f"The model fits no node of: {', '.join(small)}.")
 
 
 def _smallest(source: Request, devices: Devices, limit: int) -> Fit | Unknown:

@@ -31,7 +31,7 @@ _TAIL = """
 | `optimized` | recommends these settings for this class: a vendor has tuned them, or they were measured |
 | `general` | shows the model on this class, with settings that nobody claims to be the best |
 | `preview` | has tuned the settings, and they do not yet reach what the vendor requires of `optimized` |
-| `unoptimized` | has them as a starting point; none is shipped |
+| `unoptimized` | offers settings as a starting point; no such profile is shipped |
 
 A service gets only `optimized` profiles, unless its `selection.minimumType` allows others.
 

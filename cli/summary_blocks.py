@@ -43,7 +43,7 @@ def blocks(summary: Summary, length: int) -> Iterator[Block]:
     """Yield the blocks of a report, with at most `length` items in each list."""
     yield Heading(_headline(summary))
     if not summary.is_complete:
-        yield Line("**The run did not finish; the report has only the events before its end.**")
+        yield Line("**The run stopped early; the report has only the events until then.**")
     if summary.errors:
         lines = [("x", line) for each in summary.errors for line in _diagnostic(each).splitlines()]
         yield Items(_cut(lines, length, _rest))
@@ -127,7 +127,7 @@ def _verdict(needed: DeviceCapacity) -> str:
         return f"**does not fit**, {needed.additional.low} more are needed at once"
     found = needed.low.value
     if needed.high is Verdict.SHORT:
-        found += ", at the largest number of replicas it does not"
+        found += ", but not at the largest number of replicas"
     places = [f"{' + '.join(str(size) for _, size in pods)} on {node}" for node, pods in sorted(needed.places.items())]
     more = f" and {len(places) - _MOST_NODES} more nodes" if len(places) > _MOST_NODES else ""
     certain = "" if needed.is_certain else ", as far as facts say"

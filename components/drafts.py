@@ -112,7 +112,7 @@ def _kubeconfig(tree: object, settings: Settings) -> str | None:
 def _late_values(value: object, at: ConfigPath) -> Iterator[Problem]:
     """Yield a problem for each value that is known only during a run."""
     if isinstance(value, pulumi.Output):
-        remedy = "pass a plain value: nothing of a stack is decided in a run"
+        remedy = "pass a plain value: a stack is planned before any Output has a value"
         yield Problem(at or ConfigPath("tree"), "is an Output, whose value is not known yet", remedy)
     elif isinstance(value, dict):
         for key, inner in cast("dict[str, object]", value).items():

@@ -207,7 +207,11 @@ def _refuse_unknown_blocks(request: Request, places: Iterable[Path], loaded: Loa
             continue
         service = loaded.stack.services.get(name)
         cache = None if service is None else cache_of(service)
-        remedy = f"write --update caches.{cache}, whose weights it has" if cache else f"known: {', '.join(known)}"
+        remedy = (
+            f"write --update caches.{cache}, the cache with the weights of {name}"
+            if cache
+            else f"known: {', '.join(known)}"
+        )
         raise ConfigError([Problem(Path("--update"), f"names no block of the lock ({name})", remedy)])
 
 
@@ -259,7 +263,7 @@ def _fetched_by(each: Lockable) -> tuple[str, bool]:
 
 
 def _unknown_pods(reason: str) -> Problem:
-    what = f"which pods run went unchecked, and those that fetch weights will roll once: {reason}"
+    what = f"running pods went unchecked, so pods that fetch weights will be replaced once: {reason}"
     return warning(Path(), what)
 
 
@@ -268,7 +272,9 @@ def _refused_kind(kind: str) -> Problem:
     reason = f"access was denied to {kind}"
     if kind != _JOB:
         return _unknown_pods(reason)
-    what = f"which claims Jobs have filled by name went unchecked, and the outputs name a digest for them: {reason}"
+    what = (
+        f"Jobs went unchecked, so the outputs name a digest even for claims that were filled before the lock: {reason}"
+    )
     return warning(Path(), what)
 
 

@@ -107,7 +107,8 @@ def _with_platform(bases: Sources, named: "Reference | None", outputs: "Outputs 
     if named is None:
         return bases
     if outputs is None:
-        remedy = f"name a file with --platform that `pulumi stack output --json -s {named.stack}` wrote"
+        command = f"pulumi stack output --json -s {named.stack}"
+        remedy = f"save the output of `{command}` in a file, and name the file with --platform"
         raise _mistake(_KEY, f"has outputs that only the engine can read ({named.stack})", remedy)
     from models import platform  # noqa: PLC0415, most stacks name no platform
 

@@ -237,7 +237,7 @@ def ineffective_null(path: Path, file: str) -> Problem:
     inherited = {"canary": INHERITED_BY_CANARY, "prefill": INHERITED_BY_PREFILL}.get(str(path[-1]), ())
     return Problem(
         path,
-        "has no value (null) and nothing is inherited that it could remove",
+        "is null, and there is no inherited value to remove",
         f"{fields.remedy_for_null(path, inherited)}, or delete the line",
         file=file,
     )

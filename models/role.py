@@ -164,7 +164,8 @@ class Health(Spec):
     def _probe_fits_interval(self) -> "Health":
         if seconds(self.timeout) > seconds(self.interval):
             raise refuse(
-                f"a probe may take longer than the time between two (timeout {self.timeout}, interval {self.interval})",
+                "a probe may take longer than the time between two probes "
+                f"(timeout {self.timeout}, interval {self.interval})",
                 "lower timeout or raise interval",
                 echoed=False,
             )

@@ -139,7 +139,7 @@ def _whole_defaults(explicit: Sequence[Layer], defaults: Layer, prefills: Sequen
 
 
 def _canary_in_defaults(canary: Layer) -> Problem:
-    what, remedy = "would be a canary of every service", "write it in the service that has one"
+    what, remedy = "would be a canary of every service", "write it in the service that should have a canary"
     return Problem(canary.origin.at, what, remedy, file=canary.origin.file)
 
 

@@ -22,7 +22,7 @@ UNASKED = frozenset({"Namespace", "Secret"})
 Namespaces have a check of their own. Secrets are not listed, because whoever may list them may read their values. A
 Secret of a stack belongs to the owner of the service account of the same name.
 """
-_UNCHECKED = "whether objects of others have the names of this stack's objects went unchecked"
+_UNCHECKED = "the owners of existing objects with names of this stack went unchecked"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ _OF_PODS: Mapping[str, tuple[tuple[str, str], ...]] = {
 """Groups and resources that the provider reads while it waits for an object of a kind, and in a refresh."""
 _URLS = "/"
 """Stands in the place of an API group if the resources are paths of the API server."""
-_UNCHECKED = "whether this run has the rights that it needs went unchecked"
+_UNCHECKED = "the rights of this run went unchecked"
 _EVERYWHERE = ""
 """Namespace of rules that hold in the whole cluster."""
 
@@ -137,7 +137,7 @@ def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Pro
             return
         if texts:
             where = f"in namespace {namespace}" if namespace else "in the whole cluster"
-            what = f"this run may not {', '.join(texts)} {where}, and fails or waits without end where it needs that"
+            what = f"this run may not {', '.join(texts)} {where}, so it may fail, or wait without end"
             yield warning(Path(), what, "bind the Roles that `python -m cli rights STACK --for deploy` prints")
 
 

@@ -214,7 +214,7 @@ def _mutable_image_problems(stack: Stack, variants: Iterable[ConfiguredVariant])
     for (at, keys), image in _images(stack, variants):
         tag = "" if image is None or "@" in image else image.rpartition("/")[2].partition(":")[2]
         if tag in MUTABLE_TAGS:
-            what = f"is another image from one day to the next ({tag})"
+            what = f"names a tag that moves to newer images ({tag})"
             yield Problem(Path(*at, *keys), what, "write a version or a digest")
 
 

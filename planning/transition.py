@@ -106,7 +106,7 @@ def _replica_warnings(variant: VariantPlan, workload: Workload, live: LiveObject
     name = f"{workload.kind} {namespace}/{workload.name}"
     what = (
         f"{number} replica{'' if number == 1 else 's'} will become {workload.replicas}: {writer} scaled {name}, and a "
-        "run that refreshes or changes it takes that back"
+        "run that refreshes the state or changes the object undoes this"
     )
     yield warning(workload.path / "replicas", what)
 

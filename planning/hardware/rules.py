@@ -48,7 +48,7 @@ def _class_problems(name: str, spec: UserClass) -> Iterator[Problem]:
         at = path / "vendor"
         yield Problem(at, f"is missing and {name} is no shipped class", remedy, depends_on=(at,))
     elif shipped is not None and vendor != shipped.vendor:
-        what = f"differs from the shipped class's ({vendor}, {shipped.vendor})"
+        what = f"differs from the vendor of the shipped class ({vendor}, {shipped.vendor})"
         yield Problem(path / "vendor", what, "remove it, or choose another name")
     elif vendor == "cpu":
         yield from _check_cpu(path, spec)
@@ -148,7 +148,7 @@ def _whole_node_remedy(memory: str, per_device: int, spread: Spread) -> str | No
     whole = replace(spread, tensor=tensor)
     if not tensor or not whole.fits or per_device * tensor * spread.pipeline < amount(memory):
         return None
-    return f"set under parallelism tensor: {tensor}, if it divides the model's attention heads"
+    return f"under parallelism, set tensor: {tensor}, if it divides the model's attention heads"
 
 
 def _enlarge_remedy(memory: str, per_device: int, spread: Spread, *, explicit_tensor: bool) -> str:
@@ -160,7 +160,7 @@ def _enlarge_remedy(memory: str, per_device: int, spread: Spread, *, explicit_te
             tensor = smallest_tensor(memory, per_device, pipeline)
             enlarged = replace(spread, tensor=tensor, pipeline=pipeline, data_local=local)
             if enlarged.fits and enlarged.devices_per_stage <= node_devices:
-                return f"set under parallelism {_changes(spread, enlarged, tensor=explicit_tensor)}"
+                return f"under parallelism, set {_changes(spread, enlarged, tensor=explicit_tensor)}"
     larger_class = "use a class with more memory"
     if spread.data == 1:
         return larger_class

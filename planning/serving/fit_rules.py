@@ -100,7 +100,7 @@ def _larger_layout(context: RoleContext, found: Fit) -> str | None:
                 pipeline != layout.pipeline
             )
             room = f"{larger.most_sequences} × {found.request.tokens} tokens"
-            return f"set under parallelism {', '.join(sizes)} ({room})"
+            return f"under parallelism, set {', '.join(sizes)} ({room})"
     return None
 
 

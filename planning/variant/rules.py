@@ -46,7 +46,7 @@ def warnings(path: Path, service: Service) -> Iterator[Problem]:
     if canary.weight == ALL:
         yield warning(at, "weight 100 gives it all requests, and the service's own pods idle")
     if canary.weight == 0 and not canary.headers:
-        yield warning(at, "weight 0 without headers: its pods run, and nobody asks them")
+        yield warning(at, "weight 0 without headers: its pods run, but get no requests")
     if _pod_settings(service) == _pod_settings(canary):
         yield warning(at, "its pods run the same as the service's pods")
     pods, total = max_replicas(canary), max_replicas(canary) + max_replicas(service)

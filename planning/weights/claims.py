@@ -170,7 +170,7 @@ def warnings(variants: Iterable[VariantContext], caches: Iterable[StoragePlan]) 
     for cache in caches:
         if cache.owner not in users and cache.claim is not None:
             what = f"is used by no service, and its claim ({cache.claim.size}) and its Job remain"
-            effect = "the Job goes, the claim remains (retain)" if cache.claim.retain else "both go"
+            effect = "the Job is deleted, but the claim remains (retain)" if cache.claim.retain else "both are deleted"
             yield warning(cache.fill.path, what, f"remove it, and {effect}")
 
 

@@ -29,7 +29,7 @@ def problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Pr
     for at, spec in sources:
         tag = kit_tag(spec.source)
         if tag in MUTABLE_TAGS:
-            what = f"is another ModelKit from one day to the next ({tag})"
+            what = f"names a tag that moves to newer ModelKits ({tag})"
             yield Problem(at, what, "write a version or a digest")
 
 
@@ -83,14 +83,14 @@ def _warnings(at: Path, source: Source, *, is_filled: bool) -> Iterator[Problem]
 def _fetched_by_name(at: Path, pin: Pin) -> Problem:
     """Return the warning about pods that ran before the lock: their template cannot change without a rollout."""
     what = f"is fetched by its name, as before the lock, so a pod that starts later may serve other weights ({pin.was})"
-    remedy = f"run `python -m cli lock` with --update {block_of(at)}, which pins it and replaces its pods"
+    remedy = f"run `python -m cli lock` with --update {block_of(at)} to pin it, and deploy, which replaces the pods"
     return warning(at, what, remedy)
 
 
 def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:
     """Yield the warning about a claim that was filled before the lock. None for S3, where sources have no digest."""
     if pin.digest is None:
-        what = f"filled its claim by its name, before the lock, so the claim may hold other weights ({pin.was})"
+        what = f"was fetched to its claim before the lock, so the claim may hold other weights ({pin.was})"
         yield warning(at, what, f"write {pin.source}, which fills another claim")
 
 

@@ -181,8 +181,8 @@ def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterat
 def _check_equal_sizes(path: Path, model: Model, holder: Path, size: str | None) -> Iterator[Problem]:
     """Reject a model whose size differs from the size that the holder of its claim states."""
     if model.size is not None and size is not None and amount(model.size) != amount(size):
-        what = f"differs from the size of {holder}, whose weights these are ({model.size}, {size})"
-        yield Problem(path / "size", what, "remove it, or correct the other")
+        what = f"differs from the size of {holder}, which has the same weights ({model.size}, {size})"
+        yield Problem(path / "size", what, "remove it, or correct the other size")
 
 
 def _check_cache(path: Path, key: str, cache: Cache, stack: Stack, release: Release) -> Iterator[Problem]:

@@ -135,7 +135,7 @@ def with_answers(loaded: Loaded, answers: Mapping[Wanted, Answer]) -> tuple[Load
             case Size(bytes=size, packed=False):
                 sizes[question] = str(size)
             case Size(bytes=size):
-                what = f"holds {size} compressed bytes, which says too little for the size of a claim"
+                what = f"holds {size} compressed bytes, from which the size of the claim cannot be computed"
                 warnings.append(warning(path, what))
             case Unusable(field=field, what=what, remedy=remedy):
                 problems.append(Problem(path / field, what, remedy))

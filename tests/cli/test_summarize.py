@@ -190,7 +190,7 @@ def test_policies_and_diagnostics_are_said_once_and_without_colours():
 def test_a_run_without_an_end_is_said():
     lines = log(None, tree(qwen=SERVICE))[:-1]
     found = summary.of_events(events.read(lines))
-    assert "did not finish" in documents.text(tuple(summary_blocks.blocks(found, 10)))
+    assert "The run stopped early" in documents.text(tuple(summary_blocks.blocks(found, 10)))
 
 
 @pytest.mark.parametrize(

@@ -127,8 +127,8 @@ def test_values_of_a_run_are_refused_by_their_paths():
     late = stack(qwen={"model": {"name": pulumi.Output.from_input("m"), "source": "hf://org/m"}})
     (line,) = refusal(lambda: InferenceStack("a", late))
     assert line == (
-        "  - a.services.qwen.model.name: is an Output, whose value is not known yet; pass a plain value: nothing of a "
-        "stack is decided in a run"
+        "  - a.services.qwen.model.name: is an Output, whose value is not known yet; pass a plain value: a stack is "
+        "planned before any Output has a value"
     )
 
 

@@ -206,7 +206,7 @@ def test_a_cluster_that_cannot_be_asked_is_told_and_the_digest_is_fetched(tmp_pa
     answer(monkeypatch, content("hf"))
     result = make(serving("hf"), tmp_path, Running(objects))
     assert [each.what for each in result.warnings] == [
-        f"which pods run went unchecked, and those that fetch weights will roll once: {reason}"
+        f"running pods went unchecked, so pods that fetch weights will be replaced once: {reason}"
     ]
     (pin,) = result.lock.pins.values()
     assert pin.deployed is False
@@ -223,7 +223,7 @@ def test_who_may_not_list_jobs_is_told_and_pods_stay_as_they_are(tmp_path, monke
         "services.claimed.model": False,
         "services.qwen.model": True,
     }
-    what = "which claims Jobs have filled by name went unchecked, and the outputs name a digest for them"
+    what = "Jobs went unchecked, so the outputs name a digest even for claims that were filled before the lock"
     assert [each.what for each in result.warnings] == [f"{what}: access was denied to batch/v1/Job"]
 
 

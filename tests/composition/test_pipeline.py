@@ -41,7 +41,7 @@ from tests.support.stacks import NAME, lines, plan, tree
 
 REF = GatewayRef("gateway.networking.k8s.io", "Gateway", "gateways", "gateway")
 UNCHECKED = "changes by others to objects went unchecked"
-TAKES_BACK = "and a run that refreshes or changes it takes that back"
+TAKES_BACK = "and a run that refreshes the state or changes the object undoes this"
 RBAC = "rbac.authorization.k8s.io"
 TWO_GENERATIONS = tree(qwen={"canary": {"weight": 10, "prefill": {}}})
 
@@ -314,7 +314,5 @@ def test_a_run_that_lacks_rights_is_told_before_anything_changes():
         "namespace models",
         "the whole cluster",
     }
-    assert announced(lambda _: Unknown("it answered 403")) == [
-        "whether this run has the rights that it needs went unchecked: it answered 403"
-    ]
+    assert announced(lambda _: Unknown("it answered 403")) == ["the rights of this run went unchecked: it answered 403"]
     assert announced(None) == []

@@ -107,7 +107,7 @@ def test_a_problem_of_defaults_names_all_services_that_it_hits(keys, named):
 
 def test_a_problem_of_defaults_that_hits_every_service_names_none():
     (line,) = told(tree(a={}, ab={}) | {"defaults": {"drainTimeout": "45s", "engine": {"image": "x.example/y:latest"}}})
-    assert line.startswith("defaults.engine.image: is another image from one day to the next (latest); ")
+    assert line.startswith("defaults.engine.image: names a tag that moves to newer images (latest); ")
 
 
 def test_a_message_that_names_its_service_names_it_once():

@@ -23,7 +23,7 @@ BINDING = NamedObject(
     None,
 )
 OTHER, OLD, FOREIGN = Mark("chat.blue", "acme/chat/blue"), Mark(is_generated=True), Mark()
-UNCHECKED = "whether objects of others have the names of this stack's objects went unchecked"
+UNCHECKED = "the owners of existing objects with names of this stack went unchecked"
 
 
 def problems(mark, *objects, mode="strict", identity=US, unchecked=()):

@@ -86,7 +86,7 @@ def replicas(found, **service):
 )
 def test_a_number_that_somebody_set_by_hand_is_said_with_the_one_that_it_becomes(number, stated, said):
     """See defects A17."""
-    taken_back = "and a run that refreshes or changes it takes that back"
+    taken_back = "and a run that refreshes the state or changes the object undoes this"
     assert replicas(live(number), replicas=stated) == [
         f"services.qwen.replicas: {said}: kubectl scaled Deployment models/qwen-decode, {taken_back}"
     ]

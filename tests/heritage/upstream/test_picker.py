@@ -38,7 +38,7 @@ def test_an_image_that_moves_is_refused(at, service, tag):
         return tree(qwen=json.loads(json.dumps(service).replace("{tag}", text)))
 
     (message,) = told(tagged(tag))
-    assert message.startswith(f"services.qwen.{at}: is another image from one day to the next ({tag}); ")
+    assert message.startswith(f"services.qwen.{at}: names a tag that moves to newer images ({tag}); ")
     assert rendered(tagged(f"{tag}-v1"))
     assert rendered(tagged(f"{tag}@sha256:{'0f' * 32}"))
 

@@ -198,7 +198,7 @@ def test_device_resources_are_known_even_if_no_class_uses_them_any_more():
         (
             {"nvidia-l40s": {"vendor": "amd"}},
             (
-                "accelerators.nvidia-l40s.vendor: differs from the shipped class's (amd, nvidia); "
+                "accelerators.nvidia-l40s.vendor: differs from the vendor of the shipped class (amd, nvidia); "
                 "remove it, or choose another name"
             ),
         ),

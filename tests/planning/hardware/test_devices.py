@@ -239,15 +239,15 @@ def test_without_memory_tensor_is_one():
         ("cpu", "80Gi", {}, "has no effect with cpu (80Gi; it has no devices); remove it"),
         ("nvidia-l40s", "0", {}, "is not above zero (0); write the memory that one copy needs, such as 160Gi"),
         ("nvidia-h100-80gb", "318Gi", {"tensor": 2}, ("is more than the devices of one copy have "
-         "(318Gi; 2 × 79.6Gi is 159.3Gi); set under parallelism tensor: 4")),
+         "(318Gi; 2 × 79.6Gi is 159.3Gi); under parallelism, set tensor: 4")),
         ("nvidia-h100-80gb", "1Ti", {"tensor": 8}, ("is more than the devices of one copy have "
-         "(1Ti; 8 × 79.6Gi is 637.2Gi); set under parallelism pipeline: 2")),
+         "(1Ti; 8 × 79.6Gi is 637.2Gi); under parallelism, set pipeline: 2")),
         ("nvidia-h100-80gb", "1Ti", {}, ("would need 16 devices in a pod (1Ti, 79.6Gi a device), "
-         "nodes of nvidia-h100-80gb have 8; set under parallelism pipeline: 2")),
+         "nodes of nvidia-h100-80gb have 8; under parallelism, set pipeline: 2")),
         ("nvidia-h100-80gb", "318Gi", {"data": 4}, ("would need 16 devices in a pod (318Gi, 79.6Gi a device, "
-         "dataLocal 4), nodes of nvidia-h100-80gb have 8; set under parallelism pipeline: 2")),
+         "dataLocal 4), nodes of nvidia-h100-80gb have 8; under parallelism, set pipeline: 2")),
         ("nvidia-l40s", "400Gi", {}, ("would need 16 devices in a pod (400Gi, 45Gi a device), nodes of nvidia-l40s are "
-         "taken to have 8; set under parallelism pipeline: 2, or accelerators.nvidia-l40s.devicesPerNode")),
+         "taken to have 8; under parallelism, set pipeline: 2, or accelerators.nvidia-l40s.devicesPerNode")),
     ],
 )  # fmt: skip
 def test_memory_that_cannot_be_had_is_refused(name, memory, parallelism, expected):

@@ -92,7 +92,7 @@ def mended(values, remedy):
     """Yield a service with each change that one remedy of a message names."""
     if length := re.fullmatch(r"set model.maxModelLen to (\d+) at most", remedy):
         yield values | {"model": {**service(**values)["model"], "maxModelLen": int(length[1])}}
-    elif sizes := re.fullmatch(r"set under parallelism (.*?) \(.*\)", remedy):
+    elif sizes := re.fullmatch(r"under parallelism, set (.*?) \(.*\)", remedy):
         pairs = {key: int(size) for key, size in (each.split(": ") for each in sizes[1].split(", "))}
         yield values | {"parallelism": {**values.get("parallelism", {}), **pairs}}
     elif limit := re.fullmatch(r"raise resources.limits.memory to (\w+)", remedy):

@@ -312,7 +312,7 @@ SEVENTY = "canary: weight 70 is far above its share of the replicas (1 of 5); it
             0,
             {},
             {"engine": {"maxNumSeqs": 64}},
-            ["canary: weight 0 without headers: its pods run, and nobody asks them"],
+            ["canary: weight 0 without headers: its pods run, but get no requests"],
         ),
         (0, {}, {"engine": {"maxNumSeqs": 64}, "headers": {"x-canary": "always"}}, []),
         (10, {}, {}, ["canary: its pods run the same as the service's pods"]),

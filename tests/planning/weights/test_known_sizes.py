@@ -77,8 +77,8 @@ def test_a_service_and_its_cache_do_not_contradict_each_other():
     """See defects A28."""
     (message,) = told(cached(CACHED, size="50Gi"))
     assert message == (
-        "services.qwen.model.size: differs from the size of caches.m, whose weights these are (50Gi, 5Gi); "
-        "remove it, or correct the other"
+        "services.qwen.model.size: differs from the size of caches.m, which has the same weights (50Gi, 5Gi); "
+        "remove it, or correct the other size"
     )
     assert sizes(rendered(cached(CACHED, size="5120Mi"))) == ["6Gi"]
 
@@ -95,6 +95,6 @@ def test_a_canary_on_its_services_claim_does_not_contradict_the_service():
     """See defects A28."""
     (message,) = told(tried({"type": "dedicated"}, model={"size": "60Gi"}))
     assert message == (
-        "services.qwen.canary.model.size: differs from the size of services.qwen, whose weights these are "
-        "(60Gi, 16Gi); remove it, or correct the other"
+        "services.qwen.canary.model.size: differs from the size of services.qwen, which has the same weights "
+        "(60Gi, 16Gi); remove it, or correct the other size"
     )

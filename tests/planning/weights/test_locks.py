@@ -109,7 +109,7 @@ def test_pods_that_ran_before_the_lock_change_in_nothing(source, prefill):
     assert everything == plain(stack)
     assert warnings == []
     what = "is fetched by its name, as before the lock, so a pod that starts later may serve other weights"
-    remedy = "run `python -m cli lock` with --update qwen, which pins it and replaces its pods"
+    remedy = "run `python -m cli lock` with --update qwen to pin it, and deploy, which replaces the pods"
     assert told(stack, locked(pin(source, deployed=True))) == [
         f"services.qwen.model.source: {what} ({source}); {remedy}",
     ]
@@ -120,7 +120,7 @@ def test_pods_that_ran_before_the_lock_change_in_nothing(source, prefill):
 def test_a_claim_that_was_filled_before_the_lock_changes_in_nothing(source):
     stack = serving(source, **DEDICATED)
     filled = locked(pin(source, deployed=True))
-    what = f"filled its claim by its name, before the lock, so the claim may hold other weights ({source})"
+    what = f"was fetched to its claim before the lock, so the claim may hold other weights ({source})"
     message = f"services.qwen.model.source: {what}; write {PINNED[source]}, which fills another claim"
     assert told(stack, filled) == ([] if source == BUCKET else [message])
     stack["services"]["qwen"]["model"]["size"] = "5Gi"
@@ -236,7 +236,7 @@ def test_compressed_bytes_are_no_size_and_nobody_is_asked_again():
     result = locks.apply(load(serving(KIT, **DEDICATED)), locked(pin(KIT, packed=True)), "dev")
     _, warnings = add_sizes(result.loaded, known=result.answers)
     assert [each.what for each in warnings] == [
-        "holds 5368709120 compressed bytes, which says too little for the size of a claim"
+        "holds 5368709120 compressed bytes, from which the size of the claim cannot be computed"
     ]
 
 

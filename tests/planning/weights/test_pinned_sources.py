@@ -88,7 +88,7 @@ def test_a_modelkit_of_a_moving_tag_is_refused_like_an_image(tag):
     with pytest.raises(ConfigError) as error:
         planning.plan(load(stack), NAME)
     assert str(error.value).splitlines() == [
-        f"{at}: is another ModelKit from one day to the next ({tag}); write a version or a digest"
+        f"{at}: names a tag that moves to newer ModelKits ({tag}); write a version or a digest"
         for at in (
             "caches.c.source",
             "services.qwen.model.source",

@@ -13,7 +13,9 @@ def warnings(cache, **services):
     return lines(plan(tree(**services) | {"caches": {"m": cache}}).warnings, "warning")
 
 
-@pytest.mark.parametrize(("retain", "effect"), [(False, "both go"), (True, "the Job goes, the claim remains (retain)")])
+@pytest.mark.parametrize(
+    ("retain", "effect"), [(False, "both are deleted"), (True, "the Job is deleted, but the claim remains (retain)")]
+)
 def test_a_cache_without_its_last_user_is_told_with_what_remains(retain, effect):
     """See defects C18."""
     assert warnings({**CACHE, "retain": retain}, qwen={}) == [f"{UNUSED} {effect}"]

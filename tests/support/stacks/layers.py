@@ -6,7 +6,7 @@ from models.load import load
 from models.problems import ConfigError
 from tests.support.stacks import SERVICE
 
-NULL = "has no value (null) and nothing is inherited that it could remove"
+NULL = "is null, and there is no inherited value to remove"
 
 
 def stack(*, defaults=None, **services):
