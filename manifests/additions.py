@@ -63,7 +63,7 @@ def _problems(rendered: Rendered, live: LiveObject) -> Iterator[Problem]:
     for addition in additions(rendered.manifest, live):
         yield warning(at, f"{addition.writer} added to {addition.field} ({addition.time}); this run takes that back")
     for owner, field, _, item in _owned_fields(rendered.manifest, live, moved=True):
-        what = f"{owner.name} gave {field} other keys ({owner.time}), which the API server lets no run take back"
+        what = f"{owner.name} gave {field} other keys ({owner.time}), and no run can change keys back"
         yield warning(at, what, f"give {item['name']} its keys back, or delete the object and run with --refresh")
 
 

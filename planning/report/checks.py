@@ -108,7 +108,7 @@ def _uncertain(found: Capacity) -> Iterator[Problem]:
     for devices in found.devices:
         if devices.low is Verdict.TIGHT:
             what = f"{_demand(devices)}, and nodes may have no places for all of them: {_free(devices)}"
-            yield warning(_place(devices.changes), what, "see that whole nodes are free, or add nodes")
+            yield warning(_place(devices.changes), what, "free whole nodes, or add nodes")
         elif devices.low is Verdict.FITS and devices.high is Verdict.SHORT:
             needed = f"at its largest number of replicas, {_demand(devices, largest=True)}"
             what = f"{needed}, and nodes have no places for them: {_free(devices)}"
@@ -128,7 +128,7 @@ def _demand(devices: DeviceCapacity, *, largest: bool = False) -> str:
     ]
     listed = ", ".join(pods[:_MOST_NAMES]) + (f" and {len(pods) - _MOST_NAMES} more" if len(pods) > _MOST_NAMES else "")
     number = devices.additional.high if largest else devices.additional.low
-    return f"{number} more {devices.resource} are needed at once ({listed})"
+    return f"{number} more {devices.resource} are needed at the same time ({listed})"
 
 
 def _free(devices: DeviceCapacity) -> str:
@@ -148,7 +148,7 @@ def _excess(lack: Lack) -> str:
     needed = lack.additional.high if lack.verdict is Verdict.TIGHT else lack.additional.low
     return (
         f"quota {lack.quota} of namespace {lack.namespace} has {lack.hard} {lack.resource}, {lack.used} are used, and "
-        f"{needed} more are needed at once"
+        f"{needed} more are needed at the same time"
     )
 
 

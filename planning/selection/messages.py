@@ -38,12 +38,12 @@ def remedy(evaluation: Evaluation) -> str:
     if of_type and len(of_type) == sum(row.reason is not Reason.NAME for row in rows):
         least = min(of_type, key=lambda name: preferences().types[name])
         return f"{len(of_type)} of lower types were dropped: set {_MINIMUM}: {least} to use them"
-    return "change the wishes that the table names, or write accelerator and model.source"
+    return "change the values that dropped the profiles, or write accelerator and model.source"
 
 
 def _nothing_left(evaluation: Evaluation) -> str:
     count, model = len(evaluation.rows), evaluation.question.model
-    return f"none of {count} profiles of {model} is left" if count != 1 else f"the only profile of {model} was dropped"
+    return f"all {count} profiles of {model} were dropped" if count != 1 else f"the only profile of {model} was dropped"
 
 
 def _fields_that_differ(tied: Iterable[Candidate]) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _names(candidates: Iterable[Candidate]) -> str:
 
 def lock_stale(seat: Seat, file: str, command: str) -> Problem:
     """Return the problem of a lock whose profile is the answer to another question."""
-    return Problem(seat.path / "selection", f"differs from the question that {file} answers", f"run `{command}`")
+    return Problem(seat.path / "selection", f"has changed since {file} was written", f"run `{command}`")
 
 
 def lock_missing(seat: Seat, file: str, command: str) -> Problem:
@@ -69,8 +69,8 @@ def lock_missing(seat: Seat, file: str, command: str) -> Problem:
 
 def unlocked_without_nodes(seat: Seat, chosen: Candidate, reason: str) -> Problem:
     """Return the warning about a profile that was selected although the nodes are unknown."""
-    what = f"{chosen.id} was selected without a look at the nodes: {reason}"
-    return warning(seat.path / "selection", what, "lock it with `python -m cli lock`, where the cluster can be read")
+    what = f"{chosen.id} was selected although the nodes are unknown: {reason}"
+    return warning(seat.path / "selection", what, "run `python -m cli lock` where the cluster can be read")
 
 
 def lock_warnings(
@@ -80,7 +80,7 @@ def lock_warnings(
     at, update = seat.path / "selection", f"run `{command}` to select again"
     row = next((row for row in evaluation.rows if row.candidate.id == locked.id), None)
     if row is None:
-        yield warning(at, f"{locked.id} is locked, and no longer in the catalogue", update)
+        yield warning(at, f"{locked.id} is locked, but no longer in the catalogue", update)
     elif row.rank is None:
         what = f"{locked.id} is locked, but would be dropped ({row.stage}, {row.reason}: {row.detail})"
         yield warning(at, what, update)
@@ -88,4 +88,4 @@ def lock_warnings(
     if best is not None and best.id != locked.id and (row is None or row.rank is None or row.rank > 1):
         yield warning(at, f"{best.id} would be selected in the place of {locked.id}, which is locked", update)
     if row is not None and changed:
-        yield warning(at, f"{locked.id} is locked as it was, and has changed in the catalogue", update)
+        yield warning(at, f"{locked.id} has changed in the catalogue since it was locked", update)

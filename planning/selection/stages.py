@@ -91,28 +91,28 @@ def _type(candidate: Candidate, situation: Situation) -> Verdict | None:
     found = candidate.profile.type
     if places[found] <= places[minimum]:
         return None
-    return Verdict(Reason.TYPE, f"{found}, and {minimum} is the least")
+    return Verdict(Reason.TYPE, f"its type is {found}, below the minimum {minimum}")
 
 
 def _metric(candidate: Candidate, situation: Situation) -> Verdict | None:
     requested, found = situation.question.metric, candidate.profile.metric
     if requested is None or found == requested:
         return None
-    return Verdict(Reason.METRIC, f"{found or 'no metric'}, and not {requested}")
+    return Verdict(Reason.METRIC, f"{found or 'no metric'} instead of {requested}")
 
 
 def _precision(candidate: Candidate, situation: Situation) -> Verdict | None:
     requested, found = situation.question.precision, candidate.profile.precision
     if requested in {"auto", found}:
         return None
-    return Verdict(Reason.PRECISION, f"{found or 'no precision'}, and not {requested}")
+    return Verdict(Reason.PRECISION, f"{found or 'no precision'} instead of {requested}")
 
 
 def _device_count(candidate: Candidate, situation: Situation) -> Verdict | None:
     requested, found = situation.question.device_count, candidate.profile.device_count
     if requested is None or found == requested:
         return None
-    return Verdict(Reason.DEVICE_COUNT, f"{found} devices, and not {requested}")
+    return Verdict(Reason.DEVICE_COUNT, f"{found} devices instead of {requested}")
 
 
 def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
@@ -123,11 +123,11 @@ def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
         explicit = situation.classes.get(question.accelerator)
         if candidate.class_name == question.accelerator or (explicit is not None and covers(found, explicit)):
             return None
-        return Verdict(Reason.ACCELERATOR, f"{candidate.class_name}, and accelerator is {question.accelerator}")
+        return Verdict(Reason.ACCELERATOR, f"{candidate.class_name} instead of accelerator {question.accelerator}")
     if not question.accelerators or preferred_place(candidate, situation) is not None:
         return None
     listed = ", ".join(question.accelerators)
-    return Verdict(Reason.ACCELERATOR, f"{candidate.class_name}, and selection.accelerators has {listed}")
+    return Verdict(Reason.ACCELERATOR, f"{candidate.class_name} is not in selection.accelerators: {listed}")
 
 
 def preferred_place(candidate: Candidate, situation: Situation) -> int | None:
@@ -149,7 +149,7 @@ def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None
         return Verdict(Reason.DEVICE_MEMORY_UNKNOWN, f"the memory of {candidate.class_name} is unknown")
     if accelerator.memory >= amount(requested):
         return None
-    return Verdict(Reason.DEVICE_MEMORY, f"{gibibytes(accelerator.memory)} a device, and {requested} is the least")
+    return Verdict(Reason.DEVICE_MEMORY, f"a device has {gibibytes(accelerator.memory)}, less than {requested}")
 
 
 def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
@@ -175,7 +175,7 @@ def _nodes(candidate: Candidate, situation: Situation) -> Verdict | None:
         return None
     largest = max((node.allocatable for node in found), default=0)
     replica = f"{chips} devices in a pod" if pods == 1 else f"{pods} pods of {chips} devices"
-    return Verdict(Reason.NODES, f"a replica has {replica}, and the largest node has {largest}")
+    return Verdict(Reason.NODES, f"a replica needs {replica}, but the largest node has {largest}")
 
 
 STAGES = (

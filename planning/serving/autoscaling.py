@@ -216,7 +216,7 @@ def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> 
         if not isinstance(metric, CpuMetric | CustomMetric):
             yield _missing_prometheus(at / "metrics" / index / "type", metric.type)
     if spec.fallback is not None and all(isinstance(metric, CpuMetric) for metric in spec.metrics):
-        what = "has no effect with cpu alone, which Kubernetes reads itself"
+        what = "has no effect if cpu is the only metric, because Kubernetes reads cpu itself"
         yield Problem(at / "fallback", what, "remove it, or add another metric", explicit_only=True)
     if spec.scaling_modifiers is not None:
         yield from formulas.problems(at, spec, spec.scaling_modifiers)

@@ -15,7 +15,7 @@ _CPU_SPACE = "VLLM_CPU_KVCACHE_SPACE"
 def fit(context: RoleContext) -> Fit | Unknown:
     """Return the memory that a role takes of each device, or why that memory is unknown."""
     if context.is_custom:
-        return Unknown("a custom engine's memory is its own")
+        return Unknown("the memory of a custom engine is unknown")
     devices = _devices(context)
     found = devices if isinstance(devices, Unknown) else _request(context, devices)
     return found if isinstance(found, Unknown) else memory.fits(found)

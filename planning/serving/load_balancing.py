@@ -28,7 +28,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
         yield Problem(at, what, remedy, (parallelism,), explicit_only=True)
         return
     if layout.ports > MAX_TARGET_PORTS:
-        what = f"gives a pod more ports than a pool takes ({layout.ports}, of {MAX_TARGET_PORTS})"
+        what = f"gives a pod {layout.ports} ports, and a pool takes at most {MAX_TARGET_PORTS}"
         yield Problem(at, what, f"use data: {MAX_TARGET_PORTS} and more replicas, or remove it", (parallelism,))
     if layout.pods_per_replica > 1:
         what = f"leaves the further pods of a replica without requests ({layout.pods_per_replica} pods)"
@@ -46,7 +46,7 @@ def _flags(context: RoleContext) -> Iterator[Problem]:
     for flag in flags.parse(context.role.engine.args):
         if flag.name in engine_versions.groups().multi_port.flags:
             what = f"does not work with one port for each copy ({flag.name})"
-            remedy = "remove it, or parallelism.loadBalancing"
+            remedy = "remove it, or remove parallelism.loadBalancing"
             yield Problem(context.path / "engine" / "args" / flag.index, what, remedy)
 
 
@@ -79,7 +79,7 @@ def variant_problems(variant: VariantContext, roles: Mapping[str, RoleContext]) 
         return
     at = several[0].path / "parallelism" / "loadBalancing"
     if not variant.has_picker:
-        what = "leaves the further copies without requests: without an endpoint picker, a Service of one port gets them"
+        what = "leaves the further copies without requests: without an endpoint picker, all requests go to one port"
         depends_on = (variant.path / "endpointPicker",)
         yield Problem(at, what, "remove it, or set endpointPicker.enabled: true", depends_on)
         return
@@ -114,7 +114,7 @@ def _different_ports(variant: VariantContext, at: Path) -> Iterator[Problem]:
     """Reject roles with different ports if picker or gateway would send requests to a port that a pod lacks."""
     prefill, path = variant.path / "prefill" / "parallelism", variant.path
     if variant.release.picker.ports.annotation is None:
-        what = f"gives the roles different ports, and the picker of {variant.release.name} asks every pod on all"
+        what = f"gives the roles different ports, but the picker of {variant.release.name} asks every pod on all ports"
         yield Problem(at, what, "use the same copies and load balancing in both roles", (prefill,))
     elif variant.spec.endpoint_picker.failure_mode == "FailOpen":
         what = "sends requests to ports that the pods of one role lack (FailOpen)"
@@ -130,8 +130,10 @@ def warnings(variant: VariantContext, roles: Mapping[str, RoleContext]) -> Itera
     at = several[0].path / "parallelism" / "loadBalancing"
     # vllm 0.22.0, vllm/engine/arg_utils.py: "Non-MoE models do not support external data parallel mode".
     if not all(role.layout.expert for role in several):
-        what = "vLLM ends with a model that is no mixture of experts, and parallelism.expert is not set"
-        yield warning(at, what, "set it for such a model; for any other, use replicas instead of copies")
+        what = "works only for models that are a mixture of experts"
+        yield warning(
+            at, what, "set parallelism.expert for such a model; for any other, use replicas instead of copies"
+        )
     if variant.gateway is None or not variant.service.route.enabled:
         what = "only a gateway with the pool's picker reaches every copy, and the service has no route"
         yield warning(at, what, "the Service reaches the first copy of each pod")

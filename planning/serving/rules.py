@@ -112,9 +112,9 @@ def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
     """Check a role whose replicas span pods."""
     at = context.path / "parallelism"
     if context.is_custom:
-        yield Problem(at, "spans several pods, which a custom engine cannot be told", "keep a replica in one pod")
+        yield Problem(at, "spans several pods, but a custom engine gets no flags for that", "keep a replica in one pod")
     if isinstance(context.role.rollout, Recreate):
-        remedy = "use type: RollingUpdate; groups are replaced whole in any case"
+        remedy = "use type: RollingUpdate; the pods of a replica are always replaced together"
         yield Problem(context.path / "rollout" / "type", "is not for replicas of several pods (Recreate)", remedy)
 
 
@@ -137,7 +137,7 @@ def _check_custom(context: RoleContext) -> Iterator[Problem]:
         path / "parallelism", role.parallelism, "pipeline", "data", "data_local", "load_balancing"
     ):
         devices = "set parallelism.tensor to the number of devices"
-        yield Problem(at, "is not told to a custom engine", f"{devices}, and {remedy}", explicit_only=True)
+        yield Problem(at, "does not reach a custom engine", f"{devices}, and {remedy}", explicit_only=True)
 
 
 def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
@@ -154,7 +154,7 @@ def _check_image(variant: VariantContext, path: Path, role: Role, accelerator: A
         what = "is a second image beside the one that holds the weights"
         yield Problem(at, what, "remove it, or take the weights from another source", explicit_only=True)
     elif images.is_custom(variant.spec, role) and not is_in_image and role.engine.image is None:
-        yield Problem(at, "is missing, and a custom engine has none of its own", "add the engine's image")
+        yield Problem(at, "is missing, and a custom engine has no default image", "add the engine's image")
     elif images.engine(variant.spec, role, accelerator.vendor, variant.release) is None:
         yield Problem(
             at,
@@ -182,7 +182,9 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
     if any(images.is_custom(spec, role) for _, _, role in variant.roles):
         is_in_image = scheme(spec.model.source) == "image"
         remedy = (
-            "remove it, or take the weights from another source" if is_in_image else "remove it, or engine.type: custom"
+            "remove it, or take the weights from another source"
+            if is_in_image
+            else "remove it, or remove engine.type: custom"
         )
         yield Problem(path / "prefill", "needs vllm in both roles (a custom engine)", remedy)
     if spec.prefill.engine.port != spec.engine.port:
@@ -207,7 +209,7 @@ def _check_cache_exchange(decode: RoleContext, prefill: RoleContext) -> Iterator
     sizes = decode.layout.tensor, prefill.layout.tensor
     if max(sizes) % min(sizes):
         what = f"does not fit the service's ({sizes[1]}, {sizes[0]}), and the roles exchange their cache"
-        yield Problem(prefill.path / "parallelism" / "tensor", what, "write one that divides the other")
+        yield Problem(prefill.path / "parallelism" / "tensor", what, f"write a divisor or a multiple of {sizes[0]}")
 
 
 def _cache_flags(context: RoleContext) -> dict[str, str | None]:
@@ -225,7 +227,7 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
         yield Problem(path / "kvCache" / "connector", what, f"use one of {connectors}")
     if spec.kv_cache.cpu_offload is not None:
         what = "takes the connector that prefill needs (--kv-offloading-size)"
-        yield Problem(path / "kvCache" / "cpuOffload", what, "remove it, or prefill")
+        yield Problem(path / "kvCache" / "cpuOffload", what, "remove it, or remove prefill")
     if sidecar.engine_port == spec.engine.port:
         what = f"is the service's own port ({sidecar.engine_port}), which the sidecar listens on"
         yield Problem(path / "sidecar" / "enginePort", what, "choose another, such as 8200")
@@ -246,13 +248,13 @@ def workload_warnings(path: Path, workloads: Collection[Workload]) -> Iterator[P
     for workload in workloads:
         pods = workload.layout.pods_per_replica
         if pods > 1 and any(fetch.volume == "model" for fetch in workload.weights.fetches):
-            what = f"the {pods} pods of a replica fetch the weights each, and again when any of them restarts"
+            what = f"all {pods} pods of a replica fetch the weights, and fetch them again when any of the pods restarts"
             yield warning(path / "storage", what, "use type: shared or type: dedicated")
             break
     for workload in workloads:
         files, groups = workload.accelerator.device_files, workload.pod_settings.supplemental_groups
         if files and workload.layout.devices_per_pod and groups is None:
-            what = f"is not set, and nodes of Debian and Ubuntu open {' and '.join(files)} to their group render only"
-            remedy = "write the group's number on the nodes (getent group render), or [] if they open them to all"
+            what = f"is not set, and on Debian and Ubuntu only the group render may open {' and '.join(files)}"
+            remedy = "write the group's number on the nodes (getent group render), or [] if all users may open them"
             yield warning(workload.path / "pod" / "supplementalGroups", what, remedy)
             break

@@ -50,7 +50,7 @@ selected: small (optimized, amd-mi210)
 profile  scope  rank  stage       reason                   detail
 small    stack  1     comparison  BestMatch
 fast     stack        cluster     AcceleratorNotInCluster  no node has the labels and devices of amd-mi355x
-rough    stack        type        TypeBelowMinimum         unoptimized, and optimized is the least
+rough    stack        type        TypeBelowMinimum         its type is unoptimized, below the minimum optimized
 """
     )
 
@@ -79,7 +79,7 @@ def test_the_table_as_json_has_counters_and_scores(run):
 def test_a_question_without_an_answer_has_its_table_a_hint_and_exit_code_2(run):
     code, out, err = run(profiles.stack({"rough": BOTH["rough"]}))
     assert code == 2
-    assert "rough    stack        type   TypeBelowMinimum  unoptimized, and optimized is the least" in out
+    assert "rough    stack        type   TypeBelowMinimum  its type is unoptimized, below the minimum optimized" in out
     assert "set selection.minimumType: unoptimized to use them" in err
     _, out, _ = run(profiles.stack({"rough": BOTH["rough"]}), is_json=True)
     (found,) = json.loads(out)["selections"].values()

@@ -113,10 +113,10 @@ def test_another_question_makes_the_lock_stale(tmp_path):
     lock(stack, tmp_path, known=cluster("amd-mi355x"))
     other = profiles.stack(BOTH, qwen=ASKED | {"selection": {"accelerators": ["amd-mi210"]}})
     assert chosen(other, CLUSTER, lock=LockFile(tmp_path)) == "small"
-    what = "differs from the question that inference.dev.lock.yaml answers"
+    what = "has changed since inference.dev.lock.yaml was written"
     stale = f"services.qwen.selection: {what}; run `python -m cli lock dev`"
     assert told(other, CLUSTER, tmp_path) == [stale]
-    with pytest.raises(ConfigError, match="differs from the question"):
+    with pytest.raises(ConfigError, match="has changed since"):
         composed(other | {"checks": {"lock": "strict"}}, CLUSTER, lock=LockFile(tmp_path))
     assert told(other | {"checks": {"lock": "skip"}}, CLUSTER, tmp_path) == []
 
@@ -130,7 +130,7 @@ def test_a_lock_without_the_service_is_told(tmp_path):
 def test_without_nodes_it_is_told_that_they_were_not_considered():
     found = composed(profiles.stack(BOTH))
     (line,) = [str(each) for each in found.preflight if ".selection: " in str(each)]
-    assert line.startswith("services.qwen.selection: large was selected without a look at the nodes: cluster.facts is")
+    assert line.startswith("services.qwen.selection: large was selected although the nodes are unknown: cluster.")
 
 
 CANARY = ASKED | {

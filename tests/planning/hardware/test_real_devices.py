@@ -112,9 +112,9 @@ def test_all_devices_of_a_node_are_the_way_out_where_a_power_of_two_has_no_room(
 
 ROCM = {"accelerator": "amd-mi300x"}
 UNSET = (
-    "services.qwen.pod.supplementalGroups: is not set, and nodes of Debian and Ubuntu open /dev/kfd and "
-    "/dev/dri/renderD* to their group render only; write the group's number on the nodes (getent group render), or [] "
-    "if they open them to all"
+    "services.qwen.pod.supplementalGroups: is not set, and on Debian and Ubuntu only the group render may open "
+    "/dev/kfd and /dev/dri/renderD*; write the group's number on the nodes (getent group render), or [] if all users "
+    "may open them"
 )
 
 

@@ -22,7 +22,7 @@ HPA = {"type": "hpa", "minReplicas": 1, "maxReplicas": 4, "metrics": [{"type": "
 SCALED = {"accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 4}, "autoscaling": HPA}
 FREE = "are free on nodes of nvidia-h100-80gb"
 ADD = "add nodes, lower {}, or write accelerators.nvidia-h100-80gb.provisioned: true if nodes come on demand"
-NEEDS = "{} more nvidia.com/gpu are needed at once ({})"
+NEEDS = "{} more nvidia.com/gpu are needed at the same time ({})"
 AT = "services.qwen.accelerator"
 
 
@@ -151,7 +151,7 @@ def test_a_generation_and_a_canary_need_places_beside_the_old_pods():
     assert told(tree(qwen=changed), known, tree(qwen=roles)) == ([], [])
     errors, _ = told(tree(qwen=changed), facts(NODE, requested=8), tree(qwen=roles))
     assert len(errors) == 1
-    assert errors[0].startswith("services: 8 more nvidia.com/gpu are needed at once (1 × 4 for qwen-")
+    assert errors[0].startswith("services: 8 more nvidia.com/gpu are needed at the same time (1 × 4 for qwen-")
     canary = {**SERVICE, "canary": {"weight": 10, "replicas": 1}}
     errors, _ = told(tree(qwen=canary), facts(NODE, requested=8), tree(qwen=SERVICE))
     needed = NEEDS.format(4, "1 × 4 for qwen-canary-decode")
@@ -175,7 +175,7 @@ def test_pods_of_several_sizes_may_be_spread_too_thinly():
     small = {**SERVICE, "replicas": 8, "parallelism": {"tensor": 1}}
     errors, warnings = told(tree(bert=small, qwen=large), facts(*nodes))
     needed = NEEDS.format(16, "8 × 1 for bert-decode, 1 × 8 for qwen-decode")
-    remedy = "see that whole nodes are free, or add nodes"
+    remedy = "free whole nodes, or add nodes"
     assert errors == []
     assert warnings == [f"services: {needed}, and nodes may have no places for all of them: 16 {FREE}; {remedy}"]
 
@@ -195,7 +195,7 @@ def test_quotas_count_devices_and_pods():
         return replace(facts(NODE), quotas=Quotas((Quota("models", "gpus", {resource: hard}, {resource: used}),)))
 
     stack, what = tree(qwen=SERVICE), "namespace: quota gpus of namespace models has 10 {}, 3 are used, and {} more are"
-    remedy = "needed at once; raise the quota, or lower replicas"
+    remedy = "needed at the same time; raise the quota, or lower replicas"
     assert told(stack, limited(f"requests.{GPU}", "11", "3")) == ([], [])
     expected = f"{what.format(f'requests.{GPU}', 8)} {remedy}"
     assert told(stack, limited(f"requests.{GPU}", "10", "3")) == ([expected], [])

@@ -199,7 +199,7 @@ UNKNOWN = {
     "the family novel": fields({**ARCHITECTURE, "family": "novel"}),
     "the bytes of the weights are unknown": fields(ARCHITECTURE, size=None),
     "the memory of devices of nvidia is unknown": {"accelerator": "nvidia"},
-    "a custom engine's memory is its own": {"engine": {"type": "custom", "image": "registry.example/e:v1"}},
+    "the memory of a custom engine is unknown": {"engine": {"type": "custom", "image": "registry.example/e:v1"}},
     "the longest context is unknown": fields({"layers": 2, "heads": 2, "headDim": 64}, maxModelLen=None),
     "the heads of the model": fields({"layers": 2}),
     "the number of layers": fields({"heads": 2}),

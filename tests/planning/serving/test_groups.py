@@ -132,7 +132,7 @@ CLAIMED = {"storage": {"type": "dedicated"}}
 def test_weights_that_every_pod_of_a_replica_fetches_are_told(service, told):
     """See defects A2."""
     expected = (
-        "services.qwen.storage: the 2 pods of a replica fetch the weights each, and again when any of them restarts; "
-        "use type: shared or type: dedicated"
+        "services.qwen.storage: all 2 pods of a replica fetch the weights, and fetch them again when any of the "
+        "pods restarts; use type: shared or type: dedicated"
     )
     assert (expected in warnings(tree(qwen={**SIZE, **service}))) is told

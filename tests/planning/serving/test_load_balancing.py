@@ -115,7 +115,7 @@ def test_copies_of_one_role_leave_the_generation_of_others_alone():
 def test_a_model_that_may_have_no_experts_is_told():
     (line,) = lines(plan(copies(parallelism={"data": 2, "loadBalancing": "external"})).warnings, "warning")
     assert line.startswith(
-        "services.qwen.parallelism.loadBalancing: vLLM ends with a model that is no mixture of experts"
+        "services.qwen.parallelism.loadBalancing: works only for models that are a mixture of experts"
     )
 
 
