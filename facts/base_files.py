@@ -83,8 +83,8 @@ def _content(document: Document) -> Mapping[str, Any]:
         raise engine_yaml.mistake(name, what, "put it into an existing Secret and give its name")
     mapping = cast("dict[str, Any]", content)
     if "config" in mapping:
-        what = "has the key config, as a stack file has it"
-        raise engine_yaml.mistake(name, what, "write what is below inference-stacks:stack at the top of the file")
+        what = "has the key config, which only a stack file has"
+        raise engine_yaml.mistake(name, what, "move all keys below inference-stacks:stack to the top of the file")
     if mapping.get(_KEY) is not None and not _is_list_of_text(mapping[_KEY]):
         raise ConfigError([Problem(Path(_KEY), "is not a list of text", "write a list: [a, b]", file=name)])
     return mapping
@@ -106,7 +106,7 @@ def _circle(at: Path, name: str, above: tuple[str, ...]) -> tuple[Path, str, str
     if name not in above:
         return None
     circle = " extends ".join((*above[above.index(name) :], name))
-    return at, f"ends in a circle ({circle})", "remove one of them"
+    return at, f"leads to a circle ({circle})", "remove one of these entries"
 
 
 def _texts(value: object) -> Sequence[str]:

@@ -40,7 +40,7 @@ def _read(root: File, name: str) -> Document:
     content: object = document.tree
     if content is None or content == {} or not isinstance(content, dict):
         what = "is empty" if content is None or content == {} else "is not a mapping"
-        raise engine_yaml.mistake(name, what, "write the key profiles, with profiles by their ids")
+        raise engine_yaml.mistake(name, what, "write the key `profiles`, with profiles by their ids")
     if engine_yaml.holds_secret(document.tree):
         what = "holds a secret value, which only a stack file can hold"
         raise engine_yaml.mistake(name, what, "put it into an existing Secret and give its name")

@@ -91,5 +91,5 @@ def _refusal(question: Wanted, status: int) -> Unusable | Unknown:
     if status == http.HTTPStatus.NOT_FOUND:
         return Unusable("source", f"is not on its hub ({question.source})", "correct the name or the revision")
     if status in _DENIED:
-        return question.unknown("access was denied to whoever runs this; set HF_TOKEN, or correct the name")
+        return question.unknown("access was denied to the user of this program; set HF_TOKEN, or correct the name")
     return question.unknown(f"the hub answered {status}")

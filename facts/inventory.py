@@ -90,7 +90,7 @@ def some_nodes(api: Connection) -> Nodes | Unknown:
     """Read the nodes of a cluster. The result is `Unknown` if a preview cannot read so many nodes."""
     found = tuple(map(_node, islice(items(api, "/api/v1/nodes"), _MOST_NODES + 1)))
     if len(found) > _MOST_NODES:
-        return Unknown(f"a run reads no more than {_MOST_NODES} nodes; a facts file has all of them")
+        return Unknown(f"a run reads at most {_MOST_NODES} nodes; a facts file has all nodes")
     return Nodes(found)
 
 

@@ -185,11 +185,11 @@ def _entry(documents: Sequence[_Document], section: str, name: str | None, *, re
         entries = cast("Sequence[Mapping[str, Any]]", document.content.get(section) or ())
         found = [entry for entry in entries if entry["name"] == name]
         if len(found) > 1:
-            raise KubeconfigError(f"the kubeconfig has more than one of {section} with the name {name}")
+            raise KubeconfigError(f"the kubeconfig has several entries with the name {name} under {section}")
         if found:
             return _Entry(found[0].get(section.removesuffix("s")) or _NONE, document.folder)
     if required:
-        raise KubeconfigError(f"the kubeconfig has none of {section} with the name {name}")
+        raise KubeconfigError(f"the kubeconfig has no entry with the name {name} under {section}")
     return _Entry(_NONE, Path())
 
 

@@ -147,7 +147,7 @@ def _size(question: Wanted, kits: "list[_Kit]") -> Size:
     layers = [size for kit, filters in _filters(question, kits) for size in kit.layer_sizes(filters)]
     total = sum(size for size, _ in layers)
     if not total:
-        what = f"takes nothing out of {question.source} ({', '.join(question.layers)})"
+        what = f"selects no layers of {question.source} ({', '.join(question.layers)})"
         raise _UnusableError(Unusable("filter", what, "name layers that the ModelKit has, or another ModelKit"))
     return Size(total, digest=kits[0].digest, packed=any(compressed for _, compressed in layers))
 
@@ -237,7 +237,7 @@ class _Repository:
         if self._authorization is None:
             self._authorization = self._authorize(challenge)
             return self._get(path, accept, length)
-        raise _UnknownSizeError("access was denied to whoever runs this; the pods may have other rights")
+        raise _UnknownSizeError("access was denied to the user of this program; the pods may have other rights")
 
     def _authorize(self, challenge: str) -> str:
         """Return the value of the Authorization header for a `WWW-Authenticate` challenge."""
@@ -260,7 +260,7 @@ class _Repository:
         except urllib.error.HTTPError as error:
             if error.code not in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
                 raise
-            raise _UnknownSizeError("no token was given to whoever runs this; the pods may have other rights") from None
+            raise _UnknownSizeError("the user of this program got no token; the pods may have other rights") from None
         return str(answer.get("token") or answer["access_token"])
 
     def _open(
@@ -305,7 +305,7 @@ class _Kit:
         config = manifest.get("config", {})
         types = {manifest.get("artifactType"), config.get("mediaType")}
         if manifest.get("mediaType") in _INDEXES or "manifests" in manifest:
-            remedy = "write the tag or digest of one of them"
+            remedy = "write the tag or digest of one of these manifests"
             raise _UnusableError(Unusable("source", f"is an index of manifests ({repository.reference})", remedy))
         if types & _KIT:
             return cls(manifest, json.loads(repository.blob(config["digest"])), digest, repository)

@@ -127,7 +127,7 @@ def _listing(question: Wanted, client: Any) -> dict[str, Object] | Unusable | Un
     if listing is None:
         return question.unknown("the endpoint answered with something else than a listing")
     if not listing:
-        remedy = "upload the weights there, or write the prefix that they are under; a single object is no prefix"
+        remedy = "upload the weights there, or write the prefix of the weights; a single object is no prefix"
         return Unusable("source", f"holds no objects with content ({question.source})", remedy)
     return listing
 
@@ -159,9 +159,9 @@ def _refusal(question: Wanted, bucket: str, response: Mapping[str, Any]) -> Unus
     if code in _OTHER_REGION:
         actual = error.get("Region") or meta.get("HTTPHeaders", {}).get("x-amz-bucket-region")
         region = question.region
-        what = f"is not that of the bucket ({region})" if region else f"is missing for bucket {bucket}"
+        what = f"is not the region of the bucket ({region})" if region else f"is missing for bucket {bucket}"
         return Unusable("region", what, f"write {actual}" if actual else "write the region of the bucket")
     if code in _DENIED or meta.get("HTTPStatusCode") in {http.HTTPStatus.UNAUTHORIZED, http.HTTPStatus.FORBIDDEN}:
-        reason = f"access was denied to whoever runs this ({code}); the pods may have other rights"
+        reason = f"access was denied to the user of this program ({code}); the pods may have other rights"
         return question.unknown(reason)
     return question.unknown(f"the endpoint answered {code}")

@@ -275,7 +275,7 @@ def _check_pre_stop(at: Path, value: object, drain: Drain, target: Target) -> _V
     pause = (_map(hook.get("sleep")) or {}).get("seconds", needed)
     if not isinstance(pause, int) or pause < needed:
         text = "null" if pause is None else pause
-        return f"cuts the pause before the engine ends short ({text}; {needed} are needed)", remedy
+        return f"shortens the pause before the engine ends ({text}; {needed} seconds are needed)", remedy
     return None
 
 

@@ -63,10 +63,10 @@ def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[
     depends_on, at = (Path("interceptor"), path / "interceptor"), path / "canary"
     remedy = f"set {path}.interceptor.enabled: false"
     if mode == "label":
-        what = "would get no requests (the interceptor in mode label asks the Service, past route and weights)"
+        what = "would get no requests (in mode label, the interceptor asks the Service and ignores weights)"
         yield Problem(at, what, f"remove it, or {remedy}", depends_on)
     elif 0 < canary.weight < ALL:
-        what = f"cannot be a share, because the interceptor forwards all requests of a rule alike ({canary.weight})"
+        what = f"cannot divide requests: the interceptor forwards all of a rule to one Service ({canary.weight})"
         yield Problem(at / "weight", what, f"write 0 with headers, or 100, or {remedy}", depends_on)
 
 
@@ -80,7 +80,7 @@ def _scaling_problems(path: Path, at: Path, variant: Variant) -> Iterator[Proble
         if isinstance(metric, PickerMetric | SaturationMetric):
             yield _problem(path, at / "metrics" / index / "type", f"never changes ({metric.type})")
     if scaling.min_replicas == 0:
-        yield _problem(path, at / "minReplicas", "zero replicas would never be woken (0)")
+        yield _problem(path, at / "minReplicas", "would never scale up from zero (0)")
 
 
 def warnings(variant: VariantContext) -> Iterator[Problem]:

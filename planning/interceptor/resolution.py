@@ -20,7 +20,7 @@ class Unresolved(Enum):
 
     NOT_FOUND = "no Service has both labels"
     AMBIGUOUS = "several Services have both labels"
-    NO_PORT = "the Service has several ports, or none, and none is called 8000"
+    NO_PORT = "the Service has neither a port called 8000 nor a single port"
 
 
 def resolve(services: Iterable[Mapping[str, Any]], resource_id: str, namespace: str) -> str | Unresolved:

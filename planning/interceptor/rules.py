@@ -59,16 +59,16 @@ def _search(stack: Stack, spec: Interceptor) -> Iterator[Problem]:
         namespaces.add(service.namespace or stack.namespace)
         if identifier in holders:
             what = f"is used by services.{holders[identifier]} ({identifier})"
-            remedy = "requests are billed by it, choose another"
+            remedy = "choose another id, because requests are billed by it"
             yield Problem(Path("services", key, "interceptor", "resourceId"), what, remedy)
         holders.setdefault(identifier, key)
     domain = facts().routing.domain
     if spec.mode == "label" and len(namespaces) > 1:
-        what = f"label finds Services of one namespace (label; services live in {', '.join(sorted(namespaces))})"
+        what = f"label finds only Services of one namespace (label; services live in {', '.join(sorted(namespaces))})"
         remedy = "use mode: header, one stack per namespace, or set interceptor.enabled: false for the others"
         yield Problem(_AT / "mode", what, remedy)
     if spec.mode == "label" and stack.cluster.domain != domain:
-        what = f"label forwards to names below {domain} alone (label; cluster.domain is {stack.cluster.domain})"
+        what = f"label forwards only to names below {domain} (label; cluster.domain is {stack.cluster.domain})"
         yield Problem(_AT / "mode", what, "use mode: header", (Path("cluster", "domain"),))
 
 
@@ -147,8 +147,8 @@ def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
     parents = [gateway(led[key], stack) for key in unset]
     places = sorted({f"{each.namespace or stack.namespace}/{each.name}" for each in parents if each is not None})
     what = (
-        f"{name} decides who pays, and no route sets it: until the authentication in front of {', '.join(places)} "
-        "overwrites it, clients can forge it, and requests without it are answered 400"
+        f"requests are billed to the header {name}, which no route sets: until the authentication in front of "
+        f"{', '.join(places)} overwrites it, clients can forge it, and requests without it are answered 400"
     )
     yield warning(_AT, what)
 
@@ -165,7 +165,7 @@ def _others_grant(plan: InterceptorPlan) -> Iterator[Problem]:
         "metadata": {"name": grant.name, "namespace": grant.namespace},
         "spec": {"from": sources, "to": [{"group": "", "kind": "Service", "name": grant.service}]},
     }
-    what = f"namespace {grant.namespace} is not this stack's, and routes lead to it only with a ReferenceGrant there"
+    what = f"namespace {grant.namespace} is not of this stack, so routes lead there only with a ReferenceGrant"
     yield warning(_AT / "namespace", what, f"apply {json.dumps(manifest)}")
 
 
@@ -186,7 +186,7 @@ def _events(deploy: InterceptorDeployment) -> Iterator[Problem]:
         what = "is not a known image, so its support for the mode went unchecked"
         yield warning(at / "image", what, "name a known tag beside the digest, or send a request after the run")
     if deploy.emit.valkey_addr is None and deploy.settings_secret is None:
-        what = "events of metering stay in the pods, and end with them"
+        what = "events of metering stay in the pods, and are lost when the pods end"
         yield warning(at / "emit", what, "set valkeyAddr")
 
 

@@ -77,11 +77,11 @@ def _refused_requests(stack: Stack, policies: NetworkPolicies) -> Iterator[Probl
         known, place = facts(service_gateway), f"{service_gateway.namespace or stack.namespace}/{service_gateway.name}"
         proxies = None if known is None else known.proxies
         if known is not None and proxies is not None and proxies.subnet is not None and not policies.proxy_cidrs:
-            what = f"admits no request of {place}: {known.title} sends them from the {proxies.subnet} of your network"
+            what = f"admits no requests of {place}: {known.title} sends them from the {proxies.subnet} of your network"
             yield warning(at, what, "write its range into networkPolicies.proxyCIDRs")
         if proxies is None and service_gateway.kind != "Gateway" and policies.gateway_namespace is None:
-            what = f"admits pods beside the {service_gateway.kind} {place}, and its gateway may have its pods elsewhere"
-            yield warning(at, what, "write their namespace into networkPolicies.gatewayNamespace")
+            what = f"admits gateway pods in the namespace of {service_gateway.kind} {place}; they may run elsewhere"
+            yield warning(at, what, "write the namespace of these pods into networkPolicies.gatewayNamespace")
 
 
 def _gateways(stack: Stack) -> Iterator[tuple[Service, Gateway]]:

@@ -15,7 +15,7 @@ def problems(variant: VariantContext) -> Iterator[Problem]:
     yield from _other_keys(at, variant.spec.endpoint_picker)
     yield from _requests(variant)
     if variant.spec.prefill is not None and (variant.variant_name == PRIMARY or variant.service.prefill is None):
-        what = "leaves prefill pods without requests, because an endpoint picker chooses them (false)"
+        what = "leaves prefill pods without requests, because only an endpoint picker chooses such pods (false)"
         yield Problem(at / "enabled", what, "remove it, or remove prefill", (variant.path / "prefill",))
 
 
@@ -28,9 +28,9 @@ def canary_problems(variant: VariantContext) -> Iterator[Problem]:
     has_picker = variant.service.endpoint_picker.enabled
     if variant.variant_name == CANARY and variant.has_picker != has_picker:
         at, explicit = variant.path / "endpointPicker" / "enabled", str(has_picker).lower()
-        what = f"differs from the service's ({explicit}), and a rule of a route has backends of one kind"
+        what = f"differs from the service's ({explicit}), but all backends of a rule must be of one kind"
         service = Path("services", variant.key, "endpointPicker")
-        yield Problem(at, what, "remove it, or write the same for both", (service,))
+        yield Problem(at, what, "remove it, or write the same value for both", (service,))
 
 
 def _other_keys(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
@@ -49,5 +49,5 @@ def _requests(variant: VariantContext) -> Iterator[Problem]:
         what = "has no effect without an endpoint picker"
         yield Problem(variant.path / "objectives", what, remedy, (enabled,), explicit_only=True)
     if variant.variant_name != CANARY and variant.service.rewrites:
-        what = "leads to requests that the engine refuses: an endpoint picker rewrites them, and the service has none"
+        what = "leads to requests that the engine refuses: only a picker rewrites them, and the service has none"
         yield Problem(variant.path / "rewrites", what, remedy, (enabled,))

@@ -37,7 +37,7 @@ def read(arguments: Sequence[str], release: Release) -> CommandLine:
             found.append(Problem(at, f"is no flag of {release.name}'s picker ({name})", remedy))
             continue
         if text is None:
-            found.append(Problem(at, "has no value", "write one behind an equals sign"))
+            found.append(Problem(at, "has no value", "write the value after an equals sign"))
             continue
         value = typed_value(text, words[name])
         found += shapes.problems(Reading(at), value, words[name])

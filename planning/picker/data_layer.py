@@ -75,7 +75,7 @@ def _missing(plugin: DeclaredPlugin, consumed: Consumption, known: Data, name: s
     is_named = consumed.producer is not None and bool(plugin.parameter(consumed.producer))
     if is_named:
         at = plugin.place(cast("str", consumed.producer))
-        return Problem(at, f"names no plugin that produces {known.noun} ({name})", "name one that does, or remove it")
+        return Problem(at, f"names no plugin that produces {known.noun} ({name})", "name such a plugin, or remove it")
     what = f"needs {known.noun}, which no plugin called {name} produces ({plugin.type})"
     return Problem(plugin.at / "type", what, f"declare {known.producer} under plugins")
 
@@ -125,7 +125,7 @@ def _extractors(
         kind = name if declared is None else declared.type
         here = at / index / "pluginRef"
         if source.emits not in extractor.extracts:
-            yield Problem(here, f"cannot read from {item.get('pluginRef')} ({name})", "put it at another source")
+            yield Problem(here, f"cannot read from {item.get('pluginRef')} ({name})", "list it under another source")
         elif kind in types:
             yield Problem(here, f"is a second {kind} at one source ({name})", "keep one of them")
         types.add(kind)

@@ -163,7 +163,7 @@ def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
     if not config.serves_tls(spec):
         return
     at, picker = variant.path / "sidecar" / "tls" / "prefill", spec.endpoint_picker
-    loss = "the picker cannot read the load of prefill pods, and takes them for full"
+    loss = "the picker cannot read the load of prefill pods, and treats them as full"
     if picker.preset == "custom":
         if not graph.reads_tls_metrics(picker.config or {}, facts):
             what = f"{loss}: no data source of endpointPicker.config asks by HTTPS"

@@ -87,8 +87,8 @@ def _ignored_section(graph: Graph, setting: Setting) -> Iterator[Problem]:
     is_off = feature_gates(graph.config).get(FLOW_CONTROL) is False
     if is_off and ignored_keys(graph, setting):
         what = "has no effect while its feature gate is off (flowControl=false)"
-        follows = "; the gate follows from the section" if setting.flow_control else ""
-        yield Problem(graph.path / FLOW_CONTROL, what, f"remove one of them{follows}")
+        follows = "; the section alone turns the gate on" if setting.flow_control else ""
+        yield Problem(graph.path / FLOW_CONTROL, what, f"remove the entry of the gate, or the section{follows}")
 
 
 def ignored_keys(graph: Graph, setting: Setting) -> list[str]:
@@ -147,7 +147,7 @@ def _one_profile(graph: Graph, _: Setting) -> Iterator[Problem]:
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and handler.takes_one and len(graph.profiles) > 1:
-            what = f"takes one profile of {len(graph.profiles)} ({declared.type})"
+            what = f"takes only one of {len(graph.profiles)} profiles ({declared.type})"
             yield Problem(declared.at / "type", what, "keep one of them")
 
 

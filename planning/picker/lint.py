@@ -80,8 +80,8 @@ def warnings(path: Path, config: Mapping[str, Any], facts: PickerFacts) -> list[
     for profile in graph.profiles:
         for entry in profile.entries[:-1]:
             if entry.plugin is not None and "picker" in entry.plugin.groups:
-                what = f"reads as if it came before what follows ({entry.plugin.name})"
-                found.append(warning(entry.at, what, "put it last; a picker runs last wherever it stands"))
+                what = f"stands before other plugins, but a picker always runs last ({entry.plugin.name})"
+                found.append(warning(entry.at, what, "put it last"))
     return found
 
 
@@ -91,7 +91,7 @@ def _plugin_warnings(facts: PickerFacts, declared: DeclaredPlugin) -> Iterator[P
         return
     if plugin.stability == "alpha" and facts.flags.experimental is not None:
         what = f"is experimental ({declared.type}): the picker is started with {facts.flags.experimental}"
-        yield warning(declared.at / "type", what, "expect it to change or to go without notice")
+        yield warning(declared.at / "type", what, "it may change or disappear without notice")
     if plugin.deprecated is not None:
         until = f" before {plugin.deprecated.removed}, which removes it" if plugin.deprecated.removed else ""
         yield warning(declared.at / "type", f"is deprecated ({declared.type})", f"use {plugin.deprecated.by}{until}")
@@ -167,14 +167,14 @@ def _roles(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]:
     prefill = [profile for profile in graph.profiles if profile.is_for("prefill")]
     if not variant_facts.disaggregated:
         for profile in prefill:
-            yield Problem(profile.at, "is for prefill pods, of which there are none", "add prefill, or remove it")
+            yield Problem(profile.at, "is for prefill pods, but the variant has none", "add prefill, or remove it")
         return
     if not prefill:
         what = "sends nothing to prefill pods (no profile uses prefill-filter)"
-        yield Problem(graph.path, what, "add one, or use a preset")
+        yield Problem(graph.path, what, "add such a profile, or use a preset")
     elif not any(profile.is_for("decode") for profile in graph.profiles):
         what = "sends whole requests to prefill pods, too (no profile uses decode-filter)"
-        yield Problem(graph.path, what, "add one, or use a preset")
+        yield Problem(graph.path, what, "add such a profile, or use a preset")
     for declared in graph.handlers[:1] if prefill else ():
         handler = None if declared.facts is None else declared.facts.handler
         if handler is not None and not handler.decider_parameters:
@@ -190,11 +190,11 @@ def _block_sizes(graph: Graph, variant_facts: VariantFacts) -> Iterator[Problem]
         keys = [] if plugin.facts is None else plugin.facts.block_size
         settings = [(key, value) for key in keys if (value := plugin.parameter(key)) is not None]
         if keys and not settings:
-            what = f"is missing, and the engine's is {variant_facts.block_size}"
+            what = f"is missing, and the engine's block size is {variant_facts.block_size}"
             yield Problem(plugin.place(keys[0]), what, f"write {variant_facts.block_size}")
         for key, value in settings:
             if value != variant_facts.block_size and shapes.fits(value, "integer"):
-                what = f"differs from the engine's ({value}, {variant_facts.block_size})"
+                what = f"differs from the engine's block size ({value}, {variant_facts.block_size})"
                 remedy = f"write {variant_facts.block_size}, or set kvCache.blockSize: {value}"
                 yield Problem(plugin.place(key), what, remedy)
 

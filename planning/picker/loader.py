@@ -201,7 +201,7 @@ def _handlers(graph: Graph, setting: Setting) -> Iterator[Problem]:
     count, handlers = len(graph.profiles), graph.handlers
     several = next((name for name, plugin in setting.facts.plugins.table.items() if _takes_several(plugin)), None)
     if not handlers and count > 1:
-        remedy = f"add one, such as {several}" if several else "keep one profile"
+        remedy = f"add a profile handler, such as {several}" if several else "keep one profile"
         yield Problem(graph.path / "plugins", f"has no profile handler for {count} profiles", remedy)
     for handler in handlers[1:]:
         what = f"is a second profile handler beside {handlers[0].name} ({handler.name})"
@@ -214,7 +214,7 @@ def _handlers(graph: Graph, setting: Setting) -> Iterator[Problem]:
             and count > 1
         ):
             remedy = f"keep one of them, or use {several}" if several else "keep one of them"
-            yield Problem(handler.at / "type", f"takes one profile of {count} ({handler.type})", remedy)
+            yield Problem(handler.at / "type", f"takes only one of {count} profiles ({handler.type})", remedy)
 
 
 def _takes_several(plugin: Plugin) -> bool:

@@ -61,17 +61,17 @@ def warnings(at: Path, variant: VariantContext) -> Iterator[Problem]:
 def _leader_warnings(at: Path, variant: VariantContext) -> Iterator[Problem]:
     picker, facts = variant.spec.endpoint_picker, variant.release.picker
     # A refresh in pulumi-kubernetes requires all pods to be ready, whatever conditions an update waits for.
-    what = "a refresh reports an update of the pickers, because those that wait for the lease are never ready"
-    yield warning(at / "replicas", f"{what} ({picker.replicas}); it restarts nothing")
+    what = "a refresh reports an update of the pickers, because pickers that wait for the lease are never ready"
+    yield warning(at / "replicas", f"{what} ({picker.replicas}); this update restarts nothing")
     fate = "refused" if picker.failure_mode == "FailClose" else "sent to any pod"
-    what = f"a change of the picker ends all its pods at once ({picker.replicas}); until a new one leads, requests are"
+    what = f"a change of the picker ends all its pods together ({picker.replicas}); until a new pod leads, requests are"
     yield warning(at / "replicas", f"{what} {fate}", _gapless_way(picker, facts))
 
 
 def _gapless_way(picker: EndpointPicker, facts: PickerFacts) -> str:
     """Return the advice for updates during which a picker always answers."""
     if facts.active_active is None:
-        return "one picker is replaced without a gap: remove it"
+        return "remove it: a single picker is replaced without a gap"
     preset = "preset: precise-prefix-cache and " if picker.preset == "approximate-prefix-cache" else ""
     return f"one picker, or {preset}replication: {_ACTIVE_ACTIVE}, is replaced without a gap"
 

@@ -125,10 +125,10 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
         if count == 1:
             continue
         if not variant.release.picker.ports.tells_events_apart:
-            what = f"does not tell the copies in a pod apart in {variant.release.name} ({copies}: {count})"
+            what = f"does not distinguish copies of the model in a pod in {variant.release.name} ({copies}: {count})"
             yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
         elif role.parallelism.load_balancing == "internal":
-            what = f"reads the cache of the first copy in a pod only ({copies}: {count})"
+            what = f"reads only the cache of the first copy of the model in a pod ({copies}: {count})"
             remedy = f"set {path}.parallelism.loadBalancing: external, or use replicas instead of copies"
             yield Problem(at / key, what, remedy, (copies,))
 
@@ -156,8 +156,8 @@ def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
 def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
     """Reject `resources` beside `traffic`, because requests and limits follow from `traffic`."""
     if picker.traffic is not None and "resources" in picker.model_fields_set:
-        remedy = "keep one of them, or write resources: null here to drop inherited ones"
-        yield Problem(at / "traffic", "decides resources, which are written, too", remedy, (at / "resources",))
+        remedy = "keep one of them, or write resources: null here to drop inherited resources"
+        yield Problem(at / "traffic", "decides resources, but these are set, too", remedy, (at / "resources",))
 
 
 def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
@@ -189,7 +189,7 @@ def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
     """Require a reason for FailOpen, with which requests may bypass the picker. Reject a reason without FailOpen."""
     if picker.failure_mode == "FailOpen" and picker.fail_open_reason is None:
         what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
-        remedy = "say why that is right here, or remove failureMode"
+        remedy = "write why requests may bypass the picker, or remove failureMode"
         yield Problem(at / "failOpenReason", what, remedy, (at / "failureMode",))
     if picker.failure_mode == "FailClose" and picker.fail_open_reason is not None:
         what = "has no effect while requests are refused (FailClose)"
@@ -278,7 +278,7 @@ def _required_settings(at: Path, name: str, facts: PickerFacts) -> Iterator[Prob
     plugin = facts.plugins.table[name]
     required = list(shapes.problems(Reading(at), {}, plugin.parameters or {}))
     if required or plugin.requires or plugin.block_size:
-        yield Problem(at, f"needs more than its name ({name})", "use preset: custom, and declare it in config")
+        yield Problem(at, f"needs parameters or other plugins ({name})", "use preset: custom, and declare it in config")
 
 
 def _flow_references(at: Path, spec: Variant, facts: PickerFacts) -> Iterator[shapes.Reference]:

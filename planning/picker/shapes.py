@@ -180,7 +180,7 @@ def _no_choice(path: Path, read: object, facts: Leaf) -> Problem | None:
         return None
     shown = [choice for choice in known if choice]
     if len(shown) > _FEW:
-        return Problem(path, "is no known value", f"write one such as {shown[-1]}")
+        return Problem(path, "is no known value", f"write a known value, such as {shown[-1]}")
     return Problem(path, f"is not {' or '.join(shown)}", "write one of them" if len(shown) > 1 else f"write {shown[0]}")
 
 
@@ -274,5 +274,5 @@ def _mapping(reading: Reading, value: object, shape: Mapping[str, Any]) -> Itera
 
 def _unknown_key(reading: Reading, key: str, shape: Mapping[str, Any]) -> Problem:
     known = ", ".join(sorted(shape))
-    remedy = suggestion(key, shape.keys()) or (f"known here: {known}" if known else "remove it; it takes none")
+    remedy = suggestion(key, shape.keys()) or (f"known here: {known}" if known else "remove it; no keys are known here")
     return Problem(reading.at(key).path, f"unknown {reading.noun} ({key})", remedy)

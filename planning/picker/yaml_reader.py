@@ -121,7 +121,7 @@ def _no_constant(name: str) -> object:
 
 def _value(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, ...]) -> object:
     if id(node) in above:
-        raise ValueError(f"is no YAML: {path} holds itself")
+        raise ValueError(f"is no YAML: {path} contains itself")
     if isinstance(node, yaml.ScalarNode):
         return _scalar(path, node, found)
     inside = (*above, id(node))

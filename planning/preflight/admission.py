@@ -25,5 +25,5 @@ def levels(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Ite
         if level in LEVELS and LEVELS.index(pods.level) < LEVELS.index(level):
             place = f"namespace {pods.namespace}, whose level is {level} ({', '.join(pods.causes)})"
             what = f"pods of {pods.pods_of} are not admitted in {place}"
-            remedy = f"remove that, or set {labels.POD_SECURITY_LEVEL}: {pods.level} on the namespace"
+            remedy = f"remove these settings, or set {labels.POD_SECURITY_LEVEL}: {pods.level} on the namespace"
             yield Problem(owners.paths.get(pods.owner, Path()), what, remedy, severity=SEVERITIES[mode])

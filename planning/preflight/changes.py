@@ -34,7 +34,7 @@ def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, ide
         )
         known = before.keys() & after.keys()
         for line in differences(*(_only({name: parts[name] for name in known}) for parts in (before, after))):
-            yield warning(EARLIER, f"the cluster has changed since ({line})")
+            yield warning(EARLIER, f"the cluster has changed since this file was written ({line})")
 
 
 def _only(parts: Mapping[str, Any]) -> ClusterFacts:

@@ -32,7 +32,7 @@ def _subjects(needs: Needs) -> Iterator[tuple[str, str]]:
         namespaces = ", ".join(sorted({reference.namespace for reference in needs.secrets}))
         yield "secrets", f"Secrets of pods ({len(needs.secrets)} in {namespaces})"
     if needs.metered:
-        yield "metered", f"Services of other resource ids ({', '.join(sorted(needs.metered))})"
+        yield "metered", f"other metered Services ({', '.join(sorted(needs.metered))})"
     if needs.storage_classes:
         names = sorted({reference.name or "the default" for reference in needs.storage_classes})
         yield "storage_classes", f"StorageClasses ({', '.join(names)})"

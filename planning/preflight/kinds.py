@@ -61,7 +61,7 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
         installed = facts.bundles.bundles.get(bundle.definition or "", "")
         minimum, purpose = minimums.get((bundle.definition or "").partition(".")[2], ("", ""))
         if installed and minimum and not gateways.numbers(installed):
-            what = f"whether it is new enough for {purpose} went unchecked: it says no version ({installed})"
+            what = f"whether it is new enough for {purpose} went unchecked: its version is no number ({installed})"
             problems.append(warning(Path(bundle.definition or ""), what))
         elif installed and gateways.numbers(installed) < gateways.numbers(minimum):
             what = f"is of {bundle.name} {installed}, and {purpose} needs {minimum} or newer"
@@ -101,7 +101,7 @@ def _remedy(kind: str) -> str:
         if kind in bundle.kinds:
             return _installation(bundle)
     minimum = _SINCE.get(kind, _MIN_VERSION)
-    return f"Kubernetes {minimum} or newer does"
+    return f"upgrade to Kubernetes {minimum} or newer"
 
 
 def metrics(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn", "skip"]) -> list[Problem]:
@@ -144,8 +144,8 @@ def _missing_metric(at: Path, kind: str, name: str, offered: Metrics) -> Problem
     """Return the warning about a metric that the cluster does not offer for a kind of object."""
     others = [metric.partition("/")[0] for metric in offered.metrics if metric.partition("/")[2] == name]
     place = f"of {', '.join(others)} alone" if others else "of no kind of object"
-    what = f"the cluster offers {name} {place} ({METRICS_GROUP}), and the autoscaler asks for the metric of {kind}"
-    remedy = "give the metrics adapter the rule in docs/operations.md; it offers what running pods have reported"
+    what = f"the cluster offers {name} {place} ({METRICS_GROUP}), but the autoscaler asks for the metric of {kind}"
+    remedy = "give the metrics adapter the rule in docs/operations.md; it offers only metrics that pods have reported"
     return warning(at, what, remedy)
 
 

@@ -15,7 +15,7 @@ from planning.interceptor.resolution import Unresolved, resolve
 from planning.plans import ServicePlan, StackPlan
 from planning.preflight.severity import SEVERITIES, Mode
 
-_TWO = "the interceptor would find two and answer 404"
+_TWO = "the interceptor would find two Services and answer 404"
 
 
 def unresolved_ids(plan: StackPlan, services: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
@@ -64,8 +64,8 @@ def _duplicate_problems(
     if is_ours:
         until = f"which is deleted only after the new Service exists: {_TWO}"
         what = f"is also the id of {place}, {until} ({holder.resource_id})"
-        remedy = "run first with another id, and with this one when that Service is gone"
+        remedy = "deploy first with another id, and with this id after that Service is gone"
     else:
         whose = "somebody else" if holder.mark.owner is None else f"stack {holder.mark.owner}"
-        what, remedy = f"is also the id of {place} of {whose}: {_TWO} ({holder.resource_id})", "choose another"
+        what, remedy = f"is also the id of {place} of {whose}: {_TWO} ({holder.resource_id})", "choose another id"
     yield Problem(at, what, remedy, severity=SEVERITIES[mode])

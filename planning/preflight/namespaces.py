@@ -50,7 +50,7 @@ def _verdict(
         return None
     owner = marks.read(_metadata(live)).owner
     whose = "somebody else's" if owner is None else f"of stack {owner}"
-    what = f"namespace {name} exists and is {whose}; with the stack it would be deleted, and all in it"
+    what = f"namespace {name} exists and is {whose}; destroying this stack would delete it and all its objects"
     return _CREATE, what, "write create: false, or another namespace"
 
 

@@ -32,7 +32,7 @@ def _verdict(workload: Workload, found: tuple[ClassNode, ...]) -> Iterator[Probl
     at, devices = workload.path / "accelerator", workload.layout.chips_per_pod
     large = [node for node in found if node.allocatable >= devices]
     if not found:
-        yield warning(at, "no node has the labels and devices of this class, and pods wait until one joins")
+        yield warning(at, "no node has the labels and devices of this class, and pods wait until such a node joins")
     elif not large:
         largest = max(node.allocatable for node in found)
         yield warning(at, f"a pod takes {devices} devices, and no node of this class has more than {largest}")

@@ -27,7 +27,7 @@ def origin(facts: ClusterFacts | None, cluster: str | None, now: datetime, at: P
     try:
         age = now - datetime.strptime(found.time, TIME_FORMAT).replace(tzinfo=UTC)
     except ValueError:
-        yield warning(at, f"the file does not tell its time as {TIME_FORMAT}", _REMEDY)
+        yield warning(at, f"the file has no time of the form {TIME_FORMAT}", _REMEDY)
         return
     if age > _MAX_AGE:
         hours = int(age.total_seconds() // 3600)

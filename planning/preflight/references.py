@@ -30,8 +30,8 @@ def classes(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> It
             if reference.name:
                 yield from _missing("StorageClass", reference, found, owners, mode)
             elif not any(found.values()):
-                what = "takes the default StorageClass, and there is none"
-                remedy = f"write storageClassName: with {_alternatives(found)}"
+                what = "takes the default StorageClass, but the cluster has none"
+                remedy = f"set storageClassName to {_alternatives(found)}"
                 yield Problem(owners.storage(reference.owner), what, remedy, severity=SEVERITIES[mode])
     if not isinstance(facts.priority_classes, Unknown):
         for reference in needs.priority_classes:
@@ -49,7 +49,7 @@ def secrets(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> It
         return
     for reference in needs.secrets:
         if (reference.namespace, reference.name) not in facts.secrets.secrets:
-            what = f"namespace {reference.namespace} has no Secret of this name, and pods wait until it has"
+            what = f"namespace {reference.namespace} has no Secret of this name, and pods wait until the Secret exists"
             yield warning(owners.locate(reference, _SECRETS), what, "create it, or correct its name")
 
 

@@ -73,7 +73,7 @@ def _is_locked(ref: GatewayRef, locked: Collection[str]) -> bool:
 
 def _since_lock(ref: GatewayRef) -> Problem:
     """Return the warning about a Gateway that was accepted after the lock was written."""
-    what = "a controller has accepted this Gateway since the lock, and no run waits for its routes"
+    what = "a controller has accepted this Gateway since the lock was written, but no run waits for its routes"
     return warning(Path(str(ref)), what, "run `python -m cli lock` with --update cluster")
 
 
@@ -101,7 +101,7 @@ def _gateway_warnings(
     if isinstance(live, Unknown):
         yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: {live.reason}")
     elif gateway is None and ref.kind != _KIND:
-        yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: it is of kind {ref.kind}")
+        yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: the kind is {ref.kind}")
     elif gateway is None:
         yield warning(at, f"there is no such Gateway, so nobody will accept the routes of {services}")
     elif not gateway.accepted:

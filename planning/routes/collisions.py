@@ -18,7 +18,7 @@ from planning.ground.cluster_facts import GatewayRef, LiveRoute, ParentRef, Rout
 from planning.ground.marks import Identity, Verdict
 from planning.routes.records import Match, Route
 
-_REMEDY = "give one of them another path or hostname"
+_REMEDY = "give one of the two routes another path or hostname"
 _OLDER_WINS = "keep only one of the two routes; while both exist, the older route gets the requests"
 _UNTIL_REMOVED = "this run removes that route; until then the older route gets the requests"
 EVERY_HOST = "*"

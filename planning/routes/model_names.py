@@ -29,8 +29,8 @@ def problems(variant: VariantContext) -> Iterator[Problem]:
     for index, match in enumerate(variant.service.route.matches):
         if match.model is None or match.model == base:
             continue
-        what = f"never is in the header, which holds the base model ({match.model}; the service's is {base})"
-        remedy = f"write {base}: requests for its adapters and rewrites come with it"
+        what = f"is never in the header, which holds the service's base model {base} ({match.model})"
+        remedy = f"write {base}; the match then includes requests for its adapters and rewrites"
         at = path / "route" / "matches" / index / "model"
         yield Problem(at, what, remedy, (path / "model", path / "engine"))
 
@@ -47,7 +47,7 @@ def collisions(routes: Iterable[Route]) -> Iterator[Problem]:
             base, holder = holders.setdefault((ref, name), (names.base, route))
             if base != names.base:
                 at, other = Path("services", route.key), Path("services", holder.key)
-                what = f"has a name that {other} has for model {base} ({name})"
+                what = f"uses a model name that {other} uses for base model {base} ({name})"
                 yield Problem(at, what, "rename the adapter or the rewrite", (at, other))
 
 

@@ -98,7 +98,7 @@ def _losses(claims: Iterable[RequestClaim], index: _Index) -> Iterator[Problem]:
                 losers.setdefault((other, narrow), {})[str(claim.holder)] = None
     for (taker, host), holders in losers.items():
         what = f"takes all requests for {host}, also for the longer paths of {_name_list(tuple(holders))}"
-        yield warning(taker.at, what, f"add {host} to their hostnames, or use another path")
+        yield warning(taker.at, what, f"add {host} to the hostnames of these routes, or use another path")
 
 
 def _ties(claims: Iterable[RequestClaim], index: _Index) -> Iterator[tuple[RequestClaim, RequestClaim]]:
@@ -110,8 +110,8 @@ def _ties(claims: Iterable[RequestClaim], index: _Index) -> Iterator[tuple[Reque
 def _tie(claim: RequestClaim, other: RequestClaim) -> Problem:
     """Return the warning about a tie. The message has no header values, because these may be credentials."""
     names = sorted({name for _, name, _ in (*claim.match.headers, *other.match.headers)})
-    what = f"ties with {other.holder} for requests that have the headers {', '.join(names)}: the older route gets them"
-    return warning(claim.at, what, "use another path, or require all of these headers in one of them")
+    what = f"ties with {other.holder} for requests that have the headers {', '.join(names)}: the older route wins"
+    return warning(claim.at, what, "use another path, or require all of these headers in one of the routes")
 
 
 def _name_list(names: tuple[str, ...]) -> str:

@@ -62,7 +62,8 @@ def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
         if longest and longest <= milliseconds(drain):
             continue
         difference = "is above" if longest else "sets no limit, unlike"
-        what = f"{difference} {name} ({timeouts.request}, {drain}): longer requests are cut when pods are replaced"
+        cut = f"requests longer than {drain} are cut when pods are replaced"
+        what = f"{difference} {name} ({timeouts.request}, {drain}): {cut}"
         remedy = f"set {name}: {timeouts.request}" if longest else f"set {name} to the time of the longest request"
         yield warning(variant.path / "route" / "timeouts" / "request", what, remedy)
 
@@ -203,7 +204,7 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
             yield Problem(place, what, "name the header once", depends_on)
         holders.setdefault(name.lower(), "headers")
     if len(holders) > MAX_HEADERS:
-        what = f"gives a match {len(holders)} headers, with the headers of model and canary"
+        what = f"gives a match {len(holders)} headers, including the headers of model and canary"
         yield Problem(at / "headers", what, f"leave at most {MAX_HEADERS}", depends_on)
 
 
@@ -227,12 +228,12 @@ def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
     places += [(at / "removeHeaders" / index, name) for index, name in enumerate(spec.remove_headers)]
     for place, name in places:
         if name.lower() in reserved:
-            yield Problem(place, f"is the endpoint picker's own ({name})", "remove it")
+            yield Problem(place, f"is a header that the endpoint picker sets ({name})", "remove it")
         if name.lower() in _FRAMING_HEADERS:
-            yield Problem(place, f"frames or addresses the message ({name})", "remove it")
+            yield Problem(place, f"controls the framing or the destination of messages ({name})", "remove it")
     for index, name in enumerate(spec.remove_headers):
         if name.lower() in added | removed:
-            other = "is set, too" if name.lower() in added else "comes twice"
+            other = "is in setHeaders, too" if name.lower() in added else "is listed twice"
             yield Problem(at / "removeHeaders" / index, f"{other} ({name})", "keep one of them", (at / "setHeaders",))
         removed.add(name.lower())
 
@@ -242,14 +243,14 @@ def _timeouts(spec: RouteSpec, at: Path, gateway: Gateway) -> Iterator[Problem]:
     if timeouts is None:
         return
     if not httproute.takes_timeouts(gateway):
-        what = "is not for GKE's gateway, whose limit is its backend policy's (provider gke)"
-        remedy = "remove it, and set drainTimeout to the longest request"
+        what = "has no effect on GKE's gateway, which takes the limit from its backend policy (provider gke)"
+        remedy = "remove it, and set drainTimeout to the time of the longest request"
         yield Problem(at / "timeouts", what, remedy, (Path("gateway"), at / "gateway"), explicit_only=True)
     if timeouts.request is None or timeouts.backend_request is None or not milliseconds(timeouts.request):
         return
     if milliseconds(timeouts.backend_request) > milliseconds(timeouts.request):
         what = f"is above timeouts.request ({timeouts.backend_request}, {timeouts.request})"
-        yield Problem(at / "timeouts" / "backendRequest", what, "swap them, or raise timeouts.request")
+        yield Problem(at / "timeouts" / "backendRequest", what, "swap the two values, or raise timeouts.request")
 
 
 def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
@@ -265,12 +266,12 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         yield Problem(at / "mirror" / "service", f"is no service of this stack ({mirror.service})", remedy)
     if mirror.service == variant.key:
         what = f"is the service itself ({mirror.service})"
-        yield Problem(at / "mirror" / "service", what, "name another, or remove mirror", explicit_only=True)
+        yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror", explicit_only=True)
     target = services.get(mirror.service)
     if target is not None and target.parallelism.load_balancing == "external":
-        what = f"sends requests past the pool, so that they reach the first copy in a pod only ({mirror.service})"
+        what = f"gets requests by its Service, which reaches only the first copy of a model in a pod ({mirror.service})"
         depends_on = (Path("services", mirror.service, "parallelism"),)
-        yield Problem(at / "mirror" / "service", what, "name another, or remove mirror", depends_on)
+        yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror", depends_on)
 
 
 def _is_default_mirror(variant: VariantContext) -> bool:
@@ -288,9 +289,9 @@ def _rule_count(variant: VariantContext, at: Path, rules: Sequence[Rule]) -> Ite
             "two rules, one of them for canary.headers" if canary is not None and canary.headers else "a rule"
         )
         what = (
-            f"needs {len(rules)} rules, of {_MAX_RULES} in a route ({rules_per_path}, for each path that is rewritten)"
+            f"needs {len(rules)} rules, but a route has at most {_MAX_RULES} ({rules_per_path} for each rewritten path)"
         )
-        yield Problem(at / "matches", what, "remove some", (variant.path / "canary",))
+        yield Problem(at / "matches", what, "remove some matches", (variant.path / "canary",))
 
 
 def _rewrites(variant: VariantContext) -> Iterator[Problem]:
@@ -298,10 +299,10 @@ def _rewrites(variant: VariantContext) -> Iterator[Problem]:
     for index, rewrite in enumerate(variant.service.rewrites):
         at = variant.path / "rewrites" / index
         if rewrite.model in seen:
-            yield Problem(at / "model", f"is rewritten before ({rewrite.model})", "write one entry with all targets")
+            yield Problem(at / "model", f"has an earlier entry ({rewrite.model})", "write one entry with all targets")
         seen.add(rewrite.model)
         if len({target.weight is None for target in rewrite.targets}) > 1:
-            yield Problem(at / "targets", "gives weights to some", "write a weight for all of them, or for none")
+            yield Problem(at / "targets", "gives weights to some targets only", "write a weight for all, or for none")
         yield from _targets(variant, rewrite, at)
 
 

@@ -83,7 +83,7 @@ def _within_limit(url_path: str) -> str:
     length = len(url_path.encode())
     if length > _MAX_BYTES:
         shown = f"{url_path[:40]}…"
-        raise TemplateError(shown, f"{length} bytes of at most {_MAX_BYTES}", "shorten the template, or what it reads")
+        raise TemplateError(shown, f"{length} bytes of at most {_MAX_BYTES}", "shorten the template, or its values")
     return url_path
 
 

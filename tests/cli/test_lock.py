@@ -219,7 +219,7 @@ def test_a_source_that_cannot_be_asked_keeps_its_pin_and_ends_with_1(project, hu
     hub.token = "of-somebody-else"
     assert run("bert") == 1
     assert FILE.read_bytes() == text
-    assert "access was denied to whoever runs this; set HF_TOKEN" in capsys.readouterr().err
+    assert "access was denied to the user of this program; set HF_TOKEN" in capsys.readouterr().err
     assert run(check=True) == 1
 
 

@@ -136,7 +136,7 @@ BREAKS = {
         lambda facts: labelled(facts, "chat", labels=RESTRICTED),
         "error",
         (
-            f"services.bert: {PATCHED} (hostNetwork: true); remove that, or set "
+            f"services.bert: {PATCHED} (hostNetwork: true); remove these settings, or set "
             "pod-security.kubernetes.io/enforce: privileged on the namespace"
         ),
     ),
@@ -168,21 +168,24 @@ BREAKS = {
         lambda facts: replace(facts, secrets=Secrets(())),
         "warning",
         (
-            "services.qwen.model.secrets[0]: namespace models has no Secret of this name, and pods wait until it has; "
-            "create it, or correct its name"
+            "services.qwen.model.secrets[0]: namespace models has no Secret of this name, and pods wait until "
+            "the Secret exists; create it, or correct its name"
         ),
     ),
     "node": (
         lambda facts: replace(facts, nodes=Nodes((replace(NODE, labels={}),))),
         "warning",
-        ("services.qwen.accelerator: no node has the labels and devices of this class, and pods wait until one joins"),
+        (
+            "services.qwen.accelerator: no node has the labels and devices of this class, and pods wait until such a "
+            "node joins"
+        ),
     ),
     "route": (
         taken,
         "error",
         (
             "services.qwen.route.matches[0].path: is taken on gateways/gateway by HTTPRoute other/theirs "
-            "(/models/qwen, llm.example.com); give one of them another path or hostname"
+            "(/models/qwen, llm.example.com); give one of the two routes another path or hostname"
         ),
     ),
 }
@@ -233,7 +236,7 @@ def test_breaks_are_as_severe_as_the_configuration_says(mode, severities):
 OURS = {"app.kubernetes.io/part-of": "inference-stacks", "app.kubernetes.io/managed-by": "pulumi"}
 CREATED = tree() | {"namespaceOptions": {"create": True}}
 SOMEBODYS = (
-    "namespaceOptions.create: namespace models exists and is somebody else's; with the stack it would be deleted"
+    "namespaceOptions.create: namespace models exists and is somebody else's; destroying this stack would delete it"
 )
 
 
@@ -254,7 +257,7 @@ def test_a_namespace_that_is_somebody_elses_is_never_created(stack, live, expect
     """See defects B3."""
     facts = replace(whole(stack), namespaces=Namespaces({} if live is None else {"models": live}))
     found = [line for severity, line in report(facts, stack) if severity == "error"]
-    assert [line.partition(", and all in it")[0].partition("; wait")[0] for line in found] == expected
+    assert [line.partition(" and all its objects")[0].partition("; wait")[0] for line in found] == expected
 
 
 def admitted(route, *listeners, labels=None, namespace="models"):
@@ -326,7 +329,7 @@ def test_a_claim_without_a_class_needs_a_default_one():
     facts = replace(whole(stack), storage_classes=StorageClasses({"slow": False, "tape": False}))
     assert lines(composed(stack, facts).preflight, "error") == [
         (
-            "services.qwen.storage: takes the default StorageClass, and there is none; write storageClassName: with "
+            "services.qwen.storage: takes the default StorageClass, but the cluster has none; set storageClassName to "
             "one of slow, tape"
         )
     ]
@@ -354,7 +357,7 @@ def test_what_services_inherit_is_told_once_where_it_is_written():
             ["cluster.facts: the file is of cluster test, and this run is for prod; write it again with "],
         ),
         (Origin("prod", None, "2026-01-01T00:00:00Z"), ["cluster.facts: the file is "]),
-        (Origin("prod", None, "yesterday"), ["cluster.facts: the file does not tell its time as "]),
+        (Origin("prod", None, "yesterday"), ["cluster.facts: the file has no time of the form "]),
     ],
 )
 def test_a_file_of_another_cluster_or_of_another_day_is_told(origin, told):

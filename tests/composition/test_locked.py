@@ -77,8 +77,8 @@ def test_a_gateway_that_was_accepted_since_the_lock_is_told(tmp_path):
     composition = composed(write(locked(gateways=()), tmp_path), facts(accepted=True))
     (line,) = map(str, composition.waits.warnings)
     assert line == (
-        "gateways/gateway: a controller has accepted this Gateway since the lock, and no run waits for its routes; "
-        "run `python -m cli lock` with --update cluster"
+        "gateways/gateway: a controller has accepted this Gateway since the lock was written, but no run waits for "
+        "its routes; run `python -m cli lock` with --update cluster"
     )
 
 

@@ -101,7 +101,7 @@ def test_a_problem_of_defaults_names_all_services_that_it_hits(keys, named):
     """See defects C8."""
     what = f"is taken on gateways/gateway by services.a (/x, any host), for {named}"
     assert told(claimed(*keys)) == [
-        f"defaults.route.matches[0].path: {what}; give one of them another path or hostname"
+        f"defaults.route.matches[0].path: {what}; give one of the two routes another path or hostname"
     ]
 
 

@@ -40,7 +40,7 @@ def test_a_region_that_is_not_the_buckets_is_a_mistake_with_the_right_one(server
     body = s3_error("AuthorizationHeaderMalformed", Region="eu-north-1")
     server.answer = lambda *_: (400, {"Content-Type": "application/xml"}, body)
     found = ask(Wanted("s3://models/llama", endpoint=server.url, region="eu-west-1"))
-    assert found == Unusable("region", "is not that of the bucket (eu-west-1)", "write eu-north-1")
+    assert found == Unusable("region", "is not the region of the bucket (eu-west-1)", "write eu-north-1")
 
 
 @pytest.mark.parametrize(("status", "code"), [(403, "AccessDenied"), (401, "Unauthorized"), (400, "ExpiredToken")])
@@ -49,7 +49,7 @@ def test_denied_access_is_unknown_because_the_pods_may_have_it(server, credentia
     found = ask(Wanted("s3://models/llama", endpoint=server.url))
     assert found == Unknown(
         "neither size nor existence of s3://models/llama was checked: "
-        f"access was denied to whoever runs this ({code}); the pods may have other rights"
+        f"access was denied to the user of this program ({code}); the pods may have other rights"
     )
 
 

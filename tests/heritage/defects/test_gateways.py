@@ -103,8 +103,8 @@ def test_a8_nobody_is_told_of_a_service_that_is_found_by_its_path():
 def test_a8_a_name_that_the_header_never_holds_is_refused(name):
     (line,) = refused(routed(BODY, service=LORA | LATEST, matches=[{"model": name}]))
     assert line == (
-        "services.qwen.route.matches[0].model: never is in the header, which holds the base model "
-        f"({name}; the service's is org/m); write org/m: requests for its adapters and rewrites come with it"
+        "services.qwen.route.matches[0].model: is never in the header, which holds the service's base "
+        f"model org/m ({name}); write org/m; the match then includes requests for its adapters and rewrites"
     )
 
 
@@ -112,7 +112,8 @@ def test_a8_a_name_that_means_two_base_models_is_refused():
     other = {"model": {**LORA["model"], "name": "org/n"}, "route": {"matches": [{"model": "org/n"}]}}
     (line,) = refused(routed(BODY, others={"bert": other}, service=LORA, matches=[{"model": "org/m"}]))
     assert line == (
-        "services.bert: has a name that services.qwen has for model org/m (sql); rename the adapter or the rewrite"
+        "services.bert: uses a model name that services.qwen uses for base model org/m (sql); "
+        "rename the adapter or the rewrite"
     )
 
 
@@ -137,7 +138,7 @@ def test_a15_a_definition_without_a_number_goes_unchecked_and_is_named():
     (line,) = lines(found, "warning")
     assert line == (
         "httproutes.gateway.networking.k8s.io: whether it is new enough for release llm-d-0.10 went unchecked: "
-        "it says no version (monthly-2026.01)"
+        "its version is no number (monthly-2026.01)"
     )
     assert lines(found, "error") == []
 
@@ -194,7 +195,7 @@ def test_a18_google_checks_pickers_and_sends_requests_from_a_subnet():
 def test_a18_a_subnet_of_proxies_that_nobody_wrote_is_told():
     assert warned(google()) == [
         (
-            "networkPolicies: admits no request of gateways/gateway: Google's load balancer sends them from the "
+            "networkPolicies: admits no requests of gateways/gateway: Google's load balancer sends them from the "
             "proxy-only subnet of your network; write its range into networkPolicies.proxyCIDRs"
         )
     ]
@@ -215,8 +216,8 @@ def test_a18_the_gateways_pods_may_live_beside_neither_gateway_nor_listener_set(
     stack["gateway"] = stack["gateway"] | {"kind": "ListenerSet"}
     assert warned(stack) == [
         (
-            "networkPolicies: admits pods beside the ListenerSet gateways/gateway, and its gateway may have its pods "
-            "elsewhere; write their namespace into networkPolicies.gatewayNamespace"
+            "networkPolicies: admits gateway pods in the namespace of ListenerSet gateways/gateway; they may run "
+            "elsewhere; write the namespace of these pods into networkPolicies.gatewayNamespace"
         )
     ]
     stack["networkPolicies"] = {"gatewayNamespace": "istio-ingress"}
@@ -272,7 +273,7 @@ def test_c10_a_host_that_takes_the_longer_paths_of_others_is_told():
     assert warned(stack) == [
         (
             "services.qwen.route.matches[0].path: takes all requests for llm.example.com, also for the longer paths of "
-            "services.bert; add llm.example.com to their hostnames, or use another path"
+            "services.bert; add llm.example.com to the hostnames of these routes, or use another path"
         )
     ]
 
@@ -299,7 +300,7 @@ def test_c10_different_headers_that_tie_on_one_path_are_told():
     assert warned(tree(bert=by(**{"x-team": "a"}), qwen=by(**{"x-user": "b"}))) == [
         (
             "services.qwen.route.matches[0].path: ties with services.bert for requests that have the headers x-team, "
-            "x-user: the older route gets them; use another path, or require all of these headers in one of them"
+            "x-user: the older route wins; use another path, or require all of these headers in one of the routes"
         )
     ]
 
@@ -347,10 +348,11 @@ def test_c11_headers_that_the_picker_reads_cannot_be_set(name):
 
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding", "Host"])
 def test_c11_headers_that_frame_or_address_a_message_are_left_alone(name):
+    told = f"controls the framing or the destination of messages ({name}); remove it"
     (line,) = refused(routed(setHeaders={name: "1"}))
-    assert line == f"services.qwen.route.setHeaders.{name}: frames or addresses the message ({name}); remove it"
+    assert line == f"services.qwen.route.setHeaders.{name}: {told}"
     (line,) = refused(routed(removeHeaders=[name]))
-    assert line == f"services.qwen.route.removeHeaders[0]: frames or addresses the message ({name}); remove it"
+    assert line == f"services.qwen.route.removeHeaders[0]: {told}"
 
 
 @pytest.mark.parametrize("path", ["/v1/{.metadata.name", "/v1/.metadata.name}", "/{{.metadata.name}}", "/{"])

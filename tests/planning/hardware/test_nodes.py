@@ -88,7 +88,7 @@ def test_what_keeps_pods_away_is_told():
     at = "services.qwen.accelerator:"
     small, closed = replace(NODE, devices={"nvidia.com/gpu": 2}), replace(NODE, name="gpu-1", cordoned=True)
     assert told(NODE, closed) == []
-    assert told() == [f"{at} no node has the labels and devices of this class, and pods wait until one joins"]
+    assert told() == [f"{at} no node has the labels and devices of this class, and pods wait until such a node joins"]
     assert told(small) == [f"{at} a pod takes 4 devices, and no node of this class has more than 2"]
     assert told(small, closed) == [f"{at} no node of this class takes pods (gpu-1: cordoned)"]
 

@@ -64,7 +64,7 @@ def test_a_namespace_of_a_scraper_is_not_told(service, more):
     ("route", "message"),
     [
         ({"matches": [{"path": "/{.metadata.labels['team']}"}]}, "matches[0].path: cannot be rendered"),
-        ({"removeHeaders": ["x-a", "x-a"]}, "removeHeaders[1]: comes twice (x-a)"),
+        ({"removeHeaders": ["x-a", "x-a"]}, "removeHeaders[1]: is listed twice (x-a)"),
         ({"mirror": {"service": "qwen-nex"}}, "mirror.service: is no service of this stack (qwen-nex)"),
         (
             {"timeouts": {"request": "5m", "backendRequest": "10m"}},

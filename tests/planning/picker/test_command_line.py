@@ -31,7 +31,7 @@ def test_what_the_picker_reads_is_accepted(arguments):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ((POOL, "--drain-timeout"), "--drain-timeout: has no value; write one behind an equals sign"),
+        ((POOL, "--drain-timeout"), "--drain-timeout: has no value; write the value after an equals sign"),
         ((POOL, "--v=debug"), "--v: is not a whole number; write a number without a fraction"),
         ((POOL, "--grpc-port=9003"), "--grpc-port: is the same as grpc-health-port; write another"),
         (

@@ -404,8 +404,8 @@ def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_togeth
     config = {"plugins": plugins, "schedulingProfiles": [profile]}
     picker = {"preset": "custom", "config": config, "flowControl": {}}
     misplaced = (
-        "endpointPicker.config.schedulingProfiles[0].plugins[0]: reads as if it came before what follows "
-        "(random-picker); put it last; a picker runs last wherever it stands"
+        "endpointPicker.config.schedulingProfiles[0].plugins[0]: stands before other plugins, but a picker "
+        "always runs last (random-picker); put it last"
     )
     assert warnings(model=model, endpointPicker=picker, autoscaling=SLEEPS, canary={"weight": 100}) == [
         "autoscaling: decode wakes in up to 1624s, and requests may not wait so long without a defaultRequestTTL",
@@ -429,7 +429,7 @@ def test_nobody_is_warned_of_what_a_preset_says(release):
 def test_a_mode_and_a_reason_without_each_other_are_refused_where_they_are_written():
     (message,) = told(stack(failureMode="FailOpen"))
     what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
-    assert message == f"{AT}.failOpenReason: {what}; say why that is right here, or remove failureMode"
+    assert message == f"{AT}.failOpenReason: {what}; write why requests may bypass the picker, or remove failureMode"
     (message,) = told(stack(failOpenReason=REASON))
     what = "has no effect while requests are refused (FailClose)"
     assert message == f"{AT}.failOpenReason: {what}; remove it, or set failureMode: FailOpen"

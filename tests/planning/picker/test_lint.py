@@ -123,8 +123,8 @@ def test_a_picker_that_stands_in_front_is_a_warning():
     assert said(endpointPicker=spec) == []
     assert lines(planned(endpointPicker=spec).warnings, "warning") == [
         (
-            "services.qwen.endpointPicker.config.schedulingProfiles[0].plugins[0]: reads as if it came before what "
-            "follows (max-score-picker); put it last; a picker runs last wherever it stands"
+            "services.qwen.endpointPicker.config.schedulingProfiles[0].plugins[0]: stands before other plugins, but a "
+            "picker always runs last (max-score-picker); put it last"
         )
     ]
 
@@ -141,12 +141,12 @@ def test_without_profiles_every_scorer_is_used():
 
 def test_several_profiles_need_a_handler_that_takes_several():
     assert custom(apart(without=["disagg-profile-handler", "always-disagg-pd-decider"]), prefill={}) == [
-        "config.plugins: has no profile handler for 2 profiles; add one, such as disagg-profile-handler"
+        "config.plugins: has no profile handler for 2 profiles; add a profile handler, such as disagg-profile-handler"
     ]
     replaced = apart({"type": "single-profile-handler"}, without=["disagg-profile-handler", "always-disagg-pd-decider"])
     assert custom(replaced, prefill={}) == [
         (
-            "config.plugins[2].type: takes one profile of 2 (single-profile-handler); "
+            "config.plugins[2].type: takes only one of 2 profiles (single-profile-handler); "
             "keep one of them, or use disagg-profile-handler"
         ),
         "config.plugins[2].type: never asks prefill pods (single-profile-handler); use a preset, or another handler",
@@ -155,7 +155,7 @@ def test_several_profiles_need_a_handler_that_takes_several():
 
 def test_prefill_pods_are_asked_where_there_are_some():
     assert custom(single(), prefill={}) == [
-        "config: sends nothing to prefill pods (no profile uses prefill-filter); add one, or use a preset"
+        "config: sends nothing to prefill pods (no profile uses prefill-filter); add such a profile, or use a preset"
     ]
 
 
@@ -163,7 +163,10 @@ def test_decode_is_kept_from_prefill_pods():
     written = apart(without=["decode-filter"])
     written["schedulingProfiles"][1]["plugins"] = []
     assert custom(written, prefill={}) == [
-        "config: sends whole requests to prefill pods, too (no profile uses decode-filter); add one, or use a preset"
+        (
+            "config: sends whole requests to prefill pods, too (no profile uses decode-filter); "
+            "add such a profile, or use a preset"
+        )
     ]
 
 
@@ -214,7 +217,7 @@ def test_the_block_size_is_the_engines(key):
     assert custom(written, kvCache={"blockSize": 16}) == []
     assert custom(written) == [
         (
-            f"config.plugins[4].parameters.tokenProcessorConfig.{key}: differs from the engine's (16, 64); "
+            f"config.plugins[4].parameters.tokenProcessorConfig.{key}: differs from the engine's block size (16, 64); "
             "write 64, or set kvCache.blockSize: 16"
         )
     ]
@@ -223,7 +226,7 @@ def test_the_block_size_is_the_engines(key):
 def test_the_pickers_own_block_size_is_not_relied_on():
     (line,) = custom(single(*PRECISE, precise(), dataLayer=NOTIFIED))
     at = "config.plugins[4].parameters.tokenProcessorConfig.blockSizeTokens"
-    assert line == f"{at}: is missing, and the engine's is 64; write 64"
+    assert line == f"{at}: is missing, and the engine's block size is 64; write 64"
 
 
 def test_events_that_come_to_the_picker_need_no_notification():
@@ -252,7 +255,7 @@ def test_parameters_that_a_plugin_ignores_are_told():
     assert lines(planned(endpointPicker=spec).warnings, "warning") == [
         (
             "services.qwen.endpointPicker.config.plugins[0].parameters.treshold: unknown parameter of queue-scorer "
-            "(treshold); remove it; it takes none"
+            "(treshold); remove it; no keys are known here"
         )
     ]
 

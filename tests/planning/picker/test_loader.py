@@ -39,7 +39,7 @@ TWO_WATCHES = [PODS, PODS | {"name": "again"}]
             {},
             (
                 "plugins[0].parameters.prefixMatchInfoProducerName: names no plugin that produces prefix cache matches "
-                "(nosuch); name one that does, or remove it"
+                "(nosuch); name such a plugin, or remove it"
             ),
         ),
         (
@@ -52,7 +52,7 @@ TWO_WATCHES = [PODS, PODS | {"name": "again"}]
             {"dataLayer": {"sources": [source("models-data-source", "core-metrics-extractor")]}},
             (
                 "dataLayer.sources[0].extractors[0].pluginRef: cannot read from models-data-source "
-                "(core-metrics-extractor); put it at another source"
+                "(core-metrics-extractor); list it under another source"
             ),
         ),
         (

@@ -12,7 +12,7 @@ SOURCES = [
     {"pluginRef": "tls-metrics-data-source", "extractors": CORE},
 ]
 HTTPS = {"scheme": "https", "insecureSkipVerify": True}
-AT = "services.qwen.sidecar.tls.prefill: the picker cannot read the load of prefill pods, and takes them for full"
+AT = "services.qwen.sidecar.tls.prefill: the picker cannot read the load of prefill pods, and treats them as full"
 PLUGINS = [
     {"type": "decode-filter"},
     {"type": "prefill-filter"},

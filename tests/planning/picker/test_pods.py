@@ -136,7 +136,7 @@ def test_pickers_that_are_all_at_work_elect_nobody():
 def test_pickers_that_elect_a_leader_are_told_to_end_all_at_once(picker, fate, way):
     """See defects A19."""
     (line,) = [line for line in warned(**picker, replicas=3) if "ends all its pods" in line]
-    what = f"a change of the picker ends all its pods at once (3); until a new one leads, requests are {fate}"
+    what = f"a change of the picker ends all its pods together (3); until a new pod leads, requests are {fate}"
     assert line.startswith(f"{AT}.replicas: {what}; {way}")
 
 

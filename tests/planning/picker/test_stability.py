@@ -24,7 +24,7 @@ def test_alpha_plugins_switch_their_flag_on_and_are_told():
     assert "--allow-experimental-plugins=true" in made.arguments
     assert lines(made.warnings, "warning")[1] == (
         "services.qwen.endpointPicker.config.plugins[3].type: is experimental (topology-affinity-filter): "
-        "the picker is started with --allow-experimental-plugins; expect it to change or to go without notice"
+        "the picker is started with --allow-experimental-plugins; it may change or disappear without notice"
     )
     assert not any("experimental" in one for one in planned().arguments)
 

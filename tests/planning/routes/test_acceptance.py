@@ -81,7 +81,7 @@ def test_a_parent_of_another_kind_is_not_taken_for_absent():
     (line,) = lines(acceptance.decide(plan(stack).routes, Gateways((ACCEPTED,))).warnings, "warning")
     assert (
         line
-        == "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: it is of kind Other"
+        == "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: the kind is Other"
     )
 
 

@@ -17,7 +17,7 @@ from tests.support.stacks import NAME, lines
 
 GROUP, KIND = "gateway.networking.k8s.io", "Gateway"
 US = Identity(NAME, ("inference-stacks/past",))
-REMEDY = "give one of them another path or hostname"
+REMEDY = "give one of the two routes another path or hostname"
 
 
 def route(key, path="/models/qwen", headers=None, hostnames=(), *, more=(), canary=None, gateways="gateways", **parent):

@@ -5,7 +5,7 @@ import pytest
 from tests.support.stacks import GATEWAY, lines, plan, tree
 
 AT = "services.qwen.route.timeouts.request"
-CUT = "longer requests are cut when pods are replaced"
+CUT = "are cut when pods are replaced"
 
 
 def warnings(request, gateway=GATEWAY, **service):
@@ -16,11 +16,14 @@ def warnings(request, gateway=GATEWAY, **service):
 @pytest.mark.parametrize(
     ("request_timeout", "drain_timeout", "message"),
     [
-        ("46s", "45s", f"is above drainTimeout (46s, 45s): {CUT}; set drainTimeout: 46s"),
+        ("46s", "45s", f"is above drainTimeout (46s, 45s): requests longer than 45s {CUT}; set drainTimeout: 46s"),
         (
             "0s",
             "5m",
-            f"sets no limit, unlike drainTimeout (0s, 5m): {CUT}; set drainTimeout to the time of the longest request",
+            (
+                f"sets no limit, unlike drainTimeout (0s, 5m): requests longer than 5m {CUT}; "
+                "set drainTimeout to the time of the longest request"
+            ),
         ),
     ],
 )
@@ -37,7 +40,8 @@ def test_a_request_that_is_drained_is_not_told(request_timeout, drain_timeout):
 def test_a_canary_that_drains_shorter_is_told():
     canary = {"weight": 10, "drainTimeout": "30s", "engine": {"maxNumSeqs": 64}}
     found = warnings("45s", canary=canary)
-    assert found == [f"{AT}: is above canary.drainTimeout (45s, 30s): {CUT}; set canary.drainTimeout: 45s"]
+    told = f"is above canary.drainTimeout (45s, 30s): requests longer than 30s {CUT}; set canary.drainTimeout: 45s"
+    assert found == [f"{AT}: {told}"]
 
 
 def test_a_route_that_is_not_made_promises_nothing():

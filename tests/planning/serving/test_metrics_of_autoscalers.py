@@ -19,7 +19,7 @@ METRICS = [
     {"type": "custom", "spec": CUSTOM},
 ]
 AT = "services.qwen.autoscaling.metrics"
-REMEDY = "give the metrics adapter the rule in docs/operations.md; it offers what running pods have reported"
+REMEDY = "give the metrics adapter the rule in docs/operations.md; it offers only metrics that pods have reported"
 KINDS = Served(frozenset({"v1/Service"}))
 
 
@@ -45,7 +45,7 @@ def test_a_cluster_that_offers_every_metric_of_pods_is_told_nothing():
 
 def test_a_metric_that_the_cluster_does_not_offer_is_told_with_what_offers_it():
     """The rule that upstream ships offers metrics of namespaces alone. See defects A14."""
-    what = "(custom.metrics.k8s.io), and the autoscaler asks for the metric of pods"
+    what = "(custom.metrics.k8s.io), but the autoscaler asks for the metric of pods"
     assert told(offering("namespaces/vllm_num_requests_waiting")) == [
         f"{AT}[0]: the cluster offers vllm_num_requests_waiting of namespaces alone {what}; {REMEDY}",
         f"{AT}[2].spec: the cluster offers own of no kind of object {what}; {REMEDY}",

@@ -177,10 +177,13 @@ def test_a_drain_that_is_cut_short_is_refused_in_the_users_terms():
         (None, "drops the pause before the engine ends (lifecycle.preStop)"),
         ({"preStop": None}, "drops the pause before the engine ends (lifecycle.preStop)"),
         ({"preStop": {"sleep": None}}, "drops the pause before the engine ends (lifecycle.preStop.sleep)"),
-        ({"preStop": {"sleep": {"seconds": 14}}}, "cuts the pause before the engine ends short (14; 15 are needed)"),
+        (
+            {"preStop": {"sleep": {"seconds": 14}}},
+            "shortens the pause before the engine ends (14; 15 seconds are needed)",
+        ),
         (
             {"preStop": {"sleep": {"seconds": None}}},
-            "cuts the pause before the engine ends short (null; 15 are needed)",
+            "shortens the pause before the engine ends (null; 15 seconds are needed)",
         ),
     ],
 )
@@ -211,7 +214,7 @@ def test_a_worker_pauses_as_long_as_its_leader_drains():
     hook = {"preStop": {"sleep": {"seconds": 59}}}
     change = at((*TEMPLATES["workerTemplate"], "spec"), {"containers": [{"name": "vllm", "lifecycle": hook}]})
     (problem,) = told(change)
-    assert "(59; 60 are needed)" in problem
+    assert "(59; 60 seconds are needed)" in problem
 
 
 REFUSED = [

@@ -81,7 +81,7 @@ def test_a_metric_of_the_picker_that_the_cluster_does_not_offer_is_told():
     lacking = ClusterFacts(kinds, metrics=Metrics(("pods/llm_d_epp_request_running",)))
     (line,) = lines(preflight.metrics(plan(stack), lacking, "strict"), "warning")
     what = "the cluster offers llm_d_epp_request_running of pods alone (custom.metrics.k8s.io)"
-    assert line.startswith(f"{AT}.metrics[0]: {what}, and the autoscaler asks for the metric of services")
+    assert line.startswith(f"{AT}.metrics[0]: {what}, but the autoscaler asks for the metric of services")
 
 
 @pytest.mark.parametrize("release", channels())
