@@ -1,34 +1,33 @@
 """Cost of the checks of a cluster in `pulumi preview`: preflight and capacity.
 
 Run from the root of the repository: `.venv/bin/python -m benchmarks.checking [SERVICES ...]` (100 if absent). The same
-stack is previewed in four variants. `checked` has `checks.capacity: strict`. `skipped` has `skip` for the checks
-`preflight` and `capacity`, and still reads the cluster. `unread` has `cluster.facts` of type none in addition, and
-reads nothing. `again` is `checked` once more. Each variant has its own engine. All use one control plane, on which
-nothing is deployed.
+stack is composed and previewed in four variants. `checked` has `checks.capacity: strict`. `skipped` has `skip` for the
+checks `preflight` and `capacity`, and still reads the cluster. `unread` has `cluster.facts` of type none in addition,
+and reads nothing. `again` is `checked` once more. All use one control plane, on which nothing is deployed. The variants
+alternate, each round in another order. Both tables show medians: of wall-clock times, and of the differences within a
+round.
 
 All variants must plan the same resources. The checks then cost time only while the program composes the stack, before
-it registers the first resource. The variants alternate for five rounds, each in another order. The
-first table shows how long the program composed, the second one how long the whole previews took. Both show medians of
-wall-clock times, and medians of the differences within a round. A preview takes half a minute, and its
-time varies by more than the checks take; `checked - again` shows the variation.
+it registers the first resource. The first table shows how long composing took, in twenty rounds in this process. The
+second one shows how long whole previews took, in five rounds; each variant has its own engine. A preview takes half a
+minute, and its time varies by more than the checks take; `checked - again` shows the variation.
 """
 
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from benchmarks import stacks
-from benchmarks.clusters import PROGRAM, ROOT, Cluster, cluster, planned_resources
+from benchmarks.clusters import ROOT, Cluster, cluster, planned_resources
 from benchmarks.tables import show
-from benchmarks.timed import TIMES
 from benchmarks.timing import wall_seconds
-from local.engine import Engine
+from composition import Live, Refusal, compose
 
 _SIZES = (100,)
-_ROUNDS = 5
+_COMPOSITIONS, _PREVIEWS = 20, 5
+"""Rounds of each kind."""
 _CHECKED = {"checks": {"capacity": "strict"}}
 _SKIPPED = {"checks": {"preflight": "skip", "capacity": "skip"}}
 _VARIANTS: Mapping[str, Mapping[str, Any]] = {
@@ -37,67 +36,72 @@ _VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "unread": {**_SKIPPED, "cluster": {"facts": {"type": "none"}}},
     "again": _CHECKED,
 }
-_Seconds = Mapping[str, float]
-"""Seconds of one round, by variant."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Program:
-    """A variant of the stack in a project of its own."""
-
-    engine: Engine
-    times: Path
-    """File into which each run of the program writes how long it composed."""
-
-    def preview(self) -> tuple[float, float]:
-        """Return the seconds that the program composed, and those of the whole preview."""
-        whole, _ = wall_seconds(lambda: self.engine.run("preview", "--suppress-progress", "--suppress-outputs"))
-        return float(self.times.read_text(encoding="ascii")), whole
+_Rounds = Sequence[Mapping[str, float]]
+"""Seconds of each round, by variant."""
 
 
 def main(sizes: tuple[int, ...]) -> None:
     """Print the costs for stacks of some sizes."""
     with cluster() as shared:
-        rounds = {size: _rounds(shared, size) for size in sizes}
+        composed = {size: _compositions(shared, size) for size in sizes}
+        previewed = {size: _previews(shared, size) for size in sizes}
+    _show("Composing a stack of n services, with and without the checks of the cluster", composed)
+    _show("`pulumi preview` of n services, with and without the checks of the cluster", previewed)
+
+
+def _show(sentence: str, rounds: Mapping[int, _Rounds]) -> None:
     others = [name for name in _VARIANTS if name != "checked"]
     columns = ("n", *(f"{name}, s" for name in _VARIANTS), *(f"checked - {name}, s" for name in others))
-    for part, sentence in enumerate(
-        (
-            "Composing a stack of n services in `pulumi preview`, with and without the checks of the cluster",
-            "`pulumi preview` of n services with and without the checks of the cluster",
-        )
-    ):
-        show(sentence, columns, [_row(size, [each[part] for each in found], others) for size, found in rounds.items()])
+    show(sentence, columns, [_row(size, found, others) for size, found in rounds.items()])
 
 
-def _row(services: int, rounds: Sequence[_Seconds], others: Sequence[str]) -> tuple[object, ...]:
+def _row(services: int, rounds: _Rounds, others: Sequence[str]) -> tuple[object, ...]:
     medians = (statistics.median(each[name] for each in rounds) for name in _VARIANTS)
     differences = (statistics.median(each["checked"] - each[name] for each in rounds) for name in others)
     return services, *(f"{value:.2f}" for value in (*medians, *differences))
 
 
-def _rounds(shared: Cluster, services: int) -> list[tuple[_Seconds, _Seconds]]:
-    """Return the seconds of composing and of whole previews, of each round."""
-    tree = stacks.tree(services, create_namespace=True)
-    programs = {name: _program(shared, f"{name}-{services}", {**tree, **more}) for name, more in _VARIANTS.items()}
+def _compositions(shared: Cluster, services: int) -> _Rounds:
+    """Return the seconds of composing, after a first time that reads tables and schemas."""
+    target = Live(shared.plane.kubeconfig.read_text(encoding="utf-8"), ROOT)
+    works = {name: partial(_compose, tree, target) for name, tree in _trees(services).items()}
+    _compose(_trees(services)["checked"], target)
+    return _alternating(works, _COMPOSITIONS)
+
+
+def _previews(shared: Cluster, services: int) -> _Rounds:
+    """Return the seconds of whole previews, whose first ones must plan the same resources."""
+    engines = {name: shared.program_engine(f"{name}-{services}", tree) for name, tree in _trees(services).items()}
     with shared.report.step(f"first previews of {services} services"):
-        planned = [planned_resources(program.engine) for program in programs.values()]
-        if any(resources != planned[0] for resources in planned):
+        first, *further = (planned_resources(engine) for engine in engines.values())
+        if any(resources != first for resources in further):
             raise AssertionError("the variants register different resources")
-    order, found = list(programs), list[tuple[_Seconds, _Seconds]]()
-    with shared.report.step(f"{_ROUNDS} rounds of previews of {services} services"):
-        for _ in range(_ROUNDS):
-            seconds = {name: programs[name].preview() for name in order}
-            composed = {name: each for name, (each, _) in seconds.items()}
-            found.append((composed, {name: each for name, (_, each) in seconds.items()}))
-            order = [*order[1:], order[0]]
+    works = {
+        name: partial(engine.run, "preview", "--suppress-progress", "--suppress-outputs")
+        for name, engine in engines.items()
+    }
+    with shared.report.step(f"{_PREVIEWS} rounds of previews of {services} services"):
+        return _alternating(works, _PREVIEWS)
+
+
+def _trees(services: int) -> dict[str, dict[str, Any]]:
+    tree = stacks.tree(services, create_namespace=True)
+    return {name: {**tree, **more} for name, more in _VARIANTS.items()}
+
+
+def _compose(tree: Mapping[str, Any], target: Live) -> None:
+    composition = compose(tree, target, stacks.NAME)
+    if isinstance(composition, Refusal):
+        raise composition.error
+
+
+def _alternating(works: Mapping[str, Callable[[], object]], rounds: int) -> _Rounds:
+    """Return the seconds of work by name, for each round; every round begins with another one."""
+    order, found = list(works), list[Mapping[str, float]]()
+    for _ in range(rounds):
+        found.append({name: wall_seconds(works[name])[0] for name in order})
+        order = [*order[1:], order[0]]
     return found
-
-
-def _program(shared: Cluster, name: str, tree: Mapping[str, Any]) -> _Program:
-    times = shared.directory / f"{name}.seconds"
-    files = {file: ROOT / file for file in PROGRAM} | {"__main__.py": ROOT / "benchmarks" / "timed.py"}
-    return _Program(shared.engine(name, files, tree, {TIMES: str(times)}), times)
 
 
 if __name__ == "__main__":
