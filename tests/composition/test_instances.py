@@ -97,7 +97,7 @@ def test_objects_and_requests_of_another_are_not_taken():
         "is taken on gateways/gateway by a.services.qwen (/models/qwen, any host)",
         "another path or hostname",
     )
-    assert route == f"  - b.services.qwen.route.matches[0].path: {what}; give one of them {remedy}"
+    assert route == f"  - b.services.qwen.route.matches[0].path: {what}; give one of the two routes {remedy}"
     path = {"route": {"matches": [{"path": "/chat"}]}}
     (line,) = refusal(of(a=stack(qwen=path), b=stack("two", qwen=path)))
     assert line.startswith("  - b.services.qwen.route.matches[0].path: is taken on gateways/gateway by a.services.qwen")

@@ -361,7 +361,7 @@ def test_the_sidecar_outlives_the_engine_that_it_asks():
 
 RECREATE = {"rollout": {"type": "Recreate"}}
 CROWD = [f"qwen{suffix}" for suffix in ("", "-canary", "-canary-canary", "-epp", "-canary-epp", "-weights", "-decode")]
-REFUSED = ("would make the same object as", "is used by", "finds Services of one namespace")
+REFUSED = ("would make the same object as", "is used by", "finds only Services of one namespace")
 
 
 @st.composite

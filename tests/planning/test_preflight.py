@@ -45,7 +45,7 @@ def test_rendered_services_that_the_interceptor_cannot_resolve_are_errors():
     services = [manifest for manifest in rendered(metered) if manifest["kind"] == "Service"]
     twice = [*services, *services]
     several = [{**service, "spec": {"ports": [{"port": 1}, {"port": 2}]}} for service in services]
-    reasons = {0: services, "no Service has": [], "several Services have": twice, "the Service has several": several}
+    reasons = {0: services, "no Service has": [], "several Services have": twice, "the Service has neither": several}
     for reason, found in reasons.items():
         problems = lines(unresolved_ids(plan(metered), found), "error")
         assert [line.partition("404: ")[2].startswith(str(reason)) for line in problems] == ([True] if reason else [])

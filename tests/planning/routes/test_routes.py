@@ -229,7 +229,7 @@ def test_b23_a_duration_that_gateway_api_does_not_know_is_refused(written):
 def test_gkes_gateway_takes_no_timeouts():
     gateway = {**BODY, "provider": "gke"}
     (line,) = told(routed(gateway, timeouts={"request": "5s"}))
-    assert line.startswith("services.qwen.route.timeouts: is not for GKE's gateway")
+    assert line.startswith("services.qwen.route.timeouts: has no effect on GKE's gateway")
     assert "timeouts" not in rules(route("qwen", gateway))[0]
 
 
@@ -351,9 +351,9 @@ def test_as_many_paths_as_rules_fit():
 
     assert len(rules(route(matches=named(16)))) == 16
     (line,) = told(routed(matches=named(17)))
-    assert line.startswith("services.qwen.route.matches: needs 17 rules, of 16 in a route (a rule,")
+    assert line.startswith("services.qwen.route.matches: needs 17 rules, but a route has at most 16 (a rule for")
     (line,) = told(tried(0, {"x-canary": "1"}, matches=named(9)))
-    assert line.startswith("services.qwen.route.matches: needs 18 rules, of 16 in a route (two rules,")
+    assert line.startswith("services.qwen.route.matches: needs 18 rules, but a route has at most 16 (two rules,")
 
 
 def test_matches_that_are_not_rewritten_share_a_rule():

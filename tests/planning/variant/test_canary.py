@@ -257,7 +257,7 @@ def test_a_canary_beside_a_metered_service_is_refused_even_without_requests():
     wanted = metered()
     del wanted["services"]["qwen"]["interceptor"]
     (message,) = told(wanted)
-    assert message.startswith("services.qwen.canary: would get no requests (the interceptor in mode label")
+    assert message.startswith("services.qwen.canary: would get no requests (in mode label, the interceptor")
 
 
 def test_a_canary_of_one_service_leaves_another_one_metered():
