@@ -6,6 +6,7 @@ import json
 import runpy
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -69,12 +70,17 @@ def made(before, after, facts, *messages):
     return summary.summarize(events.read(log(before, after, *messages)), composed)
 
 
+@cache
+def of_services(count):
+    """Return the report on a number of services, which is written in each form."""
+    return made(*stacks(count), nodes(2 * count, requested=4))
+
+
 @pytest.mark.parametrize("count", [1, 20, 200])
 @pytest.mark.parametrize("form", ["md", "txt"])
 def test_the_report_of_services(golden, count, form):
     write = documents.markdown if form == "md" else documents.text
-    found = made(*stacks(count), nodes(2 * count, requested=4))
-    text = summary_blocks.fitting(found, write)
+    text = summary_blocks.fitting(of_services(count), write)
     assert len(text) <= summary_blocks.LONGEST
     golden(GOLDENS / f"{count}.{form}", text)
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tests.support.stacks import plain, rendered
@@ -12,7 +13,7 @@ DEFAULT_GATEWAY = {"name": "otterscale-llm-d-infra-inference-gateway", "namespac
 SCRAPED = {"metrics": {"type": "prometheus-operator"}}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scenario:
     """One set of wishes."""
 
@@ -32,7 +33,7 @@ class Scenario:
             objects[decode] = _parts(self.key, rendered(self.with_sidecar))[decode]
         return objects
 
-    @property
+    @cached_property
     def configuration(self) -> str:
         """Return our picker's configuration."""
         return self.ours()["ConfigMap EPP"]["data"]["config.yaml"]

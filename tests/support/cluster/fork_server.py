@@ -12,6 +12,7 @@ import gc
 import marshal
 import os
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -64,9 +65,12 @@ def receive(connection: socket.socket) -> tuple[list[str], str, dict[str, str]]:
 
 def run(connection: socket.socket) -> None:
     """Run the executor in this process as its client asks. The kernel ends this process when the client ends."""
+    arguments, folder, environment = receive(connection)
+    # The kernel signals whatever happens to the connection: after the request, that is its end alone.
     fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) | os.O_ASYNC)
-    arguments, folder, environment = receive(connection)
+    if select.select([connection], [], [], 0)[0]:
+        sys.exit("the client ended before its run began")
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

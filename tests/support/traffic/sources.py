@@ -1,5 +1,7 @@
 """Nobody's credentials, a real S3 server and HTTP servers for tests that ask sources of weights."""
 
+from functools import cache
+
 import pytest
 
 from tests.support.traffic.registries import Registry
@@ -24,8 +26,20 @@ def credentials(nobody, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-somebody")
 
 
+@pytest.fixture(scope="session")
+def files_of_clients():
+    """Share what boto reads of its own files: each question has a session of its own, as each run of the program."""
+    from botocore.loaders import JSONFileLoader, Loader  # noqa: PLC0415, few modules need it
+
+    read, services = cache(JSONFileLoader().load_file), cache(Loader().list_available_services)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JSONFileLoader, "load_file", lambda _loader, path: read(path))
+        patch.setattr(Loader, "list_available_services", lambda _loader, type_name: [*services(type_name)])
+        yield
+
+
 @pytest.fixture(scope="module")
-def moto():
+def moto(files_of_clients):
     from moto.server import ThreadedMotoServer  # noqa: PLC0415, few modules need it, and it takes long to import
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -56,13 +70,19 @@ def bucket(moto):
 
 def put(moto, key, body):
     """Write an object into the bucket."""
+    owner = _owner(moto)
+    owner.create_bucket(Bucket="models")
+    owner.put_object(Bucket="models", Key=key, Body=body)
+
+
+@cache
+def _owner(moto):
+    """Return a client of the bucket's owner."""
     from boto3 import Session  # noqa: PLC0415, as above
     from botocore.config import Config  # noqa: PLC0415
 
     session = Session(aws_access_key_id="owner", aws_secret_access_key="of-owner")
-    client = session.client("s3", endpoint_url=moto, region_name="us-east-1", config=Config(proxies={}))
-    client.create_bucket(Bucket="models")
-    client.put_object(Bucket="models", Key=key, Body=body)
+    return session.client("s3", endpoint_url=moto, region_name="us-east-1", config=Config(proxies={}))
 
 
 @pytest.fixture
