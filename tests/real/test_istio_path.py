@@ -1,5 +1,6 @@
 """Requests through Envoy with Istio's own configuration: only the addresses of pods and pickers are ours."""
 
+import contextlib
 import hashlib
 import json
 import math
@@ -19,6 +20,7 @@ NAMESPACE = "mesh"
 CANARY = {"x-canary": "always"}
 HOST = "code.example.com"
 MODEL = "x-gateway-base-model-name"
+BY_MODEL = {MODEL: "org/model"}
 REQUESTS = 2000
 DEVIATIONS = 3
 CODE_ROUTE = {
@@ -29,7 +31,11 @@ CODE_ROUTE = {
     "timeouts": {"request": "1s"},
 }
 STACK = tree(
-    chat={"replicas": 2, "canary": {"weight": 10, "headers": CANARY, "replicas": 1}},
+    chat={
+        "replicas": 2,
+        "canary": {"weight": 10, "headers": CANARY, "replicas": 1},
+        "endpointPicker": {"logLevel": 3},
+    },
     code={"route": CODE_ROUTE, "endpointPicker": {"port": 9100, "tls": {"type": "none"}}},
     named={"route": {"matches": [{"model": "org/model", "path": "/v1"}], "replacePrefixMatch": "/v1"}},
 ) | {
@@ -45,20 +51,16 @@ def path(deploy_for_all, loopback_plane, tools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("mesh")
     front = Istio(tools, folder / "istio", loopback_plane)
     manifests = rendered(STACK)
-    front.start(objects.listeners(manifests), objects.service_ports(manifests))
     found = DataPath(loopback_plane, tools, NAMESPACE, folder / "path", front)
-    try:
+    with contextlib.ExitStack() as ends:
+        ends.callback(front.end)
+        ends.callback(found.end)
+        front.start(objects.listeners(manifests), objects.service_ports(manifests))
         deploy_for_all(STACK, loopback_plane).up()
         found.start()
         for service, more in (("chat", {}), ("code", {"host": HOST}), ("named", {"at": "", "headers": BY_MODEL})):
             eventually(lambda service=service, more=more: found.ask(service, **more).status == 200)
         yield found
-    finally:
-        found.end()
-        front.end()
-
-
-BY_MODEL = {MODEL: "org/model"}
 
 
 def is_expected(count, share, times=REQUESTS):
