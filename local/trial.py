@@ -7,6 +7,7 @@ import json
 import socket
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from local import files, host, up, venv
@@ -43,11 +44,13 @@ def run(report: Report, project: Path = up.PROJECT) -> None:
     with files.lock(state, refusal=up.BUSY.format(state=state)):
         venv.setup(project, report, development=False)
         found = llm_d.find()
-        tools = ensure((*up.TOOLS, "istiod", "envoy", *(() if found else ("epp",))), report)
+        with ThreadPoolExecutor(1) as pool:
+            rendered = pool.submit(up.render, project)
+            tools = ensure((*up.TOOLS, "istiod", "envoy", *(() if found else ("epp",))), report)
         release, epp = found or (RELEASE, tools["epp"])
         title = _title(epp, is_llm_d=found is not None)
         report.say(FIRST.format(stack=up.STACK, picker=title, release=release))
-        manifests = up.render(project)
+        manifests = rendered.result()
         listeners = objects.listeners(manifests)
         if not listeners:
             raise LocalError(f"Pulumi.{up.STACK}.yaml has no route to try; give it a gateway")

@@ -1,0 +1,73 @@
+"""A gateway that nobody plays: Envoy takes everything from istiod but addresses, which are those of this machine."""
+
+import json
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from local.cluster import ControlPlane
+from local.gateway import Gateway, addresses, objects
+from local.gateway.objects import Listener
+from local.tools import Tool
+from tests.support.traffic.pickers import Picker
+
+DEADLINE = 60.0
+REFRESH = 0.2
+"""Seconds after which the proxy asks for addresses again."""
+
+
+class Istio:
+    """istiod beside a control plane, and the proxy of a Gateway."""
+
+    port: int
+    """Port of loopback at which requests come in."""
+
+    def __init__(self, tools: Mapping[str, Tool], directory: Path, plane: ControlPlane) -> None:
+        self._gateway = Gateway(directory, tools, plane, tie_to_parent=True)
+        self._addresses = addresses.Server(lambda: addresses.read(plane.api()))
+
+    def start(self, listeners: Sequence[Listener], of_services: Collection[int]) -> None:
+        """Start the proxy of the Gateway with these listeners; returns when it serves, of no route yet."""
+        names = {listener.namespace for listener in listeners}
+        self._gateway.start()
+        self._gateway.apply([*map(objects.namespace_object, names), *objects.gateways(listeners)])
+        self._proxy = self._gateway.serve(listeners, of_services, self._addresses.server_port, refresh=REFRESH)
+        self.port = self._proxy.ports[listeners[0].port]
+
+    def sync(self, namespace: str, pickers: Collection[Picker]) -> None:
+        """Return when the proxy knows all clusters, and their addresses are those of the cluster and of these pickers.
+
+        What else istiod makes of a change reaches the proxy a moment later.
+        """
+        self._addresses.substitutes = [
+            addresses.Substitute(picker.namespace, picker.labels, picker.ports) for picker in pickers
+        ]
+        moment = time.monotonic()
+        self._gateway.wait("istiod", lambda: self._addresses.told_since(moment, self._clusters(namespace)))
+
+    def rejections(self) -> dict[str, int]:
+        """Return how many updates the proxy has rejected, by kind."""
+        return self._proxy.rejections()
+
+    def log(self) -> list[dict[str, Any]]:
+        """Return what the proxy did with each request."""
+        lines = self._gateway.access_log.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines if line.endswith("}")]
+
+    def end(self) -> None:
+        """End proxy and istiod."""
+        self._gateway.end()
+        self._addresses.end()
+
+    def _clusters(self, namespace: str) -> set[str]:
+        """Return the clusters of the proxy that lead to a namespace."""
+        dumps = self._proxy.configuration().get("configs", ())
+        clusters = (
+            each["cluster"]["name"]
+            for dump in dumps
+            if dump["@type"].endswith("ClustersConfigDump")
+            for state in ("dynamic_active_clusters", "dynamic_warming_clusters")
+            for each in dump.get(state, ())
+        )
+        return {name for name in clusters if f".{namespace}.svc." in name}
