@@ -267,7 +267,7 @@ def test_nothing_is_refused_to_a_run_with_the_printed_rights(runs, command):
 
 
 def test_a_preview_tells_what_has_changed_since_the_one_that_was_approved(runs):
-    text = "inference-stacks:previewed: the cluster has changed since"
+    text = "inference-stacks:previewed: the cluster has changed since this file was written"
     for change in (f"namespaces: {NAMESPACE} is new", "priority_classes: rights is new"):
         assert f"{text} ({change})" in runs.preview
 
