@@ -32,7 +32,7 @@ _LARGE, _SMALL = "nvidia-h200", "nvidia-t4"
 
 
 def tree(services: int, accelerator: str) -> dict[str, Any]:
-    """Return a stack whose services take different amounts of the devices of one class."""
+    """Return a stack whose services take different amounts of memory of the devices of one class."""
     return {
         "namespace": "models",
         "gateway": {"name": "inference-gateway", "namespace": "gateways", "provider": "istio"},

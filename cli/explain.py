@@ -42,7 +42,7 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Print the tables, and return the exit code: 2 if a service has no profile that it needs.
+    """Print the tables, and return the exit code: 2 if a service needs a profile and gets none.
 
     Raises `ConfigError` if the stack cannot be read, or does not have the service.
     """
@@ -103,7 +103,7 @@ def _text(explained: Explained, options: Options) -> str:
 
 
 def _blocks(path: ConfigPath, table: Evaluation, explained: Explained) -> Iterator[Block]:
-    """Yield the table of one question, with its answer above it."""
+    """Yield the heading, the decision and the table of candidates for one service, canary or prefill."""
     decision = explained.decisions.get(path)
     yield Heading(f"{path}: {table.question.model}")
     if decision is not None:

@@ -78,8 +78,8 @@ def sanitize_dns1035_label(text: str) -> str:
 def inference_service(namespace: str, service: str) -> str:
     """Return aim-engine's name of an InferenceService.
 
-    The name is shortened until `predictor` returns a legal DNS label for it. Raises `ValueError` if the
-    namespace is too long.
+    The name is shortened so that the label that `predictor` returns has at most 63 characters. Raises `ValueError` if
+    the namespace leaves fewer than 10 characters for the name.
     """
     longest = LONGEST - len(_PREDICTOR) - len(namespace)
     if longest < _SHORTEST:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 _DEFAULT_REGISTRY, _DEFAULT_NAMESPACE, _DEFAULT_TAG = "docker.io", "library", "latest"
 _LOCAL = "localhost"
 _SHORT_DIGEST = 6
-"""Number of hex digits of a digest that stand for a tag."""
+"""Number of hex digits of a digest in `ImageReference.version`."""
 
 
 class ImageReferenceError(ValueError):
@@ -32,7 +32,7 @@ class ImageReference:
     def name(self) -> str:
         """Return the last part of the repository as text that a name may hold.
 
-        If a reference has a digest and a tag, the name ends with the tag, because the version is the digest.
+        If the reference has both a tag and a digest, the tag is appended, because `version` then contains the digest.
         """
         last = self.repository.rpartition("/")[2]
         return _legal(last if self.tag is None or self.digest is None else f"{last}-{self.tag}")

@@ -100,19 +100,20 @@ class Checks(Spec):
 
     preflight: Literal["strict", "warn", "skip"] = "strict"
     """Check of what the stack needs from its cluster: kinds, namespaces, classes, listeners, and routes that do not
-    collide. A lack that only a person can mend is an error (strict) or a warning (warn); skip checks nothing."""
+    collide. A lack that only a person can mend is an error (strict) or a warning (warn); with skip, nothing is
+    checked."""
     capacity: Literal["strict", "warn", "skip"] = "warn"
     """Check that nodes and quotas have the devices that a change needs at its worst moment: additional replicas, two
-    generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); skip checks
-    nothing. An autoscaled role counts with its smallest number of replicas; a lack of devices for its
+    generations side by side, a canary. Devices that are lacking are an error (strict) or a warning (warn); with skip,
+    nothing is checked. An autoscaled role counts with its smallest number of replicas; a lack of devices for its
     largest number is a warning."""
     fit: Literal["strict", "warn", "skip"] = "warn"
     """Check that the memory of the devices holds the weights, the KV cache of one sequence of the longest context, and
-    the overhead of the engine. A model that does not fit is an error (strict) or a warning (warn); skip checks nothing.
-    If the numbers of a model are unknown, its memory is not computed, and only strict reports that."""
+    the overhead of the engine. A model that does not fit is an error (strict) or a warning (warn); with skip, nothing
+    is checked. If the numbers of a model are unknown, its memory is not computed, and only strict reports that."""
     lock: Literal["strict", "warn", "skip"] = "warn"
     """Check of the lock (inference.STACK.lock.yaml) for sources that are missing or outdated in it. They are errors
-    (strict) or warnings (warn); skip checks nothing. If there is no lock, only strict reports that."""
+    (strict) or warnings (warn); with skip, nothing is checked. If there is no lock, only strict reports that."""
 
 
 class Images(Spec):
@@ -153,8 +154,8 @@ class PrometheusAuthentication(Spec):
     kind: Literal["TriggerAuthentication", "ClusterTriggerAuthentication"] = "TriggerAuthentication"
     """Kind of the object."""
     modes: Items[Literal["basic", "bearer", "custom", "tls"]] = Field(default=(), examples=[["bearer"]])
-    """Ways to authenticate (`authModes` of KEDA's prometheus scaler). Absent: the identity of a cloud, which the object
-    itself names."""
+    """Ways to authenticate (`authModes` of KEDA's prometheus scaler). Absent: the cloud identity that the object
+    names."""
 
 
 class Prometheus(Spec):

@@ -216,7 +216,7 @@ def _waits(made: Made) -> Iterator[tuple[str, Rule]]:
 
 
 def _of_pods(made: Made, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules for the objects that the provider reads in addition to objects that have pods.
+    """Yield the rules for the pods, ReplicaSets and claims that the provider reads with a Deployment or a Job.
 
     Without these rules, a refresh counts Deployments and Jobs as unhealthy, and shows an update.
     """

@@ -38,7 +38,7 @@ _JSON_FLAGS = {
     "KernelConfig": "--kernel-config",
     "SpeculativeConfig": "--speculative-config",
 }
-"""Classes of JSON values, each with its flag. The values of other flags are free JSON, or rarely JSON."""
+"""Flag of each class of JSON values. Other flags take JSON with arbitrary keys, or seldom take JSON."""
 _ENUMERATED = frozenset({"KVEventsConfig", "KVTransferConfig"})
 """Classes whose values this program writes, so that their enumerations are read, too."""
 _EVERYWHERE = frozenset({"--port", "--model", "--chat-template", "--tensor-parallel-size", "-tp"})

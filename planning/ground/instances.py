@@ -30,11 +30,11 @@ class Instance:
 
     @property
     def path(self) -> Path:
-        """Return the place of the configuration in a program: empty without a prefix."""
+        """Return the path put before paths of this configuration in messages: empty without a prefix."""
         return Path(self.name) if self.prefix else Path()
 
     def locate(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Return problems with their paths below the place of the configuration."""
+        """Return problems with the path of this configuration put before their paths."""
         if not self.prefix:
             return list(problems)
         return [replace(problem, path=Path(self.name, *problem.path)) for problem in problems]

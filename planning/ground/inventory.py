@@ -1,6 +1,7 @@
 """Records of a cluster's nodes, namespaces, classes, quotas, Secrets, devices and pools.
 
-Some of these records are values of fields of `ClusterFacts`. Such a record has a single field, with the same name.
+Some of these records, such as `Nodes`, have a single field. It is named like the field of `ClusterFacts` that holds
+the record.
 """
 
 from collections.abc import Mapping

@@ -85,7 +85,7 @@ def number(value: object) -> float:
 def integer(value: object) -> int:
     """Return a number of JSON as a 64-bit integer.
 
-    JSON drops the fraction of a whole float below 1e21, so such a float is accepted.
+    A YAML float with a whole value, such as 2.0, is accepted: in JSON, it is the integer 2.
     """
     if (
         isinstance(value, JsonFraction)
@@ -292,4 +292,4 @@ READERS: dict[str, Callable[[object], object]] = {
     "selector": selector,
     "text": text,
 }
-"""Readers by the words of shapes."""
+"""Reader for each type of leaf, by the word that stands for the type in `planning.picker.shapes`."""

@@ -5,9 +5,14 @@ A shape is one of three:
 - a list that holds one shape, which every item has;
 - a description of a leaf: a word, such as `integer`, and constraints after the word, separated by blanks.
 
-The words are those of `planning.picker.go_values.READERS` and `planning.picker.expressions`, `plugin:GROUP,GROUP` for
-the name of a plugin that belongs to one of the groups, `name:GROUP` for a name that is checked elsewhere, and `never`
-for a leaf that must be absent. A `!` after the word makes the leaf required. The constraints are `>0`, `>=0`, `<1`,
+The word says what the leaf holds:
+- a key of `planning.picker.go_values.READERS`: a value of this type;
+- `cel`: an expression that `planning.picker.expressions` accepts;
+- `plugin:GROUP,GROUP`: the name of a plugin that belongs to one of the groups;
+- `name:GROUP`: the name of a plugin, which `planning.picker.intent` checks;
+- `never`: nothing, because the leaf must be absent.
+
+A `!` after the word makes the leaf required. The constraints are `>0`, `>=0`, `<1`,
 `<=1`, `nonempty`, `one-of:a|b`, and `folded:a|b`, which disregards case, hyphens and underscores.
 
 Problems name keys and plugins, but never repeat a value.
@@ -205,7 +210,7 @@ def references(path: Path, value: object, shape: object) -> Iterator[Reference]:
 
 
 def canonical(value: object, shape: object) -> object:
-    """Return a value with its keys in the case in which the shape has them."""
+    """Return a value with its keys spelt as in the shape. Keys that differ only in case are the same."""
     if isinstance(value, dict) and isinstance(shape, dict):
         keys = cast("dict[str, object]", shape)
         spelled = {known_key(key, keys) or key: inner for key, inner in cast("dict[str, object]", value).items()}
@@ -216,7 +221,7 @@ def canonical(value: object, shape: object) -> object:
 
 
 def known_key(key: str, shape: Mapping[str, object], *, folds: bool = True) -> str | None:
-    """Return the key of a shape that a written key means. None if there is none."""
+    """Return the key of a shape that equals `key`. With `folds`, case is ignored. None if there is no such key."""
     if key in shape:
         return key
     lower = str(key).lower()

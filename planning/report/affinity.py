@@ -10,9 +10,9 @@ _NONE: Mapping[str, Any] = {}
 
 
 def admits(affinity: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Tell whether a node's labels meet a required node affinity, that is all conditions of any of its terms.
+    """Tell whether a node's labels meet all conditions of at least one term of a required node affinity.
 
-    Source: Kubernetes API, NodeSelector. A term without conditions matches no node.
+    Source: Kubernetes API, NodeSelector. A term without conditions matches no node. `matchFields` count as met.
     """
     required = (affinity.get("nodeAffinity") or _NONE).get(REQUIRED)
     if not required:

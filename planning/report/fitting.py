@@ -1,4 +1,4 @@
-"""Fit of the roles of a stack as rows of a table, and the memory for the KV cache that a change costs."""
+"""Fit of the roles of a stack as rows of a table, and how much less memory a change leaves for the KV cache."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -47,7 +47,9 @@ def cells(fit: Fit) -> tuple[str, ...]:
 
 
 def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the memory for the cache that a change costs, as text; empty if it costs none, or if the cost is unknown.
+    """Return how much less memory a change leaves for the KV cache, as text.
+
+    The result is empty if the change leaves no less memory, or if the memory before or after it is unknown.
 
     `old` is the object before the change. Only its arguments are read, so its pods must have the same weights
     and devices as the pods after the change (`is_comparable`).

@@ -80,10 +80,10 @@ def _since_lock(ref: GatewayRef) -> Problem:
 def wait(route: Route) -> Wait:
     """Return the wait for a route: until its Gateway accepts the current `metadata.generation` of the route.
 
-    The first condition only improves the error message: every accepted route fulfils it, too. If the gateway
-    refuses the route, this condition selects the status condition that is False. The provider prints a selected object
-    in full, and with it the reason of the refusal. Parentheses group terms in pairs, because the provider's parser
-    rejects three terms in a row.
+    The first condition only improves the error message, because every accepted route meets it, too. If the gateway
+    refuses the route, the JSONPath selects the condition of the route that is False. The provider prints it in full,
+    with the reason of the refusal. Parentheses group terms in pairs, because the provider's parser rejects three terms
+    in a row.
     """
     parent = f".status.parents[?(@.parentRef.name=='{route.parent.name}')]"
     refusals = ", ".join(f"?@.type=='{name}' && (@.status=='False' && {CURRENT})" for name in _CONDITIONS)

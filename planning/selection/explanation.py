@@ -1,4 +1,7 @@
-"""The table of a selection as plain values, with the counters and hints that aim-engine computes and never shows."""
+"""The table of a selection as plain values.
+
+It contains counters and a hint that aim-engine, AMD's operator for inference, computes but never shows.
+"""
 
 from typing import Any
 
@@ -13,7 +16,7 @@ _AFTER_TYPE, _AFTER_WISHES, _AFTER_CLUSTER = "type", "fit", "nodes"
 
 
 def of_table(evaluation: Evaluation, decision: Decision | None) -> dict[str, Any]:
-    """Return the table of one question."""
+    """Return the decision and the table of candidates for one service, canary or prefill."""
     locked = None if decision is None else decision.locked
     return {
         "question": plain(evaluation.question),

@@ -22,7 +22,7 @@ from planning.selection.records import Candidate, Reason, Verdict
 
 @dataclass(frozen=True)
 class Situation:
-    """A question, and all facts but the candidates that decide the answer."""
+    """All that a filter needs besides a candidate: the question, the accelerator classes and the nodes."""
 
     question: Question
     classes: Mapping[str, AcceleratorClass]
@@ -153,7 +153,10 @@ def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None
 
 
 def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
-    """Drop a candidate if its devices fit no `model.maxModelLen`. A service may set a lower value than the profile."""
+    """Drop a candidate if its devices are too small for the model, whatever `model.maxModelLen` is.
+
+    The value of the profile is not judged, because a service may set a lower one.
+    """
     found = fitting.fit(candidate.profile, candidate.accelerator)
     if isinstance(found, Unknown) or found.longest:
         return None
