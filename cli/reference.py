@@ -40,6 +40,7 @@ class _Section:
 
     @property
     def title(self) -> str:
+        """Return the first path at which the group stands."""
         return self.places[0]
 
     @property

@@ -81,11 +81,13 @@ class _Plain:
         self._headers = {"Authorization": endpoint.authorization} if endpoint.authorization else {}
 
     def get(self, path: str, accepted: str, query: Mapping[str, str] = _NO_QUERY) -> Mapping[str, Any]:
+        """Return the answer to a GET request. Raises RefusedError if its status is not 200."""
         target = f"{self._prefix}{path}" + (f"?{urlencode(query)}" if query else "")
         self._connection.request("GET", target, headers={**self._headers, "Accept": accepted})
         return self._answer(http.HTTPStatus.OK)
 
     def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the answer to a POST request. Raises RefusedError if its status is not 201."""
         headers = {**self._headers, "Accept": _JSON, "Content-Type": _JSON}
         self._connection.request("POST", f"{self._prefix}{path}", body=json.dumps(question), headers=headers)
         return self._answer(http.HTTPStatus.CREATED)
@@ -104,10 +106,12 @@ class _Client:
         self._seconds = seconds
 
     def get(self, path: str, accepted: str, query: Mapping[str, str] = _NO_QUERY) -> Mapping[str, Any]:
+        """Return the answer to a GET request. Raises RefusedError if its status is not 200."""
         headers = {"Accept": accepted}
         return self._answer(http.HTTPStatus.OK, "GET", path, query_params=list(query.items()), header_params=headers)
 
     def ask(self, path: str, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the answer to a POST request. Raises RefusedError if its status is not 201."""
         headers = {"Accept": _JSON, "Content-Type": _JSON}
         return self._answer(http.HTTPStatus.CREATED, "POST", path, header_params=headers, body=question)
 
@@ -139,6 +143,7 @@ class _HttpConnection(http.client.HTTPConnection):
         self._server_name = (tls and tls.server_name) or host
 
     def connect(self) -> None:
+        """Open the connection. Raises NameResolutionError or NewConnectionError as the Kubernetes client does."""
         try:
             super().connect()
         except socket.gaierror:

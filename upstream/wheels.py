@@ -39,20 +39,25 @@ class _Ranges(io.RawIOBase):
         self._size = int(_request(url, "HEAD").headers["content-length"])
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
+        """Return True."""
         return True
 
     def tell(self) -> int:
+        """Return the position of the next byte."""
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move to a position, and return it."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
         self._position = start + offset
         return self._position
 
     def read(self, size: int = -1) -> bytes:
+        """Return the next bytes; all that are left if `size` is negative."""
         end = self._size if size < 0 else min(self._size, self._position + size)
         read = bytearray()
         while self._position < end:

@@ -141,6 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing; proxies ask every second."""
 
     def do_POST(self) -> None:
+        """Answer a proxy that asks for the addresses of its clusters."""
         question = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))))
         answer = cast("Server", self.server).answer(question.get("resource_names", ()))
         with contextlib.suppress(ConnectionError):

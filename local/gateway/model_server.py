@@ -78,6 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing; the proxy logs every request."""
 
     def do_GET(self) -> None:
+        """Answer with the metrics of a pod, or with its models."""
         if self.path == "/metrics":
             self._send(200, METRICS.encode(), "text/plain; version=0.0.4")
         elif self.path == "/v1/models":
@@ -87,6 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404, {"error": {"message": f"no such path: {self.path}", "code": 404}})
 
     def do_POST(self) -> None:
+        """Answer a completion with the name of the pod."""
         model = json.loads(body_of(self) or b"{}").get("model")
         text = f"Played by {self._pod.pod}: no model runs here."
         if model not in self._pod.models:

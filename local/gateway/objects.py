@@ -57,6 +57,7 @@ class _Section:
 
     @staticmethod
     def of(parent: Mapping[str, Any]) -> _Section:
+        """Return the name and port in a reference of a route to its Gateway."""
         return _Section(parent.get("sectionName", ""), parent.get("port", 0))
 
 

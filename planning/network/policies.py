@@ -49,6 +49,7 @@ class _Role:
 
     @property
     def all_pods(self) -> tuple[Pods, ...]:
+        """Return the serving pods, and the workers if there are any."""
         return (self.serving,) if self.workers is None else (self.serving, self.workers)
 
 
@@ -67,6 +68,7 @@ class _Peers:
 
     @property
     def roles(self) -> tuple[_Role, ...]:
+        """Return decode, and prefill if the variant has it."""
         return (self.decode,) if self.prefill is None else (self.decode, self.prefill)
 
 
