@@ -95,24 +95,25 @@ def _type(candidate: Candidate, situation: Situation) -> Verdict | None:
 
 
 def _metric(candidate: Candidate, situation: Situation) -> Verdict | None:
-    requested, found = situation.question.metric, candidate.profile.metric
-    if requested is None or found == requested:
-        return None
-    return Verdict(Reason.METRIC, f"{found or 'no metric'} instead of {requested}")
+    found = candidate.profile.metric
+    return _mismatch(Reason.METRIC, situation.question.metric, found, found or "no metric")
 
 
 def _precision(candidate: Candidate, situation: Situation) -> Verdict | None:
     requested, found = situation.question.precision, candidate.profile.precision
-    if requested in {"auto", found}:
-        return None
-    return Verdict(Reason.PRECISION, f"{found or 'no precision'} instead of {requested}")
+    return None if requested == "auto" else _mismatch(Reason.PRECISION, requested, found, found or "no precision")
 
 
 def _device_count(candidate: Candidate, situation: Situation) -> Verdict | None:
-    requested, found = situation.question.device_count, candidate.profile.device_count
+    found = candidate.profile.device_count
+    return _mismatch(Reason.DEVICE_COUNT, situation.question.device_count, found, f"{found} devices")
+
+
+def _mismatch(reason: Reason, requested: object, found: object, words: str) -> Verdict | None:
+    """Drop a candidate whose value is not the requested value. A question without a value (None) drops none."""
     if requested is None or found == requested:
         return None
-    return Verdict(Reason.DEVICE_COUNT, f"{found} devices instead of {requested}")
+    return Verdict(reason, f"{words} instead of {requested}")
 
 
 def _accelerator(candidate: Candidate, situation: Situation) -> Verdict | None:
