@@ -57,14 +57,14 @@ def write_stack(project: Path, *names: str, waited: str = "") -> None:
 
 
 @pytest.fixture
-def said() -> io.StringIO:
+def output() -> io.StringIO:
     return io.StringIO()
 
 
 @pytest.fixture
-def engine(tmp_path, project, plane, tools, plain_python, said):
+def engine(tmp_path, project, plane, tools, plain_python, output):
     environment = {**GO, "PULUMI_PYTHON_CMD": str(plain_python)}
-    settings = {"report": Report(said), "environment": environment}
+    settings = {"report": Report(output), "environment": environment}
     engine = Engine(tmp_path / "engine", tools, plane.kubeconfig, project, "dev", **settings)
     yield engine
     engine.stop()
@@ -73,7 +73,7 @@ def engine(tmp_path, project, plane, tools, plain_python, said):
 
 
 @pytest.fixture
-def broken(tmp_path, project, said):
+def broken(tmp_path, project, output):
     """Return an engine whose `pulumi` only leaves a trace, for what happens before it is called."""
     directory = tmp_path / "engine"
     fake = tmp_path / "fake"
@@ -83,7 +83,7 @@ def broken(tmp_path, project, said):
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text("{}")
     tools = {name: Tool(name, "0", fake, "", "test") for name in names}
-    return Engine(directory, tools, kubeconfig, project, "dev", report=Report(said))
+    return Engine(directory, tools, kubeconfig, project, "dev", report=Report(output))
 
 
 ENCRYPTING = """#!/bin/sh
@@ -145,11 +145,11 @@ def test_a_lock_of_a_living_process_is_refused_and_names_it(broken):
     assert path.exists()
 
 
-def test_a_lock_of_a_dead_process_of_this_host_is_broken_and_said_so(broken, said):
+def test_a_lock_of_a_dead_process_of_this_host_is_broken_and_said_so(broken, output):
     path = lock(broken, pid=dead_pid())
     broken.ensure_stack()
     assert not path.exists()
-    assert "removed the lock of process" in said.getvalue()
+    assert "removed the lock of process" in output.getvalue()
 
 
 def test_a_lock_whose_pid_now_belongs_to_a_later_process_is_broken(broken):
@@ -166,7 +166,7 @@ def test_a_lock_that_cannot_be_read_is_left_and_named(broken):
     assert path.exists()
 
 
-def test_children_of_a_killed_run_end_before_its_lock_is_broken(broken, said):
+def test_children_of_a_killed_run_end_before_its_lock_is_broken(broken, output):
     directory = broken.directory.resolve()
     child = subprocess.Popen(["sleep", "60"], env={Engine.MARK: f"{directory}:{uuid.uuid4()}"}, start_new_session=True)
     stranger = subprocess.Popen(["sleep", "60"], env={Engine.MARK: f"{directory}-other:{uuid.uuid4()}"})
@@ -175,7 +175,7 @@ def test_children_of_a_killed_run_end_before_its_lock_is_broken(broken, said):
         broken.ensure_stack()
         assert child.wait(timeout=5) == -signal.SIGTERM
         assert stranger.poll() is None
-        lines = said.getvalue().splitlines()
+        lines = output.getvalue().splitlines()
         assert [line.split()[0] for line in lines] == ["ending", "removed"]
     finally:
         stranger.kill()
@@ -234,14 +234,14 @@ def test_after_a_run_that_failed_to_encrypt_the_stack_file_has_the_kubeconfig(en
     assert configured(encrypting)["config"]["engine-test:kubeconfig"] == {"secure": "v1:2"}
 
 
-def test_a_damaged_checkpoint_is_replaced_by_its_backup(broken, said):
+def test_a_damaged_checkpoint_is_replaced_by_its_backup(broken, output):
     checkpoint = broken.directory / "backend/.pulumi/stacks/engine-test/dev.json"
     checkpoint.parent.mkdir(parents=True)
     checkpoint.with_name("dev.json.bak").write_text('{"version": 3, "checkpoint": {}}')
     checkpoint.write_text('{"version": 3, "checkp')
     broken.ensure_stack()
     assert json.loads(checkpoint.read_text()) == {"version": 3, "checkpoint": {}}
-    assert "was damaged" in said.getvalue()
+    assert "was damaged" in output.getvalue()
 
 
 def test_children_see_nothing_of_the_users_environment(broken, monkeypatch):
@@ -288,7 +288,7 @@ def test_the_kubeconfig_is_nowhere_in_the_clear(engine, plane):
 
 @pytest.mark.real
 @pytest.mark.parametrize("whole_group", [False, True], ids=["parent", "group"])
-def test_a_killed_up_converges_and_leaves_no_process(engine, project, plane, said, whole_group):
+def test_a_killed_up_converges_and_leaves_no_process(engine, project, plane, output, whole_group):
     write_stack(project, "one", waited="slow")
     with (engine.directory.parent / "log").open("wb") as log:
         child = engine.popen("up", "--yes", "--skip-preview", output=log)
@@ -299,7 +299,7 @@ def test_a_killed_up_converges_and_leaves_no_process(engine, project, plane, sai
         child.wait()
     plane.kubectl("patch", "configmap", "slow", "-n", "default", "--type=merge", '--patch={"data":{"go":"on"}}')
     engine.run("up", "--yes", "--skip-preview")
-    assert "removed the lock" in said.getvalue()
+    assert "removed the lock" in output.getvalue()
     assert not engine.export()["deployment"].get("pending_operations")
     assert "unchanged" in engine.run("preview", "--refresh", "--expect-no-changes").stdout
     mine = f"{engine.directory}:"
@@ -322,7 +322,7 @@ def wait_until(condition, seconds=120.0):
         time.sleep(0.05)
 
 
-def test_attributes_that_a_killed_run_left_half_written_are_removed(broken, said):
+def test_attributes_that_a_killed_run_left_half_written_are_removed(broken, output):
     checkpoint = broken.directory / "backend/.pulumi/stacks/engine-test/dev.json"
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_text('{"version": 3, "checkpoint": {}}')

@@ -111,7 +111,7 @@ def test_the_server_of_addresses_answers_as_envoy_asks_and_keeps_what_it_knows()
 
 
 @pytest.mark.parametrize(
-    ("said", "path", "headers"),
+    ("route", "path", "headers"),
     [
         ({}, "/models/qwen/v1/completions", {}),
         ({"replacePrefixMatch": "/v1"}, "/models/qwen/completions", {}),
@@ -119,8 +119,8 @@ def test_the_server_of_addresses_answers_as_envoy_asks_and_keeps_what_it_knows()
         ({"matches": [{"path": "/q", "headers": {"x-team": "a"}}]}, "/q/v1/completions", {"x-team": "a"}),
     ],
 )
-def test_a_request_is_such_that_its_route_takes_it(said, path, headers):
-    manifests = rendered(tree(qwen={"route": said}))
+def test_a_request_is_such_that_its_route_takes_it(route, path, headers):
+    manifests = rendered(tree(qwen={"route": route}))
     request = requests.through(find(manifests, "HTTPRoute", "qwen"), manifests, 8080)
     assert request.path == path
     assert request.headers == {"Content-Type": "application/json", **headers}

@@ -119,10 +119,10 @@ def test_an_unfitting_tool_on_path_is_hidden(tmp_path, root, bin_folder, version
     for name, version in versions.items():
         say_version(bin_folder, version, name)
     script(bin_folder / "go", GO.replace("{build}", WRITE))
-    said = io.StringIO()
-    found = ensure(["greeter"], Report(said), cache=tmp_path / "cache", root=root)
+    output = io.StringIO()
+    found = ensure(["greeter"], Report(output), cache=tmp_path / "cache", root=root)
     assert found["greeter"].origin == "built from Go modules"
-    assert str(bin_folder) not in said.getvalue()
+    assert str(bin_folder) not in output.getvalue()
 
 
 def test_a_tool_that_never_answers_does_not_fit(tmp_path, root, bin_folder, monkeypatch):
@@ -170,9 +170,9 @@ def test_a_damaged_binary_is_built_anew_and_said_so(tmp_path, root, bin_folder):
     cache = tmp_path / "cache"
     first = ensure(["greeter"], Report(io.StringIO()), cache=cache, root=root)
     first["greeter"].path.write_text("#!/bin/sh\necho somebody else's\n")
-    said = io.StringIO()
-    assert ensure(["greeter"], Report(said), cache=cache, root=root) == first
-    assert "greeter has changed since it was built" in said.getvalue()
+    output = io.StringIO()
+    assert ensure(["greeter"], Report(output), cache=cache, root=root) == first
+    assert "greeter has changed since it was built" in output.getvalue()
     assert files.sha256(first["greeter"].path) == first["greeter"].sha256
 
 
@@ -241,11 +241,11 @@ def test_two_programs_never_build_the_same_tool_twice(tmp_path, root, bin_folder
     )
     command = [sys.executable, "-c", program, str(tmp_path / "cache"), str(root)]
     programs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = sorted(program.communicate()[0] for program in programs)
+    output = sorted(program.communicate()[0] for program in programs)
     assert [program.returncode for program in programs] == [0, 0]
     assert builds(bin_folder) == 1
-    assert "… greeter 1.0.0: building (about 1 s)" in said[1] + said[0]
-    assert "waiting for another program that is building it" in said[0] + said[1]
+    assert "… greeter 1.0.0: building (about 1 s)" in output[1] + output[0]
+    assert "waiting for another program that is building it" in output[0] + output[1]
 
 
 def test_the_list_of_tools_has_what_was_built_with_its_size_and_time_and_what_is_on_path(tmp_path, root, bin_folder):
@@ -273,10 +273,10 @@ def test_the_list_of_tools_has_what_was_built_with_its_size_and_time_and_what_is
 def test_long_builds_are_announced_with_an_estimate(tmp_path, root, bin_folder):
     script(bin_folder / "go", GO.replace("{build}", WRITE))
     record(tmp_path / "cache", "greeter", "old", 600.0, at=1)
-    said = io.StringIO()
-    ensure(["greeter"], Report(said), cache=tmp_path / "cache", root=root)
-    assert said.getvalue().startswith("tools to build first: 1, in about 10 minutes on this machine\n")
-    assert "… greeter 1.0.0: building (about 600 s)" in said.getvalue()
+    output = io.StringIO()
+    ensure(["greeter"], Report(output), cache=tmp_path / "cache", root=root)
+    assert output.getvalue().startswith("tools to build first: 1, in about 10 minutes on this machine\n")
+    assert "… greeter 1.0.0: building (about 600 s)" in output.getvalue()
 
 
 @pytest.mark.real

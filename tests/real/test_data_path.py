@@ -143,8 +143,8 @@ def test_a_long_prompt_arrives_whole(path):
 def test_proxy_and_picker_log_the_same_id_of_a_request(path):
     answer = path.ask("chat", prompt="which?")
     (identity,) = (value for name, value in answer.seen["headers"] if name == "x-request-id")
-    eventually(lambda: [one for one in path.gateway.log() if one["id"] == identity])
-    (logged,) = (one for one in path.gateway.log() if one["id"] == identity)
+    eventually(lambda: [line for line in path.gateway.log() if line["id"] == identity])
+    (logged,) = (line for line in path.gateway.log() if line["id"] == identity)
     name = "chat-epp" if logged["cluster"] == f"pool/{NAMESPACE}/chat" else "chat-canary-epp"
     lines = [line for line in path.pickers[name].lines() if line.get("x-request-id") == identity]
     assert [line["endpoint"] for line in lines if line["msg"] == "Request handled"] == [logged["picked"]]

@@ -174,8 +174,10 @@ def test_14_each_reason_for_which_a_model_is_not_found_has_its_own_outcome(deplo
     plane.kubectl("create", "service", "clusterip", "twin", "--tcp=8000", "-n", NAMESPACE)
     plane.kubectl("label", "service", "twin", "-n", NAMESPACE, *labels.split(","))
     assert find(ID) is Unresolved.AMBIGUOUS
-    said = told(deployed.preview())
-    assert f"services.qwen.interceptor.resourceId: is also the id of Service {NAMESPACE}/twin of somebody else" in said
+    output = told(deployed.preview())
+    assert (
+        f"services.qwen.interceptor.resourceId: is also the id of Service {NAMESPACE}/twin of somebody else" in output
+    )
     plane.kubectl("delete", "service", "twin", "-n", NAMESPACE)
     several = [{**served, "name": "http"}, {"name": "metrics", "port": 9090, "targetPort": 9090}]
     change({**ports, "value": several})

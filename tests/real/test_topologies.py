@@ -129,16 +129,16 @@ def altered(before, after):
     return {name for _, name in kinds_and_names}
 
 
-def pods(one, namespace):
-    return one.named("pods", namespace)
+def pods(deployed, namespace):
+    return deployed.named("pods", namespace)
 
 
-def decode_pods(one, namespace):
-    return {name: pod for name, pod in pods(one, namespace).items() if name.startswith("qwen-decode")}
+def decode_pods(deployed, namespace):
+    return {name: pod for name, pod in pods(deployed, namespace).items() if name.startswith("qwen-decode")}
 
 
-def running(one, namespace):
-    return {name for name, pod in decode_pods(one, namespace).items() if pod["status"]["phase"] == "Running"}
+def running(deployed, namespace):
+    return {name for name, pod in decode_pods(deployed, namespace).items() if pod["status"]["phase"] == "Running"}
 
 
 def left(plane, namespace):
@@ -306,15 +306,15 @@ def test_a_rollout_completes_on_a_cluster_without_a_spare_device(deploy, wide_pl
     stack = example("cpu", name) | {"services": {"qwen": {
         "model": {"source": "hf://Qwen/Qwen3-8B"}, "accelerator": "nvidia-h100-80gb", "parallelism": {"tensor": 8},
         "replicas": 2}}}  # fmt: skip
-    one = deploy(stack, wide_plane)
-    one.up()
-    before = decode_pods(one, name).keys()
-    one.write(changed(stack, "qwen", engine={"image": "registry.example/engine:v9"}))
-    one.up()
-    # The provider waits for the pods that the new ReplicaSet has so far: one, as long as the old one keeps the other
-    # device (pulumi-kubernetes 4.25.0, provider/pkg/await/deployment.go).
-    eventually(lambda: len(running(one, name) - before) == 2 == len(decode_pods(one, name)), deadline=60)
-    one.discard()
+    deployed = deploy(stack, wide_plane)
+    deployed.up()
+    before = decode_pods(deployed, name).keys()
+    deployed.write(changed(stack, "qwen", engine={"image": "registry.example/engine:v9"}))
+    deployed.up()
+    # The provider waits for the pods that the new ReplicaSet has so far. That is one pod, as long as an old pod keeps
+    # the other node (pulumi-kubernetes 4.25.0, provider/pkg/await/deployment.go).
+    eventually(lambda: len(running(deployed, name) - before) == 2 == len(decode_pods(deployed, name)), deadline=60)
+    deployed.discard()
     assert_gone(wide_plane, name)
 
 

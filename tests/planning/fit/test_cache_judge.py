@@ -138,8 +138,8 @@ def test_every_family_that_kvfit_knows_is_computed_alike(name):
     for tokens in TOKENS:
         for width in precisions(config):
             index = width if name.startswith("minimax") else INDEX
-            said = estimate_cache(config, context_tokens=tokens, kv_bytes=width, index_bytes=index)
-            assert said.total_bytes == computed(config, tokens, width)
+            estimate = estimate_cache(config, context_tokens=tokens, kv_bytes=width, index_bytes=index)
+            assert estimate.total_bytes == computed(config, tokens, width)
 
 
 def test_a_family_that_nobody_knows_stays_unknown():

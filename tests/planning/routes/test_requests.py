@@ -37,7 +37,7 @@ def test_the_outputs_list_objectives_by_variant():
 def test_requests_that_reach_a_canary_by_its_weight_have_no_priority_and_that_is_said(weight, warned):
     stack = tried(weight, {"x-canary": "1"})
     stack["services"]["qwen"]["objectives"] = {"batch": {"priority": 1}}
-    assert any("have priority 0" in one for one in lines(plan(stack).warnings, "warning")) is warned
+    assert any("have priority 0" in line for line in lines(plan(stack).warnings, "warning")) is warned
 
 
 @pytest.mark.parametrize("release", ["llm-d-0.6", "gie-1.3"])

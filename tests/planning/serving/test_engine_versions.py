@@ -197,7 +197,9 @@ def test_copies_whose_cache_nobody_reads_are_refused():
     pickers = {"preset": {"preset": "precise-prefix-cache"}, "config": {"preset": "custom", "config": custom}}
     for key, picker in pickers.items():
         found = told(tree(qwen={"parallelism": {"data": 2}, "endpointPicker": picker}))
-        assert [one for one in found if one.startswith(f"services.qwen.endpointPicker.{key}: reads only the cache of")]
+        assert [
+            line for line in found if line.startswith(f"services.qwen.endpointPicker.{key}: reads only the cache of")
+        ]
 
 
 @pytest.mark.parametrize("flag_name", ["--data-parallel-hybrid-lb", "--data_parallel_external_lb", "-dph"])

@@ -35,10 +35,10 @@ class Mistake:
 
     def verdicts(self, suffix: str) -> dict[Place, Verdict]:
         """Return what Istio says of all that it judges; of what the table leaves out, all conditions are true."""
-        said = {each: self.row["says"].get(each) for each in JUDGED}
+        texts = {each: self.row["says"].get(each) for each in JUDGED}
         return {
             (*each.split()[:1], f"{TABLE['stack']['namespace']}{suffix}", each.split()[1]): _verdict(text)
-            for each, text in said.items()
+            for each, text in texts.items()
         }
 
     def _edited(self, manifests: Sequence[Manifest]) -> list[Manifest]:

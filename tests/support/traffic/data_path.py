@@ -151,7 +151,7 @@ class DataPath:
 
     def selected(self, name: str) -> list[ModelServer]:
         """Return the servers of the pool that has this picker."""
-        (pool,) = (one for one in self.listed(POOLS) if one["spec"]["endpointPickerRef"]["name"] == name)
+        (pool,) = (pool for pool in self.listed(POOLS) if pool["spec"]["endpointPickerRef"]["name"] == name)
         labels = pool["spec"]["selector"]["matchLabels"].items()
         pods = [pod["metadata"] for pod in self.pods(SERVER)]
         return [server for pod in pods if labels <= pod["labels"].items() for server in self.servers[pod["name"]]]
