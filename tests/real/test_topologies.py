@@ -293,7 +293,13 @@ def test_policies_come_before_their_pods_and_go_without_touching_them(deploy, wi
     policies = {name for name in made.that("create") if "network-policy" in name}
     assert len(policies) == len(one.named("networkpolicies", name)) == 3
     pool = marked(one, "llama")
-    made.assert_order(policies, {f"{pool}-decode", f"{pool}-prefill"})
+    picker = pool.replace("llama-", "llama-epp-")
+    for policy, pods in (
+        (f"{pool}-decode-network-policy", f"{pool}-decode"),
+        (f"{pool}-prefill-network-policy", f"{pool}-prefill"),
+        (f"{picker}-network-policy", f"{picker}-deployment"),
+    ):
+        made.assert_order({policy}, {pods})
     one.write({key: value for key, value in stack.items() if key != "networkPolicies"})
     assert one.operate("--refresh").done == dict.fromkeys(policies, "delete")
     one.destroy()
