@@ -1,4 +1,4 @@
-"""Check of the names and the docstrings of the sources; run it with `python -m tests.english`.
+"""Check of the names and the docstrings of sources and tests; run it with `python -m tests.english`.
 
 Names that avoid a noun are refused, and docstrings that open with a relative clause. It prints every finding with its
 place, and ends with 1 where there are any.
@@ -15,7 +15,7 @@ SOURCES = (
     *("planning", "reader", "upstream"),
 )
 TESTS = "tests"
-"""Folder of which only the docstrings are looked at: there, names stay short beside what they are compared with."""
+"""Folder in which functions may be participles: helpers of tests are adjectives beside what they are compared with."""
 WORDS = frozenset({"apart", "kept", "most", "one", "own", "said", "told", "tried", "wanted", "wish", "wishes"})
 """Names that say nothing of what they hold."""
 OPENINGS = ("Nothing ", "What ", "Whence ", "Where ", "Which ", "Who ", "Whom ", "Whose ")
@@ -31,9 +31,9 @@ NOUNS = frozenset({"bed", "feed", "need", "seed", "speed"})
 
 
 def main(root: Path) -> int:
-    """Print the findings of all sources; return 1 where there are any."""
+    """Print the findings of all sources and tests; return 1 where there are any."""
     texts = [(path, findings(path.read_text())) for path in _files(root, SOURCES)]
-    texts += [(path, relative_clauses(ast.parse(path.read_text()))) for path in _files(root, (TESTS,))]
+    texts += [(path, findings_of_tests(path.read_text())) for path in _files(root, (TESTS,))]
     places = [f"{path.relative_to(root)}:{line}: {what}" for path, found in texts for line, what in found]
     for place in places:
         print(place)
@@ -44,12 +44,24 @@ def main(root: Path) -> int:
 def findings(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and finding, in the order of the source."""
     tree = ast.parse(source)
-    names = [(line, f"the name {name}") for line, name in _names(tree) if name.strip("_") in WORDS]
     functions = [(node.lineno, f"the function {node.name}") for node in ast.walk(tree) if _is_participle(node)]
-    yield from sorted([*names, *functions, *relative_clauses(tree)])
+    yield from sorted([*functions, *_words(tree), *_relative_clauses(tree)])
 
 
-def relative_clauses(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def findings_of_tests(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and finding, in the order of a module of tests; functions may have any name."""
+    tree = ast.parse(source)
+    yield from sorted([*_words(tree), *_relative_clauses(tree)])
+
+
+def _words(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each binding that says nothing of what it holds."""
+    for line, name in _names(tree):
+        if name.strip("_") in WORDS:
+            yield line, f"the name {name}"
+
+
+def _relative_clauses(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield line and first word of each docstring that opens with a relative clause."""
     for line, text in _docstrings(tree):
         if text.startswith(OPENINGS):

@@ -84,8 +84,8 @@ def in_a_child(name: str, asking: Callable[[], Iterator[str]]) -> Verdict:
         finally:
             os._exit(0)
     os.close(write)
-    with os.fdopen(read, encoding="utf-8") as told:
-        words = told.read().splitlines()
+    with os.fdopen(read, encoding="utf-8") as reader:
+        words = reader.read().splitlines()
     os.waitpid(child, 0)
     last = words[-1] if words else "absent"
     return Verdict(name, last) if last in {"survived", "absent"} else Verdict(name, "killed", last)

@@ -27,15 +27,15 @@ relative_files = true
 
 def measure(scratch: Path, texts: Texts) -> dict[str, Any]:
     """Return everything about the tree in the working directory; runs the tests that need no binaries."""
-    tried = scratch / "leaves.json"
-    os.environ[leaves.OUT] = str(tried)
+    results = scratch / "leaves.json"
+    os.environ[leaves.OUT] = str(results)
     collected = pytest(scratch, "collected", "--collect-only", "-p", leaves.__name__)
     pytest(scratch, "suite", "-m", "not real", coverage=True)
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout
     return {
         "commit": commit.strip(),
         **of_cases(collected["cases"]),
-        **json.loads(tried.read_text(encoding="utf-8")),
+        **json.loads(results.read_text(encoding="utf-8")),
         "coverage": of_coverage(scratch),
         **of_files(texts),
     }

@@ -111,7 +111,10 @@ def rewritten(source: str, module: str, function: str, expression: str, operator
     """Return the last mutant of a function that changes an expression, which is written as `ast.unparse` writes it."""
     found = functions(ast.parse(source)).get(function)
     changes = mutants(module, function, found) if found else ()
-    return next((one for one, _ in reversed([*changes]) if (one.before, one.operator) == (expression, operator)), None)
+    return next(
+        (mutant for mutant, _ in reversed([*changes]) if (mutant.before, mutant.operator) == (expression, operator)),
+        None,
+    )
 
 
 def functions(tree: ast.Module) -> dict[str, Function]:

@@ -38,13 +38,13 @@ class Recorder:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Describe every case that stays selected."""
-        said = {item.function: says_control(item.function) for item in session.items}
+        controls = {item.function: says_control(item.function) for item in session.items}
         self.cases = [
             {
                 "id": item.nodeid,
                 "marks": sorted({mark.name for mark in item.iter_markers()} & {"real", "skip", "skipif", "xfail"}),
                 "max_examples": max_examples(item.function),
-                "control": said[item.function],
+                "control": controls[item.function],
             }
             for item in session.items
         ]

@@ -110,8 +110,10 @@ def judge(cases: list[Case], scratch: Path) -> list[dict[str, Any]]:
     found = asked(rows, nearest(rows, scratch), tree, scratch)
     rest = {name: case for name, case in rows.items() if name not in found}
     found |= everything(rest, tree, scratch)
-    told = {name: {"verdict": "killed" if name in found else "survived", "by": found.get(name, "")} for name in rows}
-    return [asdict(case.mutant) | told[name] for name, case in rows.items()]
+    verdicts = {
+        name: {"verdict": "killed" if name in found else "survived", "by": found.get(name, "")} for name in rows
+    }
+    return [asdict(case.mutant) | verdicts[name] for name, case in rows.items()]
 
 
 def copied(scratch: Path) -> Path:

@@ -55,5 +55,5 @@ def test_updates_of_every_object_take_over_what_somebody_else_changed_unless_the
         assert metadata["annotations"]["pulumi.com/patchForce"] == "true"
     assert "pulumi.com/patchForce" not in str(rendered(STACK))
     shared = {"pulumi.com/patchForce": "false"}
-    one = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "annotations": shared}}
-    assert registration.with_force(one)["metadata"]["annotations"] == shared
+    manifest = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "annotations": shared}}
+    assert registration.with_force(manifest)["metadata"]["annotations"] == shared

@@ -276,7 +276,7 @@ SEARCH = (Requirement("team", "In", ("search",)),)
 
 
 @pytest.mark.parametrize(
-    ("route", "listener", "told"),
+    ("route", "listener", "message"),
     [
         ({}, {"namespaces": "Same"}, f"gateway: no selected listener of {GATEWAY} admits routes of namespace models"),
         ({}, {"namespaces": "None"}, f"gateway: no selected listener of {GATEWAY} admits routes of namespace models"),
@@ -304,10 +304,10 @@ SEARCH = (Requirement("team", "In", ("search",)),)
         ({"hostnames": ["example.com"]}, {"hostname": "*.example.com"}, "services.qwen.route.hostnames: no listener "),
     ],
 )
-def test_a_route_that_no_listener_takes_is_told(route, listener, told):
+def test_a_route_that_no_listener_takes_is_told(route, listener, message):
     found = admitted(route, replace(ANY, **listener))
-    assert len(found) == (told is not None)
-    assert all(line.startswith(told) for line in found)
+    assert len(found) == (message is not None)
+    assert all(line.startswith(message) for line in found)
 
 
 def test_one_listener_of_several_is_enough():
@@ -348,7 +348,7 @@ def test_what_services_inherit_is_told_once_where_it_is_written():
 
 
 @pytest.mark.parametrize(
-    ("origin", "told"),
+    ("origin", "messages"),
     [
         (Origin("prod", "v1.36.0", "2999-01-01T00:00:00Z"), []),
         (Origin(None, None, "2999-01-01T00:00:00Z"), []),
@@ -360,9 +360,11 @@ def test_what_services_inherit_is_told_once_where_it_is_written():
         (Origin("prod", None, "yesterday"), ["cluster.facts: the file has no time of the form "]),
     ],
 )
-def test_a_file_of_another_cluster_or_of_another_day_is_told(origin, told):
+def test_a_file_of_another_cluster_or_of_another_day_is_told(origin, messages):
     found = compose(tree(), Given(replace(whole(tree()), origin=origin), "prod"), NAME).preflight
-    assert [str(problem).startswith(start) for problem, start in zip(found, told, strict=True)] == [True] * len(told)
+    assert [str(problem).startswith(start) for problem, start in zip(found, messages, strict=True)] == [True] * len(
+        messages
+    )
 
 
 def test_a_node_that_joins_changes_no_output_and_no_digest():

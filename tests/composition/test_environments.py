@@ -24,8 +24,8 @@ def program(tmp_path, monkeypatch):
     (tmp_path / "stacks").mkdir()
     (tmp_path / "Pulumi.yaml").write_text("name: inference-stacks")
     (tmp_path / "stacks/eu.yaml").write_text("{extends: [stacks/base.yaml], labels: {region: eu}}")
-    for name, own in OWN.items():
-        stack = {"config": {"inference-stacks:stack": {"extends": BASES[name], **own}}}
+    for name, settings in OWN.items():
+        stack = {"config": {"inference-stacks:stack": {"extends": BASES[name], **settings}}}
         (tmp_path / f"Pulumi.{name}.yaml").write_text(json.dumps(stack))
 
     def write(base):

@@ -33,9 +33,9 @@ def outputs(**changed):
     return Outputs({"inferencePlatform": VALUES | changed, "admin": "kubeconfig of prod"}, frozenset({"admin"}))
 
 
-def stack(own, **changed):
+def stack(tree_of_stack, **changed):
     """Return the stack of a tree on a platform."""
-    return load(own, (), sources.read(own, (), outputs(**changed)).sources).finish()
+    return load(tree_of_stack, (), sources.read(tree_of_stack, (), outputs(**changed)).sources).finish()
 
 
 def test_the_platform_gives_gateway_cluster_observability_and_storage_class():

@@ -79,9 +79,9 @@ CHANGES = {
 
 @pytest.mark.parametrize("part", CHANGES)
 def test_what_a_stack_needs_and_has_changed_is_told(part):
-    earlier, told = CHANGES[part]
+    earlier, change = CHANGES[part]
     found = changes(whole(), replace(whole(), **{part: earlier}))
-    assert f"the cluster has changed since this file was written ({told})" in found
+    assert f"the cluster has changed since this file was written ({change})" in found
     assert part == "apis" or len(found) == 1
 
 
@@ -109,9 +109,9 @@ def test_what_one_reading_lacks_is_not_compared():
 
 
 def test_earlier_facts_of_another_cluster_or_another_day_are_told():
-    (one, other) = changes(whole(), replace(whole(), origin=Origin("test", None, "2026-01-01T00:00:00Z")))
-    assert one.startswith("the file is of cluster test, and this run is for prod")
-    assert "hours old" in other
+    (cluster, day) = changes(whole(), replace(whole(), origin=Origin("test", None, "2026-01-01T00:00:00Z")))
+    assert cluster.startswith("the file is of cluster test, and this run is for prod")
+    assert "hours old" in day
 
 
 def test_the_file_is_that_of_the_configuration_key(tmp_path):

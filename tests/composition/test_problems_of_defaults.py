@@ -67,10 +67,10 @@ def test_what_has_no_effect_is_a_mistake_only_where_it_is_written(inherited, ser
 @pytest.mark.parametrize(("inherited", "service"), [*COMPANIONS.values(), *INHERITED.values()])
 def test_what_a_service_says_itself_is_a_mistake(inherited, service):
     nested = not {"acceleratorMemory", "engine", "sidecar"} & inherited.keys()
-    said = {"endpointPicker": {**inherited, **service}} if nested else {**inherited, **service}
+    keys = {"endpointPicker": {**inherited, **service}} if nested else {**inherited, **service}
     if "sidecar" in service:
-        said = {"prefill": {}, "sidecar": {"tls": {"prefill": False, "certificate": "serving"}}}
-    (line,) = told(tree(qwen=said))
+        keys = {"prefill": {}, "sidecar": {"tls": {"prefill": False, "certificate": "serving"}}}
+    (line,) = told(tree(qwen=keys))
     assert line.startswith("services.qwen.")
 
 

@@ -17,9 +17,9 @@ def stack(**services):
 
 def test_every_rendered_object_is_registered_as_it_was_rendered():
     made = run(stack(qwen={}))
-    for one in objects(render(plan(stack(qwen={})))):
-        (name,) = [name for name, args in made.items() if place(args.inputs) == one.place[1:]]
-        for field, value in as_registered(one.manifest).items():
+    for item in objects(render(plan(stack(qwen={})))):
+        (name,) = [name for name, args in made.items() if place(args.inputs) == item.place[1:]]
+        for field, value in as_registered(item.manifest).items():
             if field not in {"apiVersion", "kind"}:
                 assert plain(made[name].inputs[field]) == plain(value), (name, field)
 

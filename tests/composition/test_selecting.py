@@ -247,7 +247,7 @@ def test_every_reason_occurs_in_a_selection():
     known, found = cluster("amd-mi300x", "amd-mi210"), set[str]()
     found |= set(profiles.reasons(profiles.among(both, known)).values())
     tie = {"a": profile("amd", metric="latency", precision="fp8"), "b": profile("amd", metric="latency")}
-    for wishes in (
+    for requested in (
         {"profile": "best"},
         {"metric": "throughput"},
         {"precision": "fp8"},
@@ -256,7 +256,7 @@ def test_every_reason_occurs_in_a_selection():
         {"minDeviceMemory": "1Gi"},
         {"accelerators": ["nvidia"]},
     ):
-        found |= set(profiles.reasons(profiles.among(tie | both, **wishes)).values())
+        found |= set(profiles.reasons(profiles.among(tie | both, **requested)).values())
     found |= set(profiles.reasons(profiles.among({"a": profile(), "b": profile()})).values())
     scopes = {"a": profiles.Scope.SHIPPED}
     whole = profiles.catalogue({"a": profile(), "b": profile()}, scopes).candidates(MODEL)

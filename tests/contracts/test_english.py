@@ -1,4 +1,4 @@
-"""The check of names and docstrings finds what it is for, and nothing in the sources."""
+"""The check of names and docstrings finds what it is for, and nothing in sources and tests."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from tests import english
 
 
-def test_the_sources_have_no_such_names(capsys):
+def test_sources_and_tests_have_no_such_names(capsys):
     assert english.main(Path()) == 0, capsys.readouterr().out
 
 
@@ -37,3 +37,16 @@ def test_a_name_or_docstring_of_the_list_is_found(source, finding):
 )
 def test_other_names_and_docstrings_are_not(source):
     assert [*english.findings(source)] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("def refused(own): pass", ["the name own"]),
+        ("[str(one) for one in ()]", ["the name one"]),
+        ('def told():\n    """What is said."""', ["the docstring 'What' …"]),
+        ("def told(): pass", []),
+    ],
+)
+def test_tests_may_have_participles_for_functions_and_nothing_else(source, expected):
+    assert [finding for _, finding in english.findings_of_tests(source)] == expected

@@ -30,7 +30,11 @@ def verdict(name):
         validation.check(rendered)
     except ConfigError as error:
         return False, str(error)
-    shown = [one.manifest for one in rendered], outputs.of_stack(plan, None, {}), [str(one) for one in plan.warnings]
+    shown = (
+        [item.manifest for item in rendered],
+        outputs.of_stack(plan, None, {}),
+        [str(warning) for warning in plan.warnings],
+    )
     return True, json.dumps(shown, ensure_ascii=False)
 
 

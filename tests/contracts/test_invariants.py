@@ -73,10 +73,10 @@ def test_every_rendered_leaf_matters(stack):
 def _survivors(stack: dict[str, Any], objects: list[Any]) -> Iterator[str]:
     """Yield every leaf whose change, or whose removal, nothing notices."""
     scene, order, number = Scene.of(stack, objects), list[str](), ""
-    for index, one in enumerate(objects):
-        for at in [at for field in _CHECKED if field in one for at in _leaves(one[field], (field,))]:
-            leaf = f"{one['kind']} {'.'.join(map(str, at))}"
-            for way, mutated in enumerate(_mutations(one, at)):
+    for index, manifest in enumerate(objects):
+        for at in [at for field in _CHECKED if field in manifest for at in _leaves(manifest[field], (field,))]:
+            leaf = f"{manifest['kind']} {'.'.join(map(str, at))}"
+            for way, mutated in enumerate(_mutations(manifest, at)):
                 # The check that noticed this leaf in another stack, of the variant that the leaf before belongs to.
                 likely = f"{number}: {NOTICED.get((leaf, way))}"
                 latest = [likely, *order] if likely in checks(stack) else order
@@ -115,10 +115,10 @@ def _leaves(value: Any, at: Path) -> Iterator[Path]:
     yield from below or [at]
 
 
-def _mutations(one: Any, at: Path) -> Iterator[Any]:
+def _mutations(manifest: Any, at: Path) -> Iterator[Any]:
     """Yield the object with the leaf changed, and with the leaf removed."""
     for change in (_changed, _removed):
-        mutated = parent = copy.copy(one)
+        mutated = parent = copy.copy(manifest)
         for part in at[:-1]:
             parent[part] = copy.copy(parent[part])
             parent = parent[part]

@@ -20,7 +20,7 @@ PICKER, SIDECAR = "epp", "routing-proxy"
 
 def golden(path):
     text = Path("tests/contracts/goldens", path.name.replace("Pulumi.", "")).read_text(encoding="utf-8")
-    return [one for one in yaml.load_all(text, Loader=yaml.CSafeLoader) if one]
+    return [manifest for manifest in yaml.load_all(text, Loader=yaml.CSafeLoader) if manifest]
 
 
 def unknown_to_router(manifests, release):
@@ -37,21 +37,21 @@ def test_the_engines_of_a_shipped_stack_know_what_they_are_told(path):
     """No version is unknown, and nothing is unknown to it. See defects A22."""
     found = engines(golden(path))
     assert found
-    assert all(engine_version(one["image"]) for one in found)
-    assert [each for one in found for each in unknown_to_engine(one)] == []
+    assert all(engine_version(container["image"]) for container in found)
+    assert [each for container in found for each in unknown_to_engine(container)] == []
 
 
 @every_stack
 def test_engines_know_what_they_are_told(stack):
-    assert [each for one in engines(rendered(stack)) for each in unknown_to_engine(one)] == []
+    assert [each for container in engines(rendered(stack)) for each in unknown_to_engine(container)] == []
 
 
 @pytest.mark.parametrize("release", channels())
 def test_engines_of_every_channel_know_what_they_are_told(release):
     roles = {} if channel(release).sidecar is None else {"prefill": {}}
     found = engines(rendered({**tree(qwen={"kvCache": {"events": True}, **roles}), "release": release}))
-    assert all(engine_version(one["image"]) for one in found)
-    assert [each for one in found for each in unknown_to_engine(one)] == []
+    assert all(engine_version(container["image"]) for container in found)
+    assert [each for container in found for each in unknown_to_engine(container)] == []
 
 
 @pytest.mark.parametrize(

@@ -113,11 +113,11 @@ def effect(text: str) -> str:
     plan = planning.plan(loaded, NAME)
     everything = list(objects(render(plan)))
     facts = cluster.read(loaded.stack.cluster, cluster.Access(None, None), Path())
-    needed = [one.api for one in everything]
+    needed = [item.api for item in everything]
     verdict = preflight.kinds(needed, facts, loaded.stack.checks.preflight)
     kubeconfig = None if platform is None else platform.kubeconfig(named)
     provider = (loaded.stack.cluster.name, loaded.stack.cluster.context, kubeconfig)
-    manifests = [(one.manifest, str(one.wait), one.replace, one.retain, one.protect) for one in everything]
+    manifests = [(item.manifest, str(item.wait), item.replace, item.retain, item.protect) for item in everything]
     owner = str(plan.identity.verdict(Mark(stack="organization/edited/edited")))
     prices = loaded.stack.prices
     money = [*map(str, report.usages(loaded.stack, plan)), str(report.cost(plan, prices)), prices.currency]
@@ -158,9 +158,11 @@ def candidates(at: Place, node: dict[str, Any]) -> Iterator[Any]:
         case "boolean":
             yield from (True, False)
         case "integer" | "number":
-            yield from (one for one in NUMBERS if node["type"] == "number" or isinstance(one, int))
+            yield from (number for number in NUMBERS if node["type"] == "number" or isinstance(number, int))
         case "string":
-            yield from (one for one in [*TEXTS, node.get("const")] if one and re.search(node.get("pattern", ""), one))
+            yield from (
+                text for text in [*TEXTS, node.get("const")] if text and re.search(node.get("pattern", ""), text)
+            )
         case _:
             yield OBJECTS[str(at[-1] if at[-1] != "[]" else at[-2])]
 
@@ -186,7 +188,7 @@ def attempts(name: str) -> Iterator[tuple[str, str]]:
     at, nodes = LEAVES[name]
     values = [value for node in nodes for value in candidates(at, node)]
     if "const" in nodes[0] and at[-1] == "type":
-        at, values = at[:-1], [Group(one) for one in GROUPS[str(at[-2])]]
+        at, values = at[:-1], [Group(group) for group in GROUPS[str(at[-2])]]
     if at[-1] == "[]":
         at, values = at[:-1], [[value] for value in values]
     likely_number, likely = LIKELY.get(at[-2:], (None, None))

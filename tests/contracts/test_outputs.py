@@ -117,8 +117,13 @@ def test_the_schema_of_outputs_is_exact_but_for_keys_that_come_later():
 
 def test_every_key_of_the_outputs_is_described():
     tree = schema.KINDS["outputs"]()
-    properties = [one for name, node in tree["$defs"].items() if name != "Gpus" for one in node["properties"].values()]
-    assert all(one.get("description") for one in [*properties, *tree["properties"].values()])
+    properties = [
+        property_schema
+        for name, node in tree["$defs"].items()
+        if name != "Gpus"
+        for property_schema in node["properties"].values()
+    ]
+    assert all(property_schema.get("description") for property_schema in [*properties, *tree["properties"].values()])
 
 
 def reader():

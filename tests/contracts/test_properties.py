@@ -61,18 +61,18 @@ def neighbours(draw):
     return [(name, namespace, shape), (other, home, draw(st.sampled_from(sorted(SHAPES))))]
 
 
-def place(one):
-    return one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]
+def place(manifest):
+    return manifest["kind"], manifest["metadata"].get("namespace"), manifest["metadata"]["name"]
 
 
 def made_by_controllers(everything):
     """Yield the objects that other controllers make under names that follow from ours."""
-    for one in everything:
-        kind, namespace, name = place(one)
+    for manifest in everything:
+        kind, namespace, name = place(manifest)
         if kind == "LeaderWorkerSet":
             yield ("Service", namespace, name)
             yield ("StatefulSet", namespace, name)
-            yield from (("StatefulSet", namespace, f"{name}-{index}") for index in range(one["spec"]["replicas"]))
+            yield from (("StatefulSet", namespace, f"{name}-{index}") for index in range(manifest["spec"]["replicas"]))
         if kind == "InferencePool":
             yield ("Service", namespace, f"{name}-ip-0123abcd")
 
@@ -90,13 +90,13 @@ def test_two_services_share_no_object_unless_they_are_refused(pair):
         refusal = r"services\.key-1(\.canary)?: would make the same object as services\.key-0(\.canary)? .*"
         messages = str(error).splitlines()
         assert [line for line in messages if not re.fullmatch(refusal, line)] == []
-        (one, namespace, _), (other, other_namespace, _) = pair
+        (name, namespace, _), (other, other_namespace, _) = pair
         assert namespace == other_namespace
-        assert one.startswith(f"{other}-") or other.startswith(f"{one}-")
+        assert name.startswith(f"{other}-") or other.startswith(f"{name}-")
         return
     each = [rendered(tree(**{key: service})) for key, service in services.items()]
     everything = [*map(place, both), *made_by_controllers(both)]
-    assert [one for one, number in Counter(everything).items() if number > 1] == []
+    assert [location for location, number in Counter(everything).items() if number > 1] == []
     assert len(both) == sum(map(len, each))
 
 
@@ -109,18 +109,18 @@ def test_a_service_called_like_an_object_of_another_is_refused_in_one_namespace_
 
 def illegal(everything):
     """Yield every name, label and key that the API server would refuse."""
-    for one in everything:
-        kind, namespace, name = place(one)
+    for manifest in everything:
+        kind, namespace, name = place(manifest)
         if LEGAL.get(kind, SUBDOMAIN).fullmatch(name) is None:
             yield f"{kind} {name}"
         if namespace is not None and LABEL.fullmatch(namespace) is None:
             yield f"namespace {namespace}"
-        for port in one.get("spec", {}).get("ports", []) if kind == "Service" else []:
+        for port in manifest.get("spec", {}).get("ports", []) if kind == "Service" else []:
             if LABEL.fullmatch(port["name"]) is None:
                 yield f"port {port['name']}"
-    if any(one["kind"] in {"Deployment", "LeaderWorkerSet"} for one in everything):
+    if any(manifest["kind"] in {"Deployment", "LeaderWorkerSet"} for manifest in everything):
         yield from (found for template in templates(everything) for found in illegal_in(template))
-    for metadata in [one["metadata"] for one in [*everything, *templates(everything)]]:
+    for metadata in [manifest["metadata"] for manifest in [*everything, *templates(everything)]]:
         keys = [*metadata.get("labels", {}), *metadata.get("annotations", {})]
         yield from (f"key {key}" for key in keys if QUALIFIED.fullmatch(key) is None)
         yield from (value for value in metadata.get("labels", {}).values() if VALUE.fullmatch(value) is None)
@@ -128,19 +128,19 @@ def illegal(everything):
 
 def illegal_in(template):
     spec = template["spec"]
-    own = [one["name"] for one in containers(template)]
-    kept = [one["name"] for one in spec.get("volumes", [])]
-    yield from (name for name in [*own, *kept] if LABEL.fullmatch(name) is None)
-    yield from (f"{name} twice" for name, number in Counter(own).items() if number > 1)
-    yield from (f"{name} twice" for name, number in Counter(kept).items() if number > 1)
-    for one in containers(template):
-        yield from (port["name"] for port in one.get("ports", []) if PORT.fullmatch(port["name"]) is None)
-        mounts = one.get("volumeMounts", [])
-        yield from (f"no volume {mount['name']}" for mount in mounts if mount["name"] not in kept)
+    container_names = [container["name"] for container in containers(template)]
+    volume_names = [volume["name"] for volume in spec.get("volumes", [])]
+    yield from (name for name in [*container_names, *volume_names] if LABEL.fullmatch(name) is None)
+    yield from (f"{name} twice" for name, number in Counter(container_names).items() if number > 1)
+    yield from (f"{name} twice" for name, number in Counter(volume_names).items() if number > 1)
+    for container in containers(template):
+        yield from (port["name"] for port in container.get("ports", []) if PORT.fullmatch(port["name"]) is None)
+        mounts = container.get("volumeMounts", [])
+        yield from (f"no volume {mount['name']}" for mount in mounts if mount["name"] not in volume_names)
         paths = Counter(mount["mountPath"] for mount in mounts)
         yield from (f"{path} twice" for path, number in paths.items() if number > 1)
-    read = {mount["name"] for one in containers(template) for mount in one.get("volumeMounts", [])}
-    yield from (f"nobody mounts {name}" for name in kept if name not in read)
+    read = {mount["name"] for container in containers(template) for mount in container.get("volumeMounts", [])}
+    yield from (f"nobody mounts {name}" for name in volume_names if name not in read)
 
 
 @given(place=PLACES, account=ACCOUNTS)
@@ -189,11 +189,12 @@ NUMBERS = list(product((1, 2, 4, 8), (1, 2, 3), (1, 2, 4), (None, 1, 2)))
 def devices(everything):
     """Return the devices of all pods of one decode replica, counted or claimed."""
     found = 0
-    for one in everything:
-        if not one["metadata"]["name"].endswith("-decode") or one["kind"] not in {"Deployment", "LeaderWorkerSet"}:
+    for manifest in everything:
+        kind, _, name = place(manifest)
+        if not name.endswith("-decode") or kind not in {"Deployment", "LeaderWorkerSet"}:
             continue
-        size = one["spec"]["leaderWorkerTemplate"]["size"] if one["kind"] == "LeaderWorkerSet" else 1
-        leads, *works = model_servers([one])
+        size = manifest["spec"]["leaderWorkerTemplate"]["size"] if kind == "LeaderWorkerSet" else 1
+        leads, *works = model_servers([manifest])
         found += held(leads, everything)
         found += sum((size - 1) * held(work, everything) for work in works)
     return found
@@ -203,12 +204,12 @@ def held(template, everything):
     limits, requests = (engine(template)["resources"][group] for group in ("limits", "requests"))
     counted = {name: number for name, number in limits.items() if name == "nvidia.com/gpu"}
     assert counted.items() <= requests.items()
-    claims = {one["resourceClaimTemplateName"] for one in template["spec"].get("resourceClaims", [])}
+    claims = {claim["resourceClaimTemplateName"] for claim in template["spec"].get("resourceClaims", [])}
     exact = [
         request["exactly"]["count"]
-        for one in everything
-        if one["kind"] == "ResourceClaimTemplate" and one["metadata"]["name"] in claims
-        for request in one["spec"]["spec"]["devices"]["requests"]
+        for manifest in everything
+        if manifest["kind"] == "ResourceClaimTemplate" and manifest["metadata"]["name"] in claims
+        for request in manifest["spec"]["spec"]["devices"]["requests"]
     ]
     return sum(map(int, counted.values())) + sum(exact)
 
@@ -239,19 +240,19 @@ ORDERED = frozenset({"env"})
 
 def shuffled(node, random, key=None):
     if isinstance(node, list):
-        return [shuffled(one, random) for one in node]
+        return [shuffled(item, random) for item in node]
     if not isinstance(node, dict):
         return node
     keys = list(node)
     if key not in ORDERED:
         random.shuffle(keys)
-    return {one: shuffled(node[one], random, one) for one in keys}
+    return {name: shuffled(node[name], random, name) for name in keys}
 
 
 def written(stack):
     components = render(plan(stack))
     manifests = [
-        (one.manifest, one.id, one.after, one.wait, sorted(one.origins.items())) for one in objects(components)
+        (item.manifest, item.id, item.after, item.wait, sorted(item.origins.items())) for item in objects(components)
     ]
     names = [(component.type, component.name) for component in components]
     return json.dumps([names, manifests], sort_keys=True, default=str)
@@ -302,11 +303,11 @@ DURATIONS = st.tuples(st.integers(0, 99_999), st.sampled_from(["ms", "s", "m", "
 def test_a_pod_is_killed_only_after_it_could_drain(release, shape, drain):
     stack = tree(qwen={**SHAPES[shape], "drainTimeout": drain}) | {"release": release}
     for template in model_servers(rendered(stack)):
-        own = engine(template)
-        pre_stop = own["lifecycle"]["preStop"]["sleep"]["seconds"]
+        container = engine(template)
+        pre_stop = container["lifecycle"]["preStop"]["sleep"]["seconds"]
         # What only computes is told to end after the pod that serves has drained, however long its own flag says.
-        serves = "readinessProbe" in own
-        lets_run = int(flag(own, "--shutdown-timeout") or 0) if serves else 0
+        serves = "readinessProbe" in container
+        lets_run = int(flag(container, "--shutdown-timeout") or 0) if serves else 0
         assert template["spec"]["terminationGracePeriodSeconds"] > pre_stop + lets_run >= seconds(drain)
         assert pre_stop > 0
 
@@ -338,22 +339,22 @@ def test_a_deployment_run_waits_longer_than_kubernetes_does(replicas, rollout, s
     if shape == "spanning" and rollout["type"] == "Recreate":
         return
     model = {**SERVICE["model"], **({} if size is None else {"size": size})}
-    own = {"model": model, "replicas": replicas, "rollout": rollout, "health": {"startupTimeout": startup}}
-    everything = objects(render(plan(tree(qwen={**SHAPES[shape], **own}))))
-    waited = [one for one in everything if one.wait.seconds is not None and one.id.part is not parts.PICKER]
+    settings = {"model": model, "replicas": replicas, "rollout": rollout, "health": {"startupTimeout": startup}}
+    everything = objects(render(plan(tree(qwen={**SHAPES[shape], **settings}))))
+    waited = [item for item in everything if item.wait.seconds is not None and item.id.part is not parts.PICKER]
     assert len(waited) == (2 if shape == "prefill" else 1)
-    for one in waited:
-        spec = one.manifest["spec"]
+    for item in waited:
+        spec = item.manifest["spec"]
         deadline = spec.get("progressDeadlineSeconds", seconds(startup))
         at_once = spec["replicas"] if rollout["type"] == "Recreate" else rollout["maxSurge"] + rollout["maxUnavailable"]
         steps = max(1, -(-spec["replicas"] // max(1, at_once)))
-        assert one.wait.seconds > steps * deadline
-        assert deadline > seconds(startup) or one.manifest["kind"] == "LeaderWorkerSet"
+        assert item.wait.seconds > steps * deadline
+        assert deadline > seconds(startup) or item.manifest["kind"] == "LeaderWorkerSet"
 
 
 def test_the_sidecar_outlives_the_engine_that_it_asks():
     """A native sidecar ends after the containers: the grace period is the pod's, and nothing of its own cuts it."""
-    (template,) = [one for one in model_servers(rendered(tree(qwen={"prefill": {}}))) if sidecars(one)]
+    (template,) = [template for template in model_servers(rendered(tree(qwen={"prefill": {}}))) if sidecars(template)]
     (proxy,) = sidecars(template)
     assert proxy["restartPolicy"] == "Always"
     assert "lifecycle" not in proxy
@@ -370,18 +371,18 @@ def crowds(draw):
     metered = draw(st.booleans())
     services = {}
     for key in draw(st.lists(st.sampled_from(CROWD), min_size=1, max_size=4, unique=True)):
-        one = {"namespace": draw(st.sampled_from(["models", "models", "elsewhere"]))}
+        service = {"namespace": draw(st.sampled_from(["models", "models", "elsewhere"]))}
         if draw(st.booleans()):
-            one["name"] = draw(st.sampled_from([*CROWD, "one", "two"]))
-        one |= draw(st.sampled_from([{}, {"prefill": {}}, {"prefill": {}, **RECREATE}, {"replicas": 2}]))
-        one |= draw(st.sampled_from([{}, {"storage": {"type": "dedicated", "size": "10Gi"}}]))
+            service["name"] = draw(st.sampled_from([*CROWD, "one", "two"]))
+        service |= draw(st.sampled_from([{}, {"prefill": {}}, {"prefill": {}, **RECREATE}, {"replicas": 2}]))
+        service |= draw(st.sampled_from([{}, {"storage": {"type": "dedicated", "size": "10Gi"}}]))
         if draw(st.booleans()):
-            one["canary"] = {"weight": draw(st.integers(0, 100)), "replicas": 2}
-            one["canary"] |= draw(st.sampled_from([{}, {"model": {"source": "hf://org/next", "size": "1Gi"}}]))
+            service["canary"] = {"weight": draw(st.integers(0, 100)), "replicas": 2}
+            service["canary"] |= draw(st.sampled_from([{}, {"model": {"source": "hf://org/next", "size": "1Gi"}}]))
         if metered:
-            enabled = not {"canary", "prefill"} & one.keys()
-            one["interceptor"] = {"enabled": enabled, "resourceId": draw(st.sampled_from("abc"))}
-        services[key] = one
+            enabled = not {"canary", "prefill"} & service.keys()
+            service["interceptor"] = {"enabled": enabled, "resourceId": draw(st.sampled_from("abc"))}
+        services[key] = service
     made = tree(**services)
     caches = draw(st.dictionaries(st.sampled_from(["qwen", "m"]), st.just({"source": "hf://org/m", "size": "1Gi"})))
     return made | {"caches": caches} | ({"interceptor": {"mode": "label", "namespace": "metering"}} if metered else {})
@@ -399,7 +400,7 @@ def accepted(crowd):
 
 
 def repeated(values):
-    return [one for one, number in Counter(values).items() if number > 1]
+    return [value for value, number in Counter(values).items() if number > 1]
 
 
 @settings(max_examples=200)
@@ -407,19 +408,26 @@ def repeated(values):
 def test_no_stack_makes_one_object_twice_or_under_one_logical_name_or_bills_two_services_by_one_id(crowd):
     """See phoebe 7.2."""
     refused, components = accepted(crowd)
-    assert all(any(one in line for one in REFUSED) for line in refused), refused
+    assert all(any(refusal in line for refusal in REFUSED) for line in refused), refused
     every = list(objects(components))
-    assert repeated(one.id for one in every) == []
-    assert repeated(one.place for one in every) == []
-    assert repeated((one.type, one.name) for one in components) == []
+    assert repeated(item.id for item in every) == []
+    assert repeated(item.place for item in every) == []
+    assert repeated((component.type, component.name) for component in components) == []
     # The engine tells resources apart by the types of their parents, their own type and their logical name.
     assert (
-        repeated((one.type, each.api, f"{one.name}-{each.suffix}") for one in components for each in one.objects) == []
+        repeated(
+            (component.type, each.api, f"{component.name}-{each.suffix}")
+            for component in components
+            for each in component.objects
+        )
+        == []
     )
-    carried = [one.manifest["metadata"]["labels"] for one in every if one.manifest["kind"] == "Service"]
-    billed = [own["saturncloud.io/resource-id"] for own in carried if "saturncloud.io/resource-id" in own]
+    carried = [item.manifest["metadata"]["labels"] for item in every if item.manifest["kind"] == "Service"]
+    billed = [labels["saturncloud.io/resource-id"] for labels in carried if "saturncloud.io/resource-id" in labels]
     assert repeated(billed) == []
-    metered = [one for one in crowd["services"].values() if one.get("interceptor", {}).get("enabled", False)]
+    metered = [
+        service for service in crowd["services"].values() if service.get("interceptor", {}).get("enabled", False)
+    ]
     assert refused or len(billed) == len(metered)
 
 
@@ -427,11 +435,11 @@ def test_no_stack_makes_one_object_twice_or_under_one_logical_name_or_bills_two_
 @given(crowds())
 def test_no_pod_of_a_crowd_is_selected_by_anothers_service_pool_or_workload(crowd):
     every = list(objects(accepted(crowd)[1]))
-    workloads = [one for one in every if one.manifest["kind"] == "Deployment"]
-    for one in every:
-        selector = one.manifest.get("spec", {}).get("selector")
-        wanted = None if selector is None else selector.get("matchLabels", selector)
-        for workload in workloads if wanted else ():
+    workloads = [item for item in every if item.manifest["kind"] == "Deployment"]
+    for item in every:
+        selector = item.manifest.get("spec", {}).get("selector")
+        selected = None if selector is None else selector.get("matchLabels", selector)
+        for workload in workloads if selected else ():
             labels = workload.manifest["spec"]["template"]["metadata"]["labels"]
-            if one.place[2] == workload.place[2] and wanted.items() <= labels.items():
-                assert one.id.owner == workload.id.owner, (one.place, workload.place)
+            if item.place[2] == workload.place[2] and selected.items() <= labels.items():
+                assert item.id.owner == workload.id.owner, (item.place, workload.place)

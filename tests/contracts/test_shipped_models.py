@@ -28,7 +28,7 @@ def adapters(name):
     """Return the sources of the adapters of a shipped stack."""
     stack = shipped(next(path for path in SHIPPED if path.name == name))
     models = [each.get("model", {}) for each in stack["services"].values()]
-    return [one["source"] for model in models for one in model.get("lora", {}).get("adapters", {}).values()]
+    return [adapter["source"] for model in models for adapter in model.get("lora", {}).get("adapters", {}).values()]
 
 
 def model(source):
@@ -79,9 +79,11 @@ def test_no_record_is_without_use_and_each_says_where_and_when_it_was_read():
     sources = [variant.source for stack in EVERY.values() for variant in variants(stack)]
     sources += [source for name in EVERY for source in adapters(name)]
     assert {*PRIVATE, *ADAPTERS, *TABLE["servers"]} <= {*sources}
-    public = {hub(source)[0] for source in sources if scheme(source) == "hf"} - {hub(one)[0] for one in ADAPTERS}
+    public = {hub(source)[0] for source in sources if scheme(source) == "hf"} - {
+        hub(adapter)[0] for adapter in ADAPTERS
+    }
     assert {*PRIVATE.values(), *public} == MODELS.keys()
-    assert {one["base"] for one in ADAPTERS.values()} <= MODELS.keys()
+    assert {adapter["base"] for adapter in ADAPTERS.values()} <= MODELS.keys()
 
 
 @pytest.mark.parametrize("path", [Path("Pulumi.dev.yaml"), Path("README.md")], ids=str)

@@ -126,7 +126,7 @@ def test_a_manifest_that_is_not_what_its_digest_says_is_an_error(registry):
 
 def test_a_kitfile_that_is_not_what_its_digest_says_is_an_error(registry):
     registry.push("v1", LAYERS)
-    path = next(one for one in registry.paths if "/blobs/" in one)
+    path = next(candidate for candidate in registry.paths if "/blobs/" in candidate)
     registry.paths[path] = (200, {}, b"{}")
     assert isinstance(ask(registry.wanted()), Unusable)
 
@@ -150,7 +150,7 @@ def test_a_public_modelkit_is_read_with_an_anonymous_token(registry):
     digest = registry.push("v1", LAYERS)
     registry.token = "for-anybody"
     assert ask(registry.wanted()) == Size(1200, digest=digest)
-    path, authorization = next(one for one in registry.server.seen if one[0].startswith("/token"))
+    path, authorization = next(request for request in registry.server.seen if request[0].startswith("/token"))
     assert path == "/token?service=registry&scope=repository%3Aorg%2Fkit%3Apull"
     assert authorization is None
 
@@ -210,7 +210,7 @@ def test_a_broken_docker_configuration_is_unknown_and_not_anonymous(registry, tm
 
 def test_a_login_does_not_follow_a_redirect(registry, tmp_path):
     digest = registry.push("v1", LAYERS)
-    store, blob = serve(), next(one for one in registry.paths if "/blobs/" in one)
+    store, blob = serve(), next(candidate for candidate in registry.paths if "/blobs/" in candidate)
     store.answer, content = lambda *_: content, registry.paths[blob]
     registry.paths[blob] = (307, {"Location": f"{store.url}/blob"}, b"")
     registry.token = "for-anybody"

@@ -19,10 +19,10 @@ from tests.support.traffic.weight_servers import ANSWERS_SOON, ask, s3_error, se
 
 @pytest.mark.parametrize("source", ["s3://models/llama", "kit://{host}/org/kit:v1"])
 def test_a_closed_port_is_unknown(source):
-    one = serve()
-    one.shutdown()
-    one.server_close()
-    found = ask(Wanted(source.format(host=one.host), endpoint=one.url, insecure=True))
+    closed = serve()
+    closed.shutdown()
+    closed.server_close()
+    found = ask(Wanted(source.format(host=closed.host), endpoint=closed.url, insecure=True))
     assert isinstance(found, Unknown)
     assert "could not be reached or read" in found.reason
 
@@ -38,8 +38,8 @@ def test_sources_are_asked_at_the_same_time(server):
     """One server waits until the other is asked."""
     other, server.hang = serve(), threading.Event()
     other.answer = lambda *_: server.hang.set() or (503, {}, b"")
-    wanted = [Wanted(f"kit://{one.host}/org/kit:v1", insecure=True) for one in (server, other)]
-    absent, failing = sizes(wanted, ANSWERS_SOON).values()
+    requested = [Wanted(f"kit://{source.host}/org/kit:v1", insecure=True) for source in (server, other)]
+    absent, failing = sizes(requested, ANSWERS_SOON).values()
     assert isinstance(absent, Unusable)
     assert isinstance(failing, Unknown)
     other.shutdown()
@@ -48,15 +48,17 @@ def test_sources_are_asked_at_the_same_time(server):
 
 def test_a_source_is_asked_once_however_often_it_is_wanted(server):
     server.answer = lambda *_: (403, {}, s3_error("AccessDenied"))
-    one = Wanted("s3://models/llama", endpoint=server.url)
-    assert list(sizes([one, Wanted("s3://models/llama", endpoint=server.url), one], ANSWERS_SOON)) == [one]
+    requested = Wanted("s3://models/llama", endpoint=server.url)
+    assert list(sizes([requested, Wanted("s3://models/llama", endpoint=server.url), requested], ANSWERS_SOON)) == [
+        requested
+    ]
     assert len(server.seen) == 1
 
 
 @pytest.mark.parametrize("source", ["hf://org/name", "pvc://claim/path", "image://registry.example/image:v1"])
 def test_other_sources_are_not_asked(source):
-    wanted = Wanted(source)
-    assert ask(wanted) == wanted.unknown("only s3:// and kit:// are asked")
+    requested = Wanted(source)
+    assert ask(requested) == requested.unknown("only s3:// and kit:// are asked")
 
 
 def test_clients_are_imported_by_the_first_question_only():
@@ -96,9 +98,9 @@ def test_a_claim_is_as_large_as_its_source_says(moto, bucket):
         "lent": "50000",
     }
     claims = [
-        one.manifest["spec"]["resources"]["requests"]["storage"]
-        for one in objects(render(planning.plan(loaded, NAME)))
-        if one.manifest["kind"] == "PersistentVolumeClaim"
+        item.manifest["spec"]["resources"]["requests"]["storage"]
+        for item in objects(render(planning.plan(loaded, NAME)))
+        if item.manifest["kind"] == "PersistentVolumeClaim"
     ]
     assert claims == ["1Gi", "1Gi"]
 
@@ -108,9 +110,9 @@ def test_an_empty_prefix_is_a_mistake_of_each_that_claims_it(moto, bucket):
     loaded, _ = known(claiming(moto, bucket, "hollow"))
     with pytest.raises(ConfigError) as error:
         planning.plan(loaded, NAME)
-    told = [str(problem.path) for problem in error.value.problems]
-    assert "caches.weights.source" in told
-    assert "services.own.model.source" in told
+    paths = [str(problem.path) for problem in error.value.problems]
+    assert "caches.weights.source" in paths
+    assert "services.own.model.source" in paths
     assert "0" not in str(error.value).replace("127.0.0.1", "")
 
 

@@ -46,7 +46,7 @@ def namespace(plane, request):
 
 
 @pytest.fixture(scope="module")
-def own(new_plane):
+def module_plane(new_plane):
     """Start a control plane of the module's own, which each test leaves whole."""
     plane = new_plane(crds=())
     yield plane
@@ -120,8 +120,8 @@ def test_two_late_heartbeats_in_a_row_lose_no_node(tools, tmp_path):
 
 
 def test_every_listener_is_on_loopback(plane):
-    own = {str(pid) for pid in plane.pids().values()}
-    inodes = {str(link.readlink()) for pid in own for link in Path(f"/proc/{pid}/fd").iterdir() if link.exists()}
+    pids = {str(pid) for pid in plane.pids().values()}
+    inodes = {str(link.readlink()) for pid in pids for link in Path(f"/proc/{pid}/fd").iterdir() if link.exists()}
     addresses = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
@@ -145,37 +145,37 @@ def test_no_command_line_holds_the_token(plane):
         assert token.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-def test_two_planes_run_at_once_and_know_nothing_of_each_other(plane, own):
-    own.kubectl("create", "configmap", "mine", "-n", "default")
+def test_two_planes_run_at_once_and_know_nothing_of_each_other(plane, module_plane):
+    module_plane.kubectl("create", "configmap", "mine", "-n", "default")
     assert "mine" not in plane.kubectl("get", "configmap", "-n", "default")
-    assert not set(plane.pids().values()) & set(own.pids().values())
-    assert own.kubectl("get", "crd") == ""
+    assert not set(plane.pids().values()) & set(module_plane.pids().values())
+    assert module_plane.kubectl("get", "crd") == ""
 
 
 @pytest.mark.parametrize("part", parts.PARTS)
-def test_a_killed_part_is_repaired_by_the_next_start(own, part):
-    kept = f"kept-{part}"
-    own.kubectl("create", "configmap", kept, "-n", "default")
-    before = own.pids()
+def test_a_killed_part_is_repaired_by_the_next_start(module_plane, part):
+    name = f"kept-{part}"
+    module_plane.kubectl("create", "configmap", name, "-n", "default")
+    before = module_plane.pids()
     os.kill(before[part], signal.SIGKILL)
-    wait_until(lambda: not own.alive())
-    own.start(Report(io.StringIO()))
-    after = own.pids()
+    wait_until(lambda: not module_plane.alive())
+    module_plane.start(Report(io.StringIO()))
+    after = module_plane.pids()
     assert after.pop(part) != before.pop(part)
     assert after == before
-    assert kept in own.kubectl("get", "configmap", "-n", "default")
+    assert name in module_plane.kubectl("get", "configmap", "-n", "default")
 
 
-def test_a_restart_on_a_port_that_was_taken_meanwhile_picks_another(own):
-    own.stop()
-    port = json.loads((own.directory / "state.json").read_text())["ports"]["kube-apiserver"]
+def test_a_restart_on_a_port_that_was_taken_meanwhile_picks_another(module_plane):
+    module_plane.stop()
+    port = json.loads((module_plane.directory / "state.json").read_text())["ports"]["kube-apiserver"]
     with socket.socket() as squatter:
         squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         squatter.bind(("127.0.0.1", port))
         squatter.listen()
-        own.start(Report(io.StringIO()))
-    assert own.alive()
-    assert f":{port}" not in own.kubeconfig.read_text()
+        module_plane.start(Report(io.StringIO()))
+    assert module_plane.alive()
+    assert f":{port}" not in module_plane.kubeconfig.read_text()
 
 
 def test_a_pid_that_is_not_ours_any_more_is_left_alone(tools, tmp_path):

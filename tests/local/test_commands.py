@@ -143,20 +143,20 @@ def test_children_of_a_job_that_runs_in_the_background_can_be_interrupted(before
 
 @pytest.mark.real
 def test_the_environment_is_made_once_and_made_anew_when_broken(small):
-    said = io.StringIO()
-    venv.setup(small, Report(said), development=True)
+    output = io.StringIO()
+    venv.setup(small, Report(output), development=True)
     python = small / ".venv" / "bin" / "python"
     assert subprocess.run([python, "-c", "pass"], check=False).returncode == 0
-    first = said.getvalue()
-    venv.setup(small, Report(said), development=True)
-    venv.setup(small, Report(said), development=False)
-    assert said.getvalue() == first
+    first = output.getvalue()
+    venv.setup(small, Report(output), development=True)
+    venv.setup(small, Report(output), development=False)
+    assert output.getvalue() == first
     python.unlink()
-    venv.setup(small, Report(said), development=False)
+    venv.setup(small, Report(output), development=False)
     assert subprocess.run([python, "-c", "pass"], check=False).returncode == 0
     (small / ".venv" / venv.UNFINISHED).touch()
     (small / ".venv" / "half-a-package").touch()
-    venv.setup(small, Report(said), development=False)
+    venv.setup(small, Report(output), development=False)
     assert not (small / ".venv" / "half-a-package").exists()
 
 

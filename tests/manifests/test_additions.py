@@ -70,13 +70,13 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "name", "fields", "at", "change", "said"), CASES.values(), ids=CASES)
-def test_what_is_added_to_a_list_or_map_that_is_stated_as_a_whole_is_found(kind, name, fields, at, change, said):
+@pytest.mark.parametrize(("kind", "name", "fields", "at", "change", "message"), CASES.values(), ids=CASES)
+def test_what_is_added_to_a_list_or_map_that_is_stated_as_a_whole_is_found(kind, name, fields, at, change, message):
     """See defects A17."""
-    one = of(kind, name)
-    assert found(one, changed(one, fields, at, change)) == [f"{said} by kubectl-edit at {TIME}"]
+    manifest = of(kind, name)
+    assert found(manifest, changed(manifest, fields, at, change)) == [f"{message} by kubectl-edit at {TIME}"]
     # Without an owner it is what Pulumi wrote, in an older version of the manifest.
-    assert found(one, changed(one, {}, at, change)) == []
+    assert found(manifest, changed(manifest, {}, at, change)) == []
 
 
 OTHERS = {
@@ -101,8 +101,8 @@ OTHERS = {
 @pytest.mark.parametrize(("kind", "fields", "at", "change"), OTHERS.values(), ids=OTHERS)
 def test_what_others_may_own_and_what_the_provider_sees_is_no_addition(kind, fields, at, change):
     names = {"Role": "qwen-epp", "HTTPRoute": "qwen", "Deployment": "qwen-decode"}
-    one = of(kind, names[kind])
-    assert found(one, changed(one, fields, at, change)) == []
+    manifest = of(kind, names[kind])
+    assert found(manifest, changed(manifest, fields, at, change)) == []
 
 
 def test_an_object_with_additions_is_annotated_with_them_and_a_warning_names_them():

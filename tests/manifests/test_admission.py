@@ -17,7 +17,7 @@ def refused(patch, *, create=True, **service):
     try:
         validation.check(objects(render(plan(stack | {"namespaceOptions": {"create": create}}))))
     except ConfigError as error:
-        return [str(one).replace("services.qwen.patch.spec.template.spec.", "") for one in error.problems]
+        return [str(problem).replace("services.qwen.patch.spec.template.spec.", "") for problem in error.problems]
     return []
 
 
@@ -61,7 +61,7 @@ def test_privileges_beside_a_restricted_namespace_are_refused(at, patch):
 def test_a_further_container_needs_what_the_namespace_asks_for():
     """See defects B4."""
     log = {"name": "log", "image": "registry.example/log:v1"}
-    assert [one.partition(": ")[0] for one in refused({"containers": [log]})] == [
+    assert [message.partition(": ")[0] for message in refused({"containers": [log]})] == [
         "containers[0].securityContext.allowPrivilegeEscalation",
         "containers[0].securityContext.capabilities",
     ]

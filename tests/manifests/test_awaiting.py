@@ -14,8 +14,8 @@ STACKS = {path.stem: shipped(path) for path in SHIPPED} | VARIED
 OURS = {"pulumi.com/waitFor", "pulumi.com/skipAwait", "pulumi.com/replaceUnready"}
 
 
-def annotations(wait, **own):
-    return awaiting.annotate({"metadata": {"name": "a", **own}}, wait)["metadata"].get("annotations")
+def annotations(wait, **metadata):
+    return awaiting.annotate({"metadata": {"name": "a", **metadata}}, wait)["metadata"].get("annotations")
 
 
 @pytest.mark.parametrize(

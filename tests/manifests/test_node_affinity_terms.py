@@ -22,7 +22,10 @@ def test_each_node_affinity_term_keeps_its_expressions_and_gets_the_label_of_the
         terms = template["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
         assert len(terms) == len(TERMS)
         for term, written in zip(terms, TERMS, strict=True):
-            *own, product = term["matchExpressions"]
-            assert (own, term.get("matchFields")) == (written.get("matchExpressions", []), written.get("matchFields"))
+            *expressions, product = term["matchExpressions"]
+            assert (expressions, term.get("matchFields")) == (
+                written.get("matchExpressions", []),
+                written.get("matchFields"),
+            )
             assert (product["key"], product["operator"]) == ("nvidia.com/gpu.product", "In")
             assert product["values"]

@@ -11,11 +11,11 @@ CACHE = {"caches": {"m": {"source": "s3://bucket/m", "size": "1Gi"}}}
 
 def text(keys):
     """Return everything that a stack renders, with the keys of every mapping in the order of the manifests."""
-    said = dict.fromkeys(keys, "one")
-    pod = {"labels": said, "annotations": said, "nodeSelector": said}
-    service = {"labels": said, "annotations": said, "pod": pod, "endpointPicker": {"pod": pod}, "canary": CANARY}
-    stack = tree(qwen={**service, "route": {"annotations": said}}) | CACHE | {"labels": said}
-    stack["observability"] = {"metrics": {"type": "prometheus-operator", "labels": said}}
+    values = dict.fromkeys(keys, "one")
+    pod = {"labels": values, "annotations": values, "nodeSelector": values}
+    service = {"labels": values, "annotations": values, "pod": pod, "endpointPicker": {"pod": pod}, "canary": CANARY}
+    stack = tree(qwen={**service, "route": {"annotations": values}}) | CACHE | {"labels": values}
+    stack["observability"] = {"metrics": {"type": "prometheus-operator", "labels": values}}
     stack["namespaceOptions"] = {"create": True}
     return json.dumps(rendered(stack), indent=1)
 

@@ -48,18 +48,20 @@ def told(manifest, origins):
 
 def kinds():
     stack = tree() | {"namespaceOptions": {"create": True}, "interceptor": {"mode": "label", "namespace": "metering"}}
-    return {one["kind"]: one for one in rendered(stack)}
+    return {manifest["kind"]: manifest for manifest in rendered(stack)}
 
 
 @pytest.mark.parametrize("kind", sorted(kinds()))
 def test_a_misspelt_field_of_any_kind_is_refused(kind):
-    one = copy.deepcopy(dict(kinds()[kind]))
-    check(one)
-    field = next(name for name in ("spec", "rules", "data", "subjects", "metadata") if name in one)
-    inner = one[field][0] if isinstance(one[field], list) else one[field] if field == "spec" else one
+    manifest = copy.deepcopy(dict(kinds()[kind]))
+    check(manifest)
+    field = next(name for name in ("spec", "rules", "data", "subjects", "metadata") if name in manifest)
+    inner = (
+        manifest[field][0] if isinstance(manifest[field], list) else manifest[field] if field == "spec" else manifest
+    )
     inner["misspelt"] = "x"
     with pytest.raises(validation.SchemaError, match="misspelt"):
-        check(one)
+        check(manifest)
 
 
 def test_a_misspelt_field_deep_inside_is_refused_with_its_path():
@@ -73,15 +75,15 @@ def test_a_misspelt_field_deep_inside_is_refused_with_its_path():
 
 
 def test_a_kind_without_a_schema_is_refused():
-    one = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"}}
+    manifest = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"}}
     with pytest.raises(validation.SchemaError, match="no schema is known"):
-        check(one)
+        check(manifest)
 
 
 def test_a_custom_kind_is_not_mistaken_for_a_built_in_one_of_the_same_name():
-    one = {"apiVersion": "networking.example.com/v1", "kind": "Ingress", "metadata": {"name": "x"}}
+    manifest = {"apiVersion": "networking.example.com/v1", "kind": "Ingress", "metadata": {"name": "x"}}
     with pytest.raises(validation.SchemaError, match="no schema is known"):
-        check(one)
+        check(manifest)
 
 
 AFFINITY = {(*POD, "affinity"): "services.qwen.pod.affinity"}
@@ -161,9 +163,9 @@ def test_a_prefix_covers_whole_keys_only():
 
 
 def test_an_unknown_kind_is_never_the_users_mistake():
-    one = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"}}
+    manifest = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"}}
     with pytest.raises(validation.SchemaError, match="no schema is known"):
-        validation.check([as_rendered(one, {(): "services.qwen.patch"})])
+        validation.check([as_rendered(manifest, {(): "services.qwen.patch"})])
 
 
 @pytest.mark.parametrize("origins", [{}, {(): "services.qwen.patch"}], ids=["ours", "the user's"])

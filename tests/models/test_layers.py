@@ -64,7 +64,7 @@ def test_the_order_is_the_lower_layers_with_new_keys_behind():
 def test_null_where_nothing_is_inherited_is_reported_where_it_stands_and_taken_away():
     result = layers({"a": {"x": 1}}, {"a": {"y": None}, "b": {"c": {"d": None}}, "e": None})
     assert result.tree == {"a": {"x": 1}, "b": {"c": {}}}
-    assert [(str(one.path), one.what) for one in result.problems] == [
+    assert [(str(problem.path), problem.what) for problem in result.problems] == [
         (path, NULL) for path in ("high.a.y", "high.b.c.d", "high.e")
     ]
 
@@ -126,8 +126,8 @@ def test_environment_and_arguments_have_the_most_specific_layers_value_once():
     }
     template = {"env": {"AIM_METRIC": "throughput", "AIM_MODEL_ID": "user"}, "args": ['--c={"b":2,"n":{"y":2}}']}
     secret = {"secretKeyRef": {"name": "s", "key": "z"}}
-    own = {"env": {"Z": secret, "AIM_MODEL_ID": "Org/M"}, "args": ['--c={"a":3,"n":{"x":9}}']}
-    engine = merged(merged({"engine": config}, {"engine": template}), {"engine": own})["engine"]
+    user = {"env": {"Z": secret, "AIM_MODEL_ID": "Org/M"}, "args": ['--c={"a":3,"n":{"x":9}}']}
+    engine = merged(merged({"engine": config}, {"engine": template}), {"engine": user})["engine"]
     assert engine == {
         "env": {
             "AIM_METRIC": "throughput",

@@ -20,8 +20,8 @@ def canary(service, defaults=None):
 def test_a_canary_stands_on_its_service_which_stands_on_the_defaults():
     defaults = {"labels": {"team": "x"}, "engine": {"args": ["--a=1"], "env": {"A": "1", "B": "1"}}}
     service = {"engine": {"port": 1, "env": {"B": "2"}}, "pod": {"fsGroup": 7}}
-    own = {"weight": 5, "engine": {"args": ["--b"], "env": {"A": None, "C": "3"}}, "labels": {"track": "next"}}
-    assert canary({**service, "canary": own}, defaults)[0] == {
+    canary_keys = {"weight": 5, "engine": {"args": ["--b"], "env": {"A": None, "C": "3"}}, "labels": {"track": "next"}}
+    assert canary({**service, "canary": canary_keys}, defaults)[0] == {
         "labels": {"team": "x", "track": "next"},
         "engine": {"port": 1, "args": ["--a=1", "--b"], "env": {"B": "2", "C": "3"}},
         "pod": {"fsGroup": 7},
@@ -41,11 +41,11 @@ def test_a_canary_takes_over_every_key_of_a_variant_but_numbers_and_roles():
 def test_a_canary_has_one_replica_unless_it_says_otherwise_itself():
     every = {"replicas": 4, "prefill": {"replicas": 3}}
     both = stack(defaults=every, a={"canary": {"weight": 1}}, b={"canary": {"weight": 1, "replicas": 2}})
-    one, other = (load(both).finish().services[key].canary for key in "ab")
-    assert (one.replicas, one.prefill.replicas) == (1, 1)
+    first, other = (load(both).finish().services[key].canary for key in "ab")
+    assert (first.replicas, first.prefill.replicas) == (1, 1)
     assert (other.replicas, other.prefill.replicas) == (2, 1)
-    own = {"weight": 1, "prefill": {"replicas": 5}}
-    assert service(stack(qwen={**every, "canary": own})).canary.prefill.replicas == 5
+    canary_keys = {"weight": 1, "prefill": {"replicas": 5}}
+    assert service(stack(qwen={**every, "canary": canary_keys})).canary.prefill.replicas == 5
 
 
 def test_an_autoscaler_of_the_service_is_not_the_canarys():
@@ -59,12 +59,12 @@ def test_an_autoscaler_of_the_service_is_not_the_canarys():
 
 def test_a_canarys_prefill_is_the_services_layers_over_the_canarys_role():
     defaults = {"prefill": {"pod": {"fsGroup": 1}, "patch": {"spec": {"a": 1}}}}
-    own = {
+    keys = {
         "engine": {"port": 1, "args": ["--a=1"]},
         "prefill": {"engine": {"args": ["--p=1"]}, "replicas": 3},
         "canary": {"weight": 1, "engine": {"args": ["--a=2"]}, "prefill": {"engine": {"args": ["--p=2"]}}},
     }
-    found, layer = canary(own, defaults)
+    found, layer = canary(keys, defaults)
     assert found["prefill"] == {
         "engine": {"port": 1, "args": ["--a=2", "--p=2"]},
         "pod": {"fsGroup": 1},
@@ -79,7 +79,7 @@ def test_a_canarys_prefill_is_the_services_layers_over_the_canarys_role():
 
 
 @pytest.mark.parametrize(
-    ("defaults", "own", "tried", "expected", "problems"),
+    ("defaults", "keys", "canary_keys", "expected", "problems"),
     [
         ({}, {}, {}, None, []),
         ({}, {}, {"prefill": {}}, {}, []),
@@ -92,17 +92,17 @@ def test_a_canarys_prefill_is_the_services_layers_over_the_canarys_role():
         ({"prefill": {"pod": {"x": 1}}}, {"prefill": None}, {"prefill": {"pod": {"y": 2}}}, {"pod": {"y": 2}}, []),
     ],
 )
-def test_a_canarys_prefill_goes_with_null_and_comes_with_its_group(defaults, own, tried, expected, problems):
-    found, layer = canary({**own, "canary": {"weight": 1, **tried}}, defaults)
+def test_a_canarys_prefill_goes_with_null_and_comes_with_its_group(defaults, keys, canary_keys, expected, problems):
+    found, layer = canary({**keys, "canary": {"weight": 1, **canary_keys}}, defaults)
     assert found.get("prefill") == expected
-    assert [str(one.path) for one in layer.problems] == problems
+    assert [str(problem.path) for problem in layer.problems] == problems
 
 
 def test_a_sidecar_goes_with_the_inherited_prefill_and_a_canarys_own_stays_to_be_refused():
     sidecar = {"logLevel": "debug"}
-    own = {"prefill": {}, "sidecar": sidecar}
-    assert "sidecar" not in canary({**own, "canary": {"weight": 1, "prefill": None}})[0]
-    assert canary({**own, "canary": {"weight": 1}})[0]["sidecar"] == sidecar
+    keys = {"prefill": {}, "sidecar": sidecar}
+    assert "sidecar" not in canary({**keys, "canary": {"weight": 1, "prefill": None}})[0]
+    assert canary({**keys, "canary": {"weight": 1}})[0]["sidecar"] == sidecar
     assert canary({"canary": {"weight": 1, "sidecar": sidecar}})[0]["sidecar"] == sidecar
 
 
@@ -127,39 +127,39 @@ def test_a_canarys_own_source_drops_no_size_of_the_service():
 
 @pytest.mark.parametrize("group", ["storage", "rollout", "autoscaling"])
 def test_a_canarys_group_of_another_type_keeps_nothing_of_the_services(group):
-    own = {group: {"type": "a", "x": 1}, "canary": {"weight": 1, group: {"type": "b", "y": 2}}}
-    assert canary(own)[0][group] == {"type": "b", "y": 2}
+    keys = {group: {"type": "a", "x": 1}, "canary": {"weight": 1, group: {"type": "b", "y": 2}}}
+    assert canary(keys)[0][group] == {"type": "b", "y": 2}
 
 
 def test_a_canarys_patch_replaces_the_services_whole():
-    own = {"patch": {"spec": {"a": 1}}, "canary": {"weight": 1, "patch": {"spec": {"b": None}}}}
-    assert canary(own)[0]["patch"] == {"spec": {"b": None}}
+    keys = {"patch": {"spec": {"a": 1}}, "canary": {"weight": 1, "patch": {"spec": {"b": None}}}}
+    assert canary(keys)[0]["patch"] == {"spec": {"b": None}}
 
 
-@pytest.mark.parametrize(("tried", "expected"), [(7, 7), ([], []), ("x", "x"), ({}, {"pod": {"x": 1}})])
-def test_a_canary_that_is_no_mapping_is_left_for_the_specs_to_refuse(tried, expected):
-    assert canary({"pod": {"x": 1}, "canary": tried})[0] == expected
+@pytest.mark.parametrize(("value", "expected"), [(7, 7), ([], []), ("x", "x"), ({}, {"pod": {"x": 1}})])
+def test_a_canary_that_is_no_mapping_is_left_for_the_specs_to_refuse(value, expected):
+    assert canary({"pod": {"x": 1}, "canary": value})[0] == expected
 
 
 def test_a_canary_cannot_be_taken_away_because_none_is_inherited():
     found, layer = canary({"canary": None})
     assert found is None
-    assert [(str(one.path), one.what) for one in layer.problems] == [("services.a.canary", NULL)]
+    assert [(str(problem.path), problem.what) for problem in layer.problems] == [("services.a.canary", NULL)]
 
 
 def test_defaults_have_no_canary_and_no_service_gets_it():
     found, layer = canary({}, {"canary": {"weight": 1}})
     assert found is None
-    assert [str(one.path) for one in layer.problems] == ["defaults.canary"]
+    assert [str(problem.path) for problem in layer.problems] == ["defaults.canary"]
 
 
 def test_what_a_canary_inherits_is_told_once_and_its_own_beside_it():
-    own = {
+    keys = {
         "health": {"interval": 10},
         "prefill": {"pod": {"fsGroup": 0}},
         "canary": {"weight": 1, "engine": {"prt": 1}, "prefill": {"pod": {"runAsUser": 0}}},
     }
-    found = messages(stack(defaults={"parallelism": {"tensor": "2"}}, a=own))
+    found = messages(stack(defaults={"parallelism": {"tensor": "2"}}, a=keys))
     assert sorted(line.partition(":")[0] for line in found) == [
         "defaults.parallelism.tensor",
         "services.a.canary.engine.prt",
@@ -175,8 +175,8 @@ def test_what_a_canary_lacks_is_the_services_to_add():
 
 
 def test_a_verdict_on_what_a_canary_inherits_is_the_services_where_the_service_makes_the_mistake_too():
-    own = {"engine": {"args": ["--a"]}, "prefill": {}, "canary": {"weight": 1}}
-    tree = stack(defaults={"pod": {"fsGroup": 5}}, a=own)
+    keys = {"engine": {"args": ["--a"]}, "prefill": {}, "canary": {"weight": 1}}
+    tree = stack(defaults={"pod": {"fsGroup": 5}}, a=keys)
     paths = {
         "services.a.engine.args[0]": "services.a.engine.args[0]",
         "services.a.canary.engine.args[0]": "services.a.engine.args[0]",

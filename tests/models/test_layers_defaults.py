@@ -16,8 +16,8 @@ from tests.support.stacks.layers import messages, service, stack
 
 def test_a_service_stands_on_the_defaults():
     defaults = {"engine": {"args": ["--a=1", "--b"], "env": {"A": "1"}}, "labels": {"team": "x"}, "replicas": 3}
-    own = {"engine": {"args": ["--a=2"], "env": {"B": "2"}}, "replicas": 0, "labels": {"team": None, "owner": "y"}}
-    found = service(stack(defaults=defaults, qwen=own))
+    keys = {"engine": {"args": ["--a=2"], "env": {"B": "2"}}, "replicas": 0, "labels": {"team": None, "owner": "y"}}
+    found = service(stack(defaults=defaults, qwen=keys))
     assert found.engine.args == ("--a=2", "--b")
     assert list(found.engine.env.items()) == [("A", "1"), ("B", "2")]
     assert found.labels == {"owner": "y"}
@@ -60,9 +60,9 @@ def test_a_mistake_in_the_defaults_is_reported_there_and_once():
 
 def test_a_service_that_overrides_a_mistaken_default_silences_it():
     defaults = {"replicas": "2", "prefill": {"replicas": "2"}, "health": {"intervall": "1s"}}
-    own = {"replicas": 2, "prefill": {"replicas": 1}, "health": {"intervall": None}}
-    assert load(stack(defaults=defaults, a=own, b=own)).problems == ()
-    assert len(messages(stack(defaults=defaults, a=own, b={}))) == 3
+    keys = {"replicas": 2, "prefill": {"replicas": 1}, "health": {"intervall": None}}
+    assert load(stack(defaults=defaults, a=keys, b=keys)).problems == ()
+    assert len(messages(stack(defaults=defaults, a=keys, b={}))) == 3
 
 
 def test_what_a_merged_group_lacks_is_the_services_to_add():
@@ -175,8 +175,8 @@ def test_the_schema_refuses_in_defaults_what_a_service_may_not_say(defaults):
 
 def test_a_patch_keeps_its_nulls_and_is_replaced_whole():
     beneath = {"patch": {"spec": {"minReadySeconds": 5}}}
-    own = {"patch": {"spec": {"progressDeadlineSeconds": None}}}
-    merged = merge_stack({"defaults": beneath, "services": {"a": own, "b": {}, "patch": {"engine": None}}})
-    assert merged.tree["services"]["a"] == own
+    keys = {"patch": {"spec": {"progressDeadlineSeconds": None}}}
+    merged = merge_stack({"defaults": beneath, "services": {"a": keys, "b": {}, "patch": {"engine": None}}})
+    assert merged.tree["services"]["a"] == keys
     assert merged.tree["services"]["b"] == beneath
     assert [str(problem.path) for problem in merged.problems] == ["services.patch.engine"]

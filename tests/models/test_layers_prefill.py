@@ -9,16 +9,16 @@ from tests.support.stacks.layers import messages, stack
 
 
 def test_prefill_stands_on_its_service():
-    own = {key: {"x": 1} for key in INHERITED_BY_PREFILL}
+    groups = {key: {"x": 1} for key in INHERITED_BY_PREFILL}
     extra = {"replicas": 3, "patch": {"spec": {}}, "autoscaling": {"type": "hpa"}, "model": {}, "labels": {"a": "b"}}
-    tree = {"services": {"a": {**own, **extra, "prefill": {"replicas": 2, "pod": {"y": 2}}}}}
-    assert merge_stack(tree).tree["services"]["a"]["prefill"] == {**own, "pod": {"x": 1, "y": 2}, "replicas": 2}
+    tree = {"services": {"a": {**groups, **extra, "prefill": {"replicas": 2, "pod": {"y": 2}}}}}
+    assert merge_stack(tree).tree["services"]["a"]["prefill"] == {**groups, "pod": {"x": 1, "y": 2}, "replicas": 2}
 
 
 def test_prefill_merges_the_defaults_prefill_between_service_and_its_own_keys():
     defaults = {"engine": {"port": 1, "args": ["--d=1"]}, "prefill": {"engine": {"port": 2, "args": ["--p"]}}}
-    own = {"engine": {"port": 3}, "prefill": {"engine": {"args": ["--d=2"]}}}
-    found = merge_stack({"defaults": defaults, "services": {"a": own, "b": {}}})
+    keys = {"engine": {"port": 3}, "prefill": {"engine": {"args": ["--d=2"]}}}
+    found = merge_stack({"defaults": defaults, "services": {"a": keys, "b": {}}})
     prefill = found.tree["services"]["a"]["prefill"]
     assert prefill["engine"] == {"port": 2, "args": ["--d=2", "--p"]}
     assert found.tree["services"]["b"]["prefill"]["engine"] == {"port": 2, "args": ["--d=1", "--p"]}
@@ -39,11 +39,11 @@ def test_null_removes_what_prefill_inherits_from_defaults_or_service_and_never_f
     }
     found = merge_stack(tree)
     assert [found.tree["services"][key]["prefill"] for key in "abc"] == [{}, {"replicas": 2}, {"replicas": 2}]
-    assert [str(one.path) for one in found.problems] == ["services.c.prefill.health"]
+    assert [str(problem.path) for problem in found.problems] == ["services.c.prefill.health"]
 
 
 @pytest.mark.parametrize(
-    ("defaults", "own", "expected", "problems"),
+    ("defaults", "keys", "expected", "problems"),
     [
         ({}, {}, None, []),
         ({}, {"prefill": {}}, {}, []),
@@ -56,15 +56,15 @@ def test_null_removes_what_prefill_inherits_from_defaults_or_service_and_never_f
         ({"prefill": {}}, {"prefill": True}, True, []),
     ],
 )
-def test_prefill_is_switched_on_by_its_group_and_off_by_null(defaults, own, expected, problems):
-    found = merge_stack({"defaults": defaults, "services": {"a": own}})
+def test_prefill_is_switched_on_by_its_group_and_off_by_null(defaults, keys, expected, problems):
+    found = merge_stack({"defaults": defaults, "services": {"a": keys}})
     assert found.tree["services"]["a"].get("prefill") == expected
-    assert [str(one.path) for one in found.problems] == problems
+    assert [str(problem.path) for problem in found.problems] == problems
 
 
 def test_a_mistake_that_prefill_inherits_is_reported_once_where_it_was_written():
-    own = {"health": {"interval": 10}, "prefill": {"pod": {"fsGroup": 0}}}
-    found = messages(stack(defaults={"engine": {"prt": 1}}, a=own))
+    keys = {"health": {"interval": 10}, "prefill": {"pod": {"fsGroup": 0}}}
+    found = messages(stack(defaults={"engine": {"prt": 1}}, a=keys))
     assert sorted(line.partition(":")[0] for line in found) == [
         "defaults.engine.prt",
         "services.a.health.interval",

@@ -92,9 +92,9 @@ def test_all_edited_blocks_are_named_together():
     assert len(refusal(TEXT.replace("bytes: 7", "bytes: 8")).splitlines()) == 3
 
 
-@pytest.mark.parametrize("kept", [0, 1, 5, 20, -1])
-def test_a_file_that_is_cut_off_is_refused(kept):
-    lines = TEXT.splitlines(keepends=True)[:kept]
+@pytest.mark.parametrize("count", [0, 1, 5, 20, -1])
+def test_a_file_that_is_cut_off_is_refused(count):
+    lines = TEXT.splitlines(keepends=True)[:count]
     expected = f"{FILE}: is cut off (its last line is not ...); restore it from git"
     assert refusal("".join(lines)) == expected
 

@@ -25,7 +25,7 @@ def test_what_a_group_requires_is_advised(key, remedy):
 
 def test_defaults_are_advised_like_the_services_that_inherit_them():
     layer = merge_stack({"defaults": {"storage": None, "pod": {"labels": None}}, "services": {"a": {}}})
-    assert {str(one.path): one.remedy for one in layer.problems} == {
+    assert {str(problem.path): problem.remedy for problem in layer.problems} == {
         "defaults.storage": "write it with type, or delete the line",
         "defaults.pod.labels": "write {} for its defaults, or delete the line",
     }

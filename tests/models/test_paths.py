@@ -38,10 +38,10 @@ def test_a_path_is_within_itself_and_what_is_above(top, within):
 
 
 def test_paths_of_one_text_are_told_apart_by_their_parts():
-    one, other = Path("labels", "llm-d.ai/role"), Path("labels", "llm-d", "ai/role")
-    assert str(one) == str(other)
-    assert one != other
-    assert not one.is_within(Path("labels", "llm-d"))
+    qualified, other = Path("labels", "llm-d.ai/role"), Path("labels", "llm-d", "ai/role")
+    assert str(qualified) == str(other)
+    assert qualified != other
+    assert not qualified.is_within(Path("labels", "llm-d"))
 
 
 def test_paths_are_sorted_as_they_read():

@@ -51,10 +51,10 @@ def _node(name: str, devices: int) -> LiveNode:
     return LiveNode(name, labels, ready=True, cordoned=False, taints=(), devices=owned)
 
 
-def table(model: str, nodes: Fleet, profiles: Catalogue | None = None, **wishes: Any) -> Evaluation:
+def table(model: str, nodes: Fleet, profiles: Catalogue | None = None, **requested: Any) -> Evaluation:
     """Return the table of a service that names a model, with its wishes and, among them, its class."""
-    accelerator = wishes.pop("accelerator", None)
-    selection = Selection.model_validate(wishes)
+    accelerator = requested.pop("accelerator", None)
+    selection = Selection.model_validate(requested)
     question = Question.default(**selection.__dict__, model=model, image=None, accelerator=accelerator)
     return evaluate((profiles or shipped()).candidates(model), Situation(question, classes(), nodes, {}))
 

@@ -1,6 +1,6 @@
 """Statements that hold for every rendered stack, written independently of the builders.
 
-Each invariant takes the wishes of a service or of its canary (the tree as written, with inheritance and the documented
+Each invariant takes the spec of a service or of its canary (the tree as written, with inheritance and the documented
 defaults said again here) and the rendered objects, and yields what is wrong. `tests.contracts.test_invariants` runs
 them on every shipped stack, and on every mutation of what was rendered.
 """
@@ -32,7 +32,7 @@ from tests.contracts.invariants import (
     storage,
     weights,
 )
-from tests.contracts.invariants.wishes import Wish, wishes
+from tests.contracts.invariants.variants import Variant, variants
 from tests.contracts.invariants.world import Place, World
 
 Invariant = Callable[[World], Iterator[str]]
@@ -82,13 +82,13 @@ class Scene:
     stack: Mapping[str, Any]
     rendered: list[Manifest]
     index: Mapping[Place, Manifest]
-    wishes: tuple[Wish, ...]
+    variants: tuple[Variant, ...]
 
     @classmethod
     def of(cls, stack: Mapping[str, Any], rendered: list[Manifest]) -> "Scene":
         """Return the scene of a stack."""
         index = {_place(manifest): manifest for manifest in rendered}
-        found = wishes(stack, index)
+        found = variants(stack, index)
         assert len(found) == _variants(stack)
         return cls(stack, rendered, index, found)
 
@@ -101,11 +101,11 @@ class Scene:
         index = dict(self.index)
         del index[_place(before)]
         index[_place(manifest)] = manifest
-        return Scene(self.stack, rendered, index, self.wishes)
+        return Scene(self.stack, rendered, index, self.variants)
 
     @cached_property
     def worlds(self) -> list[World]:
-        return [World(wish, self.index) for wish in self.wishes]
+        return [World(variant, self.index) for variant in self.variants]
 
     @cached_property
     def caches(self) -> list[storage.Owner]:
@@ -138,7 +138,7 @@ def _checks(caches: int, variants: int) -> Mapping[str, Check]:
     """Return the checks of all stacks with so many caches, services and canaries."""
     found: dict[str, Check] = {
         "places": _every_place_is_taken_once,
-        "all": lambda scene: objects.nothing_else_is_made(scene.stack, scene.wishes, scene.index),
+        "all": lambda scene: objects.nothing_else_is_made(scene.stack, scene.variants, scene.index),
         "namespaces": lambda scene: objects.namespaces_are_restricted(scene.stack, scene.index),
     }
     for metered in (
@@ -161,7 +161,7 @@ def _every_place_is_taken_once(scene: Scene) -> Iterator[str]:
 
 
 def _of_the_interceptor(name: str, check: Callable[..., Iterator[str]], scene: Scene) -> Iterator[str]:
-    yield from _guarded(name, check(scene.stack, scene.wishes, scene.index))
+    yield from _guarded(name, check(scene.stack, scene.variants, scene.index))
 
 
 def _of_a_cache(name: str, check: Callable[..., Iterator[str]], number: int, scene: Scene) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _of_a_cache(name: str, check: Callable[..., Iterator[str]], number: int, sce
 
 
 def _of_a_variant(name: str, invariant: Invariant, number: int, scene: Scene) -> Iterator[str]:
-    if scene.wishes[number].picked or name not in OF_PICKERS:
+    if scene.variants[number].picked or name not in OF_PICKERS:
         yield from _guarded(name, invariant(scene.worlds[number]))
 
 

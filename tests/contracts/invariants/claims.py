@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.contracts.invariants.wishes import Wish
+from tests.contracts.invariants.variants import Variant
 
 
 def folder(model: Mapping[str, Any]) -> str:
@@ -19,29 +19,29 @@ def folder(model: Mapping[str, Any]) -> str:
 def cached(cache: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a cache holds, in the words of a model."""
     fill = cache.get("fill", {})
-    said = {key: cache[key] for key in ("source", "size", "ignorePatterns") if key in cache}
-    return said | {key: fill[key] for key in ("secrets", "endpoint", "region") if key in fill}
+    fields = {key: cache[key] for key in ("source", "size", "ignorePatterns") if key in cache}
+    return fields | {key: fill[key] for key in ("secrets", "endpoint", "region") if key in fill}
 
 
-def filled(wish: Wish) -> dict[str, Any]:
+def filled(variant: Variant) -> dict[str, Any]:
     """Return the model as the Job of a service sees it."""
-    fill = wish.say("storage", "fill", default={})
-    whole = {"ignorePatterns": []} if wish.scheme == "hf" and wish.roles[0].custom else {}
-    return whole | {key: fill[key] for key in ("secrets", "endpoint", "region") if key in fill} | {**wish.model}
+    fill = variant.say("storage", "fill", default={})
+    whole = {"ignorePatterns": []} if variant.scheme == "hf" and variant.roles[0].custom else {}
+    return whole | {key: fill[key] for key in ("secrets", "endpoint", "region") if key in fill} | {**variant.model}
 
 
-def kept(wish: Wish) -> tuple[str | None, str | None]:
+def kept(variant: Variant) -> tuple[str | None, str | None]:
     """Return the folder of the weights in their claim, and the claim; nothing where each pod fetches them."""
-    match wish.say("storage", "type"):
+    match variant.say("storage", "type"):
         case "shared":
-            own = folder(cached(wish.cache))
-            return own, f"cache-{wish.say('storage', 'cache')}-{own}"
+            subfolder = folder(cached(variant.cache))
+            return subfolder, f"cache-{variant.say('storage', 'cache')}-{subfolder}"
         case "dedicated":
-            own = folder(filled(wish))
-            return own, f"{wish.service}-weights-{own}"
+            subfolder = folder(filled(variant))
+            return subfolder, f"{variant.service}-weights-{subfolder}"
         case "existing":
-            above = wish.say("storage", "subPath")
-            own = folder(filled(wish))
-            return (f"{above}/{own}" if above else own), wish.say("storage", "claimName")
+            above = variant.say("storage", "subPath")
+            subfolder = folder(filled(variant))
+            return (f"{above}/{subfolder}" if above else subfolder), variant.say("storage", "claimName")
         case _:
             return None, None

@@ -11,7 +11,7 @@ TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 def the_sidecar_stands_before_decode_alone(world: World) -> Iterator[str]:
     for pods in world.pods:
-        names = [one["name"] for one in pods.sidecars]
+        names = [sidecar["name"] for sidecar in pods.sidecars]
         yield from same(f"{pods.name} sidecars", names, ["routing-proxy"] if pods.role.proxied and pods.serves else [])
         if names:
             # It starts last, so that nothing listens while weights are fetched.
@@ -19,51 +19,54 @@ def the_sidecar_stands_before_decode_alone(world: World) -> Iterator[str]:
 
 
 def the_sidecar_leads_from_the_services_port_to_the_engine(world: World) -> Iterator[str]:
-    wish = world.wish
+    variant = world.variant
     for pods in world.pods:
         for sidecar in pods.sidecars:
             numbers = zip(pods.role.names("http"), pods.role.pool_ports, strict=True)
             ports = [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in numbers]
             yield from same("sidecar ports", sidecar["ports"], ports)
-            own = wish.say("sidecar", "image", default=SIDECAR_IMAGE)
-            yield from same("sidecar image", sidecar["image"], own)
+            expected = variant.say("sidecar", "image", default=SIDECAR_IMAGE)
+            yield from same("sidecar image", sidecar["image"], expected)
             yield from same("sidecar arguments", sorted(sidecar["args"]), sorted(_arguments(world)))
-            asked = {"httpGet": {"path": "/health", "port": wish.port}}
+            asked = {"httpGet": {"path": "/health", "port": variant.port}}
             for probe, period, failures in (("startupProbe", 1, 60), ("livenessProbe", 10, 3)):
-                own = {**asked, "periodSeconds": period, "failureThreshold": failures}
-                yield from same(f"sidecar {probe}", sidecar.get(probe), own)
-            yield from named("sidecar environment", sidecar.get("env", []), traces(world, f"{wish.base}-sidecar"))
+                expected = {**asked, "periodSeconds": period, "failureThreshold": failures}
+                yield from same(f"sidecar {probe}", sidecar.get(probe), expected)
+            yield from named("sidecar environment", sidecar.get("env", []), traces(world, f"{variant.base}-sidecar"))
             resources = {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"memory": "1Gi"}}
-            own = wish.say("sidecar", "resources", default=resources)
-            yield from same("sidecar resources", sidecar["resources"], own)
+            expected = variant.say("sidecar", "resources", default=resources)
+            yield from same("sidecar resources", sidecar["resources"], expected)
 
 
 def _arguments(world: World) -> Iterator[str]:
     """Yield each flag as one token: plain HTTP towards the pool, and no prefill pod outside the pool."""
-    wish = world.wish
-    level = wish.say("sidecar", "logLevel")
-    yield f"--port={wish.port}"
-    yield f"--model-server-port={wish.say('sidecar', 'enginePort', default=8200)}"
-    yield f"--kv-connector={wish.say('kvCache', 'connector', default='nixlv2')}"
+    variant = world.variant
+    level = variant.say("sidecar", "logLevel")
+    yield f"--port={variant.port}"
+    yield f"--model-server-port={variant.say('sidecar', 'enginePort', default=8200)}"
+    yield f"--kv-connector={variant.say('kvCache', 'connector', default='nixlv2')}"
     yield "--secure-proxy=false"
     yield "--enable-ssrf-protection=true"
-    yield f"--inference-pool={wish.namespace}/{wish.pool}"
+    yield f"--inference-pool={variant.namespace}/{variant.pool}"
     yield f"--pool-group={POOL_GROUP}"
-    copies = len(wish.roles[0].ranks)
+    copies = len(variant.roles[0].ranks)
     yield from [f"--data-parallel-size={copies}"] if copies > 1 else []
-    if wish.say("sidecar", "tls", "prefill"):
+    if variant.say("sidecar", "tls", "prefill"):
         # Prefill is asked by the address of its pod, which no certificate in a Secret can name.
         yield from ("--enable-tls=prefiller", "--tls-insecure-skip-verify=prefiller")
-    yield from ["--tracing=true"] if wish.tracing else []
+    yield from ["--tracing=true"] if variant.tracing else []
     yield from [f"--zap-log-level={level}"] if level else []
 
 
 def the_token_is_the_sidecars_alone(world: World) -> Iterator[str]:
     for pods in world.pods:
         containers = [*pods.spec.get("initContainers", []), *pods.spec["containers"]]
-        paths = {one["name"]: [mount["mountPath"] for mount in one.get("volumeMounts", [])] for one in containers}
-        readers = [name for name, own in paths.items() if TOKEN in own]
-        yield from same(f"{pods.name} readers of a token", readers, [one["name"] for one in pods.sidecars])
+        paths = {
+            container["name"]: [mount["mountPath"] for mount in container.get("volumeMounts", [])]
+            for container in containers
+        }
+        readers = [name for name, mount_paths in paths.items() if TOKEN in mount_paths]
+        yield from same(f"{pods.name} readers of a token", readers, [sidecar["name"] for sidecar in pods.sidecars])
         for sidecar in pods.sidecars:
             token = {"name": "pool-reader", "mountPath": TOKEN, "readOnly": True}
             yield from same("sidecar mounts", sidecar["volumeMounts"], [token])
@@ -81,10 +84,10 @@ def _sources() -> list[dict[str, Any]]:
 
 
 def the_sidecar_may_see_its_pool_and_pods_and_nothing_else(world: World) -> Iterator[str]:
-    name = f"{world.wish.pool}-decode"
-    made = [kind for kind in ("Role", "RoleBinding") if (kind, name, world.wish.namespace) in world.index]
-    yield from same("decode's rights", made, ["Role", "RoleBinding"] if world.wish.apart else [])
-    if not world.wish.apart:
+    name = f"{world.variant.pool}-decode"
+    made = [kind for kind in ("Role", "RoleBinding") if (kind, name, world.variant.namespace) in world.index]
+    yield from same("decode's rights", made, ["Role", "RoleBinding"] if world.variant.disaggregated else [])
+    if not world.variant.disaggregated:
         return
     seen = ["list", "watch"]
     rules = [
@@ -92,15 +95,15 @@ def the_sidecar_may_see_its_pool_and_pods_and_nothing_else(world: World) -> Iter
         {
             "apiGroups": [POOL_GROUP],
             "resources": ["inferencepools"],
-            "resourceNames": [world.wish.pool],
+            "resourceNames": [world.variant.pool],
             "verbs": seen,
         },
     ]
     yield from same("decode's rules", world.get("Role", name)["rules"], rules)
     binding = world.get("RoleBinding", name)
-    account = world.wish.say("pod", "serviceAccountName", default=name)
+    account = world.variant.say("pod", "serviceAccountName", default=name)
     yield from same("decode's role", binding["roleRef"], reference("Role", name))
-    yield from same("decode's subject", binding["subjects"], [subject(account, world.wish.namespace)])
+    yield from same("decode's subject", binding["subjects"], [subject(account, world.variant.namespace)])
     for pods in world.pods:
         if pods.role.proxied:
             yield from same("decode's account", pods.spec["serviceAccountName"], account)

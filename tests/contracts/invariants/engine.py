@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.contracts.invariants.facts import CONNECTORS, ENGINE_IMAGES, GI, IDLE, IDLE_OF_SIDECAR, WAITING, amount
-from tests.contracts.invariants.wishes import Role
+from tests.contracts.invariants.variants import Role
 from tests.contracts.invariants.world import Pods, World, field, named, same, texts, traces, variables
 
 OF_A_GROUP = {"LWS_WORKER_INDEX", "LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE"}
@@ -15,19 +15,19 @@ OF_A_GROUP = {"LWS_WORKER_INDEX", "LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE"}
 
 def the_engine_is_told_what_was_asked_for(world: World) -> Iterator[str]:
     for pods in world.pods:
-        args, own = pods.engine.get("args", []), pods.role.say("engine", "args", default=[])
-        generated = args[: len(args) - len(own)]
-        yield from same(f"{pods.name} user's arguments", args[len(generated) :], own)
+        args, user_args = pods.engine.get("args", []), pods.role.say("engine", "args", default=[])
+        generated = args[: len(args) - len(user_args)]
+        yield from same(f"{pods.name} user's arguments", args[len(generated) :], user_args)
         if pods.role.custom:
             yield from same(f"{pods.name} arguments", generated, [])
             yield from same(f"{pods.name} command", pods.engine.get("command"), None)
             continue
         yield from same(f"{pods.name} command", pods.engine["command"], ["vllm", "serve"])
         yield from same(
-            f"{pods.name} model", generated[:1], [world.wish.say("storage", "mountPath", default="/models")]
+            f"{pods.name} model", generated[:1], [world.variant.say("storage", "mountPath", default="/models")]
         )
         yield from same(f"{pods.name} arguments", sorted(generated[1:]), sorted(_arguments(world, pods)))
-        names = sorted(world.wish.say("model", "lora", "adapters", default={}))
+        names = sorted(world.variant.say("model", "lora", "adapters", default={}))
         adapters = [f"{name}=/adapters/{name}" for name in names]
         if adapters:
             # The flag takes every item that follows it.
@@ -36,20 +36,20 @@ def the_engine_is_told_what_was_asked_for(world: World) -> Iterator[str]:
 
 
 def _arguments(world: World, pods: Pods) -> Iterator[str]:
-    wish, role = world.wish, pods.role
+    variant, role = world.variant, pods.role
     valued = {
         "port": role.listens,
-        "served-model-name": wish.served,
+        "served-model-name": variant.served,
         "tensor-parallel-size": role.tensor if role.tensor > 1 else None,
         "pipeline-parallel-size": role.pipeline if role.pipeline > 1 else None,
         "data-parallel-size": role.data if role.data > 1 else None,
         "data-parallel-size-local": role.local if len(role.ranks) > 1 else None,
         "data-parallel-supervisor-port": role.probed if len(role.ranks) > 1 else None,
-        "max-model-len": wish.model.get("maxModelLen"),
+        "max-model-len": variant.model.get("maxModelLen"),
         "max-num-seqs": role.say("engine", "maxNumSeqs"),
         "gpu-memory-utilization": role.say("engine", "gpuMemoryUtilization", default=0.9) if role.devices else None,
         "shutdown-timeout": role.drain if role.drains_itself else None,
-        "otlp-traces-endpoint": wish.tracing["endpoint"] if wish.tracing else None,
+        "otlp-traces-endpoint": variant.tracing["endpoint"] if variant.tracing else None,
         "kv-offloading-size": _offload(role),
         "ssl-certfile": "/certificates/tls.crt" if role.certificate else None,
         "ssl-keyfile": "/certificates/tls.key" if role.certificate else None,
@@ -62,40 +62,40 @@ def _arguments(world: World, pods: Pods) -> Iterator[str]:
     if role.pods > 1:
         yield from (f"--nnodes={role.pods}", "--node-rank=$(LWS_WORKER_INDEX)")
         yield f"--master-addr=$({'POD_IP' if pods.serves else 'LWS_LEADER_ADDRESS'})"
-        if wish.release in WAITING:
+        if variant.release in WAITING:
             yield f"--distributed-timeout-seconds={role.arrival + role.startup}"
         yield from [] if pods.serves else ["--headless"]
 
 
 def _agreed(world: World) -> dict[str, Any]:
     """Return what the roles have to be told alike."""
-    cache = world.wish.say("kvCache", default={})
-    size = cache.get("blockSize", 64 if world.wish.apart or world.wish.precise else None)
+    cache = world.variant.say("kvCache", default={})
+    size = cache.get("blockSize", 64 if world.variant.disaggregated or world.variant.precise else None)
     transfer = {"kv_connector": CONNECTORS[cache.get("connector", "nixlv2")], "kv_role": "kv_both"}
-    written = json.dumps(transfer, separators=(",", ":")) if world.wish.apart else None
+    written = json.dumps(transfer, separators=(",", ":")) if world.variant.disaggregated else None
     return {"block-size": size, "kv-transfer-config": written, "kv-events-config": _events(world)}
 
 
 def _publishes(world: World) -> bool:
-    return world.wish.precise or world.wish.say("kvCache", "events", default=False)
+    return world.variant.precise or world.variant.say("kvCache", "events", default=False)
 
 
 def _events(world: World) -> str | None:
     """Return how an engine publishes what it holds: the topic names the pod by the address that the pool has for it."""
     if not _publishes(world):
         return None
-    topic = f"kv@$(POD_IP):{world.wish.port}@{world.wish.served}"
+    topic = f"kv@$(POD_IP):{world.variant.port}@{world.variant.served}"
     events = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": "tcp://*:5556", "topic": topic}
     return json.dumps(events, separators=(",", ":"))
 
 
 def _offload(role: Role) -> str | None:
-    size = role.wish.say("kvCache", "cpuOffload")
+    size = role.variant.say("kvCache", "cpuOffload")
     return None if size is None else f"{amount(size) / 2**30:g}"
 
 
 def _lora(world: World) -> Iterator[str]:
-    lora = world.wish.model.get("lora")
+    lora = world.variant.model.get("lora")
     if lora is None:
         return
     yield from ("--enable-lora", f"--max-lora-rank={lora.get('maxRank', 16)}", "--lora-modules")
@@ -106,15 +106,19 @@ def _lora(world: World) -> Iterator[str]:
 
 
 def the_roles_agree_about_their_cache(world: World) -> Iterator[str]:
-    """Compare the roles themselves, whatever the wishes are."""
-    told = [
-        {flag: value for flag, _, value in (one.partition("=") for one in pods.engine["args"]) if flag in AGREED}
+    """Compare the roles themselves, whatever the variant asks for."""
+    settings = [
+        {
+            flag: value
+            for flag, _, value in (argument.partition("=") for argument in pods.engine["args"])
+            if flag in AGREED
+        }
         for pods in world.pods
-        if world.wish.apart
+        if world.variant.disaggregated
     ]
-    yield from same("the roles' caches", told, told[:1] * len(told))
+    yield from same("the roles' caches", settings, settings[:1] * len(settings))
     flags = AGREED if _publishes(world) else AGREED - {"--kv-events-config"}
-    yield from same("the roles' flags", [sorted(one) for one in told], [sorted(flags)] * len(told))
+    yield from same("the roles' flags", [sorted(setting) for setting in settings], [sorted(flags)] * len(settings))
 
 
 AGREED = {"--block-size", "--kv-transfer-config", "--kv-events-config"}
@@ -122,9 +126,9 @@ AGREED = {"--block-size", "--kv-transfer-config", "--kv-events-config"}
 
 def the_engine_is_the_image_of_its_vendor(world: World) -> Iterator[str]:
     for pods in world.pods:
-        role, held = pods.role, world.wish.scheme == "image"
-        own = ENGINE_IMAGES.get((world.wish.release, role.vendor))
-        image = world.wish.place if held else role.say("engine", "image", default=own)
+        role, held = pods.role, world.variant.scheme == "image"
+        image_of_vendor = ENGINE_IMAGES.get((world.variant.release, role.vendor))
+        image = world.variant.place if held else role.say("engine", "image", default=image_of_vendor)
         yield from same(f"{pods.name} image", pods.engine["image"], image)
         policy = role.say("engine", "imagePullPolicy")
         yield from same(f"{pods.name} pull policy", pods.engine.get("imagePullPolicy"), policy)
@@ -140,11 +144,11 @@ def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
         if not role.custom:
             expected |= texts(USER="engine", VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
             expected |= texts(VLLM_ENGINE_READY_TIMEOUT_S=str(role.joined)) | traces(
-                world, f"{role.wish.base}-{role.name}"
+                world, f"{role.variant.base}-{role.name}"
             )
-        if world.wish.apart or role.pods > 1 or _publishes(world):
+        if world.variant.disaggregated or role.pods > 1 or _publishes(world):
             expected["POD_IP"] = field("status.podIP")
-        if world.wish.apart and world.wish.say("kvCache", "connector", default="nixlv2") == "nixlv2":
+        if world.variant.disaggregated and world.variant.say("kvCache", "connector", default="nixlv2") == "nixlv2":
             # Bound and told to the other role; vLLM's own default is localhost.
             expected |= texts(VLLM_NIXL_SIDE_CHANNEL_HOST="$(POD_IP)")
         if not role.custom:
@@ -156,18 +160,18 @@ def the_engine_has_the_environment_that_it_needs(world: World) -> Iterator[str]:
 
 def _idle(world: World) -> int:
     """Return the seconds for which what is in front of an engine keeps a connection; of strangers, the longest."""
-    if world.wish.apart:
+    if world.variant.disaggregated:
         return IDLE_OF_SIDECAR
-    return IDLE.get(world.wish.provider or "", max(IDLE.values())) if world.wish.is_routed else max(IDLE.values())
+    return IDLE.get(world.variant.provider or "", max(IDLE.values())) if world.variant.is_routed else max(IDLE.values())
 
 
 def _cache_on_cpu(role: Role) -> str:
     """Return whole Gi for each worker: half of what weights, offloaded cache and shared memory leave of the limit."""
-    offload = amount(role.wish.say("kvCache", "cpuOffload", default="0"))
+    offload = amount(role.variant.say("kvCache", "cpuOffload", default="0"))
     limit = amount(role.say("resources", "limits", "memory", default="48Gi"))
     if role.say("resources", "limits", "memory") is None:
         limit = max(limit + -(-offload // GI) * GI, amount(role.say("resources", "requests", "memory", default="0")))
-    weights = amount(role.wish.model.get("size", "0")) * role.local
+    weights = amount(role.variant.model.get("size", "0")) * role.local
     left = limit - offload - weights - amount(role.say("pod", "sharedMemory", default="1Gi"))
     return str(max(1, left // (2 * role.tensor * role.stages * role.local * GI)))
 
@@ -177,9 +181,9 @@ def references_are_to_variables_that_are_there_before(world: World) -> Iterator[
         given = OF_A_GROUP if pods.role.pods > 1 else set()
         for container in [*pods.before, *pods.sidecars, pods.engine]:
             known = set(given)
-            for one in container.get("env", []):
-                yield from _dangling(pods, f"{container['name']} {one['name']}", one.get("value", ""), known)
-                known.add(one["name"])
+            for variable in container.get("env", []):
+                yield from _dangling(pods, f"{container['name']} {variable['name']}", variable.get("value", ""), known)
+                known.add(variable["name"])
             for argument in container.get("args", []):
                 yield from _dangling(pods, f"{container['name']} arguments", argument, known)
 

@@ -10,14 +10,14 @@ OURS = "inference-stacks.io"
 
 
 def pool(world: World) -> dict[str, str]:
-    return {f"{OURS}/service": world.wish.service, **_variant(world)}
+    return {f"{OURS}/service": world.variant.service, **_variant(world)}
 
 
 def _variant(world: World) -> dict[str, str]:
     """Return what tells variants and generations of one service apart."""
-    generation = world.wish.generation
-    told = {} if generation is None else {f"{OURS}/generation": generation}
-    return {f"{OURS}/variant": world.wish.variant, **told}
+    generation = world.variant.generation
+    of_generation = {} if generation is None else {f"{OURS}/generation": generation}
+    return {f"{OURS}/variant": world.variant.variant_name, **of_generation}
 
 
 def role(world: World, name: str) -> dict[str, str]:
@@ -25,58 +25,68 @@ def role(world: World, name: str) -> dict[str, str]:
 
 
 def picker(world: World) -> dict[str, str]:
-    return {f"{OURS}/endpoint-picker": world.wish.service, **_variant(world)}
+    return {f"{OURS}/endpoint-picker": world.variant.service, **_variant(world)}
 
 
 def routed(world: World) -> dict[str, str]:
     """Return whom the Service of a variant finds: decode pods of any generation."""
-    variant = {f"{OURS}/service": world.wish.service, f"{OURS}/variant": world.wish.variant}
+    variant = {f"{OURS}/service": world.variant.service, f"{OURS}/variant": world.variant.variant_name}
     return variant | {f"{OURS}/role": "decode"}
 
 
 def a_generation_is_named_where_roles_exchange_their_cache(world: World) -> Iterator[str]:
     """Pods of two kinds are never there at once where both roles end before they start anew."""
-    wish = world.wish
-    recreated = all(role.say("rollout", "type") == "Recreate" for role in wish.roles)
-    yield from same(f"{wish.base} has a generation", wish.generation is not None, wish.apart and not recreated)
+    variant = world.variant
+    recreated = all(role.say("rollout", "type") == "Recreate" for role in variant.roles)
+    yield from same(
+        f"{variant.base} has a generation", variant.generation is not None, variant.disaggregated and not recreated
+    )
 
 
 def variants_are_told_apart(world: World) -> Iterator[str]:
     """No pod is found by what looks for pods of the other variant."""
-    others = [World(one, world.index) for one in world.wish.variants if one.variant != world.wish.variant]
+    others = [
+        World(other, world.index)
+        for other in world.variant.variants
+        if other.variant_name != world.variant.variant_name
+    ]
     selectors = [chosen for other in others for chosen in (pool(other), routed(other), picker(other))]
     found = [pods.template for pods in world.pods]
-    found += [world.get("Deployment", world.wish.picker)["spec"]["template"]] if world.wish.picked else []
+    found += [world.get("Deployment", world.variant.picker)["spec"]["template"]] if world.variant.picked else []
     for template in found:
         labels = template["metadata"]["labels"].items()
-        yield from (f"{world.wish.base} is found by {one}" for one in selectors if one.items() <= labels)
+        yield from (
+            f"{world.variant.base} is found by {selector}" for selector in selectors if selector.items() <= labels
+        )
 
 
 def selectors_hold_identity_only(world: World) -> Iterator[str]:
-    name = world.wish.picker
-    for one in world.wish.roles:
-        if one.pods == 1:
-            selector = world.workload(one)["selector"]
-            yield from same(f"{one.workload} selector", selector, {"matchLabels": role(world, one.name)})
-    if not world.wish.picked:
+    name = world.variant.picker
+    for variant_role in world.variant.roles:
+        if variant_role.pods == 1:
+            selector = world.workload(variant_role)["selector"]
+            yield from same(
+                f"{variant_role.workload} selector", selector, {"matchLabels": role(world, variant_role.name)}
+            )
+    if not world.variant.picked:
         return
     spec = world.get("Deployment", name)["spec"]
     yield from same("picker selector", spec["selector"], {"matchLabels": picker(world)})
     yield from same("picker Service", world.get("Service", name)["spec"]["selector"], picker(world))
-    chosen = world.get("InferencePool", world.wish.pool)["spec"]["selector"]
+    chosen = world.get("InferencePool", world.variant.pool)["spec"]["selector"]
     yield from same("pool", chosen, {"matchLabels": pool(world)})
 
 
 def the_routed_service_finds_decode_alone_and_the_pool_every_role(world: World) -> Iterator[str]:
-    selector = world.get("Service", world.wish.base)["spec"]["selector"]
+    selector = world.get("Service", world.variant.base)["spec"]["selector"]
     yield from same("routed Service", selector, routed(world))
     for pods in world.pods:
         labels = pods.template["metadata"]["labels"]
         found = (selector.items() <= labels.items(), pool(world).items() <= labels.items())
         yield from same(f"{pods.name} found by Service and pool", found, _found(pods))
-    if not world.wish.picked:
+    if not world.variant.picked:
         return
-    template = world.get("Deployment", world.wish.picker)["spec"]["template"]
+    template = world.get("Deployment", world.variant.picker)["spec"]["template"]
     if pool(world).items() <= template["metadata"]["labels"].items():
         yield "the pool selects the picker"
 
@@ -86,13 +96,13 @@ def _found(pods: Pods) -> tuple[bool, bool]:
 
 
 def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[str]:
-    name = world.wish.base
+    name = world.variant.base
     for pods in world.pods:
         identity = role(world, pods.role.name)
         if not pods.serves:
-            identity = {f"{OURS}/worker-of": world.wish.service, **_variant(world)}
+            identity = {f"{OURS}/worker-of": world.variant.service, **_variant(world)}
             identity |= {f"{OURS}/role": pods.role.name}
-        expected = world.wish.labels | pods.role.say("pod", "labels", default={}) | identity
+        expected = world.variant.labels | pods.role.say("pod", "labels", default={}) | identity
         expected |= marks(name, "model-server") | {
             "llm-d.ai/inference-serving": "true",
             "llm-d.ai/inferenceServing": "true",
@@ -101,16 +111,16 @@ def pods_carry_the_labels_of_llm_d_and_of_their_owner(world: World) -> Iterator[
         }
         metadata = pods.template["metadata"]
         yield from same(f"{pods.name} labels", metadata["labels"], expected)
-        annotations = world.wish.annotations | pods.role.say("pod", "annotations", default={})
+        annotations = world.variant.annotations | pods.role.say("pod", "annotations", default={})
         annotations |= _of_the_claim(world, pods)
-        if pods.serves and len(world.wish.ports) > 1:
+        if pods.serves and len(world.variant.ports) > 1:
             annotations["llm-d.ai/active-ports"] = ",".join(map(str, pods.role.pool_ports))
         yield from same(f"{pods.name} annotations", metadata.get("annotations", {}), annotations)
-    if not world.wish.picked:
+    if not world.variant.picked:
         return
-    labels = world.get("Deployment", world.wish.picker)["spec"]["template"]["metadata"]["labels"]
-    own = world.wish.say("endpointPicker", "pod", "labels", default={})
-    expected = world.wish.labels | own | picker(world) | marks(name, "endpoint-picker")
+    labels = world.get("Deployment", world.variant.picker)["spec"]["template"]["metadata"]["labels"]
+    user_labels = world.variant.say("endpointPicker", "pod", "labels", default={})
+    expected = world.variant.labels | user_labels | picker(world) | marks(name, "endpoint-picker")
     yield from same("picker labels", labels, expected)
 
 
@@ -123,16 +133,16 @@ def _of_the_claim(world: World, pods: Pods) -> dict[str, str]:
 
 
 def evictions_are_limited_where_there_is_more_than_one_replica(world: World) -> Iterator[str]:
-    for one in world.wish.roles:
-        wanted = one.say("disruptionBudget", default={})
-        place = ("PodDisruptionBudget", one.workload, world.wish.namespace)
-        exists = one.most > 1 and wanted.get("enabled", True)
-        yield from same(f"{one.workload} has a budget", place in world.index, exists)
+    for variant_role in world.variant.roles:
+        budget = variant_role.say("disruptionBudget", default={})
+        place = ("PodDisruptionBudget", variant_role.workload, world.variant.namespace)
+        exists = variant_role.max_replicas > 1 and budget.get("enabled", True)
+        yield from same(f"{variant_role.workload} has a budget", place in world.index, exists)
         if exists:
-            group = {"leaderworkerset.sigs.k8s.io/name": one.workload}
+            group = {"leaderworkerset.sigs.k8s.io/name": variant_role.workload}
             expected = {
-                "maxUnavailable": wanted.get("maxUnavailable", 1),
-                "selector": {"matchLabels": group if one.pods > 1 else role(world, one.name)},
+                "maxUnavailable": budget.get("maxUnavailable", 1),
+                "selector": {"matchLabels": group if variant_role.pods > 1 else role(world, variant_role.name)},
                 "unhealthyPodEvictionPolicy": "AlwaysAllow",
             }
-            yield from same(f"{one.workload} budget", world.index[place]["spec"], expected)
+            yield from same(f"{variant_role.workload} budget", world.index[place]["spec"], expected)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.contracts.invariants.facts import PICKER_START, seconds
-from tests.contracts.invariants.wishes import BEFORE_THE_END
+from tests.contracts.invariants.variants import BEFORE_THE_END
 from tests.contracts.invariants.world import Pods, World, same
 
 
@@ -17,13 +17,13 @@ def probes_ask_the_engine_itself_and_wait_for_its_weights(world: World) -> Itera
         open_path = "/health" if is_guarded or len(pods.role.ranks) > 1 else "/v1/models"
         ready = pods.role.say("health", "path", default=open_path)
         alive = pods.role.say("health", "livenessPath", default="/health")
-        for name, path, most in (
+        for name, path, threshold in (
             ("startupProbe", ready, -(-pods.role.joined // interval)),
             ("readinessProbe", ready, failures),
             ("livenessProbe", alive, failures),
         ):
             # The further pods of a group serve nothing that could be asked.
-            expected = _probe(pods, path, most, interval) if pods.serves else None
+            expected = _probe(pods, path, threshold, interval) if pods.serves else None
             yield from same(f"{pods.name} {name}", pods.engine.get(name), expected)
 
 
@@ -35,7 +35,7 @@ def _probe(pods: Pods, path: str, failures: int, interval: int) -> dict[str, Any
 
 
 def the_rollout_waits_for_weights_and_engine(world: World) -> Iterator[str]:
-    for role in world.wish.roles:
+    for role in world.variant.roles:
         if role.pods == 1:
             deadline = world.workload(role)["progressDeadlineSeconds"]
             yield from same(f"{role.workload} deadline", deadline, role.arrival + role.startup)
@@ -45,12 +45,16 @@ def requests_may_finish_before_a_pod_is_killed(world: World) -> Iterator[str]:
     """Check the arithmetic: until nobody asks any more, the longest request, and a margin to the kill."""
     for pods in world.pods:
         sleep = pods.engine["lifecycle"]["preStop"]["sleep"]["seconds"]
-        own = pods.role.drain if pods.role.drains_itself and pods.serves else 0
+        engine_drain = pods.role.drain if pods.role.drains_itself and pods.serves else 0
         grace = pods.spec["terminationGracePeriodSeconds"]
-        yield from same(f"{pods.name} sleep", sleep, BEFORE_THE_END + pods.role.drain - own)
-        yield from same(f"{pods.name} grace", grace, sleep + own + BEFORE_THE_END)
-        told = [int(one.partition("=")[2]) for one in pods.engine.get("args", []) if "--shutdown-timeout" in one]
-        yield from same(f"{pods.name} shutdown", told, [pods.role.drain] if pods.role.drains_itself else [])
+        yield from same(f"{pods.name} sleep", sleep, BEFORE_THE_END + pods.role.drain - engine_drain)
+        yield from same(f"{pods.name} grace", grace, sleep + engine_drain + BEFORE_THE_END)
+        timeouts = [
+            int(argument.partition("=")[2])
+            for argument in pods.engine.get("args", [])
+            if "--shutdown-timeout" in argument
+        ]
+        yield from same(f"{pods.name} shutdown", timeouts, [pods.role.drain] if pods.role.drains_itself else [])
 
 
 def a_group_ends_together_and_last_of_all_its_workers(world: World) -> Iterator[str]:
@@ -59,14 +63,14 @@ def a_group_ends_together_and_last_of_all_its_workers(world: World) -> Iterator[
         by_role.setdefault(pods.role.name, []).append(pods)
     for leader, *workers in by_role.values():
         for worker in workers:
-            own = leader.role.drain if leader.role.drains_itself else 0
-            ends = leader.engine["lifecycle"]["preStop"]["sleep"]["seconds"] + own
+            engine_drain = leader.role.drain if leader.role.drains_itself else 0
+            ends = leader.engine["lifecycle"]["preStop"]["sleep"]["seconds"] + engine_drain
             if worker.engine["lifecycle"]["preStop"]["sleep"]["seconds"] < ends:
                 yield f"{worker.name} ends before the requests of its leader do"
 
 
 def a_group_starts_fails_and_rolls_as_one(world: World) -> Iterator[str]:
-    for role in world.wish.roles:
+    for role in world.variant.roles:
         if role.pods == 1:
             continue
         spec = world.workload(role)
@@ -78,10 +82,10 @@ def a_group_starts_fails_and_rolls_as_one(world: World) -> Iterator[str]:
 
 
 def the_picker_outlives_its_streams(world: World) -> Iterator[str]:
-    spec = world.get("Deployment", world.wish.picker)["spec"]
-    drain = seconds(world.wish.say("endpointPicker", "flags", "drain-timeout", default="0s"))
+    spec = world.get("Deployment", world.variant.picker)["spec"]
+    drain = seconds(world.variant.say("endpointPicker", "flags", "drain-timeout", default="0s"))
     grace = spec["template"]["spec"]["terminationGracePeriodSeconds"]
-    of_pods = world.wish.roles[0].drain + 2 * BEFORE_THE_END
+    of_pods = world.variant.roles[0].drain + 2 * BEFORE_THE_END
     yield from same("picker grace", grace, max(130, drain + BEFORE_THE_END, of_pods))
     yield from same("picker deadline", spec["progressDeadlineSeconds"], PICKER_START)
 
@@ -91,8 +95,8 @@ def pickers_that_wait_for_the_lease_are_not_waited_for(world: World) -> Iterator
 
     Of pickers that are all at work, a new one answers before an old one ends.
     """
-    spec, count = world.get("Deployment", world.wish.picker)["spec"], world.wish.pickers
+    spec, count = world.get("Deployment", world.variant.picker)["spec"], world.variant.pickers
     yield from same("pickers", spec["replicas"], count)
-    numbers = {"maxSurge": 0, "maxUnavailable": count} if world.wish.elects else {"maxSurge": 1, "maxUnavailable": 0}
+    numbers = {"maxSurge": 0, "maxUnavailable": count} if world.variant.elects else {"maxSurge": 1, "maxUnavailable": 0}
     steps = {"type": "RollingUpdate", "rollingUpdate": numbers}
     yield from same("picker steps", spec.get("strategy"), steps if count > 1 else None)

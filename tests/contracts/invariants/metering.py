@@ -8,44 +8,44 @@ import yaml
 
 from tests.contracts.invariants.facts import seconds
 from tests.contracts.invariants.trees import look
-from tests.contracts.invariants.wishes import Wish
+from tests.contracts.invariants.variants import Variant
 from tests.contracts.invariants.world import STACK, Place, marks, reference, same, subject
 
 FORGED = [f"X-Saturn-{name}" for name in ("User-Id", "Group-Id", "Resource-Type", "Base-Model", "Org-Id")]
 GATEWAY_GROUP = "gateway.networking.k8s.io"
 
 
-def billed(wish: Wish) -> str | None:
+def billed(variant: Variant) -> str | None:
     """Return the id under which requests of a service or its canary are billed."""
-    if "interceptor" not in wish.stack or not look(wish.whole, ("interceptor", "enabled"), True):
+    if "interceptor" not in variant.stack or not look(variant.whole, ("interceptor", "enabled"), True):
         return None
-    return look(wish.whole, ("interceptor", "resourceId"), wish.key)
+    return look(variant.whole, ("interceptor", "resourceId"), variant.key)
 
 
-def labelled(wish: Wish) -> dict[str, str]:
+def labelled(variant: Variant) -> dict[str, str]:
     """Return the labels by which the interceptor finds whom it bills: on the service's own Service and nowhere else."""
-    identity = billed(wish)
-    if identity is None or wish.is_canary or wish.stack["interceptor"]["mode"] != "label":
+    identity = billed(variant)
+    if identity is None or variant.is_canary or variant.stack["interceptor"]["mode"] != "label":
         return {}
     return {"saturncloud.io/resource-id": identity, "saturncloud.io/service-type": "internal"}
 
 
-def changes(wish: Wish) -> tuple[dict[str, str], list[str]]:
+def changes(variant: Variant) -> tuple[dict[str, str], list[str]]:
     """Return the headers that a route sets for requests to a variant, and those that it takes from clients."""
-    identity = billed(wish)
+    identity = billed(variant)
     if identity is None:
         return {}, []
-    if wish.stack["interceptor"]["mode"] == "label":
+    if variant.stack["interceptor"]["mode"] == "label":
         return {"X-Saturn-Resource-Id": identity}, [*FORGED, "Accept-Encoding", "X-Saturn-Upstream"]
-    domain = look(wish.stack, ("cluster", "domain"), "cluster.local")
-    upstream = f"{wish.base}.{wish.namespace}.svc.{domain}:8000"
+    domain = look(variant.stack, ("cluster", "domain"), "cluster.local")
+    upstream = f"{variant.base}.{variant.namespace}.svc.{domain}:8000"
     return {"X-Saturn-Resource-Id": identity, "X-Saturn-Upstream": upstream}, [*FORGED, "Accept-Encoding"]
 
 
-def backend(wish: Wish) -> dict[str, Any]:
+def backend(variant: Variant) -> dict[str, Any]:
     """Return where a route leads metered requests."""
-    spec = wish.stack["interceptor"]
-    elsewhere = {} if spec["namespace"] == wish.namespace else {"namespace": spec["namespace"]}
+    spec = variant.stack["interceptor"]
+    elsewhere = {} if spec["namespace"] == variant.namespace else {"namespace": spec["namespace"]}
     return {"group": "", "kind": "Service", "name": _name(spec), "port": spec.get("port", 8080), **elsewhere}
 
 
@@ -57,14 +57,14 @@ def _account(spec: Mapping[str, Any]) -> str:
     return spec.get("serviceAccountName", "phoebe-interceptor")
 
 
-def readers(stack: Mapping[str, Any], every: Sequence[Wish]) -> Iterator[Place]:
+def readers(stack: Mapping[str, Any], every: Sequence[Variant]) -> Iterator[Place]:
     """Yield where the rights of the interceptor are."""
-    for namespace in {wish.namespace for wish in every if labelled(wish)}:
+    for namespace in {variant.namespace for variant in every if labelled(variant)}:
         name = f"{_account(stack['interceptor'])}-services-{STACK}"
         yield from ((kind, name, namespace) for kind in ("Role", "RoleBinding"))
 
 
-def deployed(stack: Mapping[str, Any], every: Sequence[Wish]) -> Iterator[Place]:
+def deployed(stack: Mapping[str, Any], every: Sequence[Variant]) -> Iterator[Place]:
     """Yield where the objects of an interceptor are that the stack deploys."""
     spec = stack.get("interceptor", {})
     if "deploy" not in spec:
@@ -78,15 +78,15 @@ def deployed(stack: Mapping[str, Any], every: Sequence[Wish]) -> Iterator[Place]
         yield "PodDisruptionBudget", name, space
     if "networkPolicies" in stack:
         yield "NetworkPolicy", name, space
-    led = [wish for wish in every if billed(wish) and wish.is_routed]
-    if any(wish.provider == "gke" for wish in led):
+    led = [variant for variant in every if billed(variant) and variant.is_routed]
+    if any(variant.provider == "gke" for variant in led):
         yield from ((kind, name, space) for kind in ("HealthCheckPolicy", "GCPBackendPolicy"))
-    if {wish.namespace for wish in led} - {space}:
+    if {variant.namespace for variant in led} - {space}:
         yield "ReferenceGrant", f"{name}-routes-{STACK}", space
 
 
 def the_objects_carry_its_marks(
-    stack: Mapping[str, Any], every: Sequence[Wish], index: Mapping[Place, Any]
+    stack: Mapping[str, Any], every: Sequence[Variant], index: Mapping[Place, Any]
 ) -> Iterator[str]:
     """Compare the labels of all objects that are the interceptor's; users' annotations are not theirs."""
     spec = stack.get("interceptor", {})
@@ -101,7 +101,7 @@ def the_objects_carry_its_marks(
 
 
 def it_may_get_and_list_services_and_nothing_else(
-    stack: Mapping[str, Any], every: Sequence[Wish], index: Mapping[Place, Any]
+    stack: Mapping[str, Any], every: Sequence[Variant], index: Mapping[Place, Any]
 ) -> Iterator[str]:
     """See phoebe 4.1, 4.3."""
     for kind, name, namespace in readers(stack, every):
@@ -115,7 +115,7 @@ def it_may_get_and_list_services_and_nothing_else(
 
 
 def it_is_deployed_as_asked(
-    stack: Mapping[str, Any], every: Sequence[Wish], index: Mapping[Place, Any]
+    stack: Mapping[str, Any], every: Sequence[Variant], index: Mapping[Place, Any]
 ) -> Iterator[str]:
     """Compare all that the stack makes of its interceptor."""
     expected = dict(_expected(stack, every))
@@ -132,15 +132,15 @@ def it_is_deployed_as_asked(
         yield from same("checksum", template["metadata"].get("annotations"), checksum)
 
 
-def _settings(stack: Mapping[str, Any], every: Sequence[Wish]) -> dict[str, Any]:
+def _settings(stack: Mapping[str, Any], every: Sequence[Variant]) -> dict[str, Any]:
     spec = stack["interceptor"]
-    (namespace, *_) = {wish.namespace for wish in every if billed(wish)}
+    (namespace, *_) = {variant.namespace for variant in every if billed(variant)}
     registry = {"registry": {"strategy": "cached", "k8sNamespace": namespace}} if spec["mode"] == "label" else {}
     emit = {"streamName": "phoebe:metering", "walPath": "/var/lib/phoebe/metering-wal.jsonl"}
     return {"listenPort": spec.get("port", 8080), **registry, "emit": {**emit, **spec["deploy"].get("emit", {})}}
 
 
-def _expected(stack: Mapping[str, Any], every: Sequence[Wish]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _expected(stack: Mapping[str, Any], every: Sequence[Variant]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield kind and fields of the interceptor's objects."""
     spec = stack.get("interceptor", {})
     if "deploy" not in spec:
@@ -153,16 +153,16 @@ def _expected(stack: Mapping[str, Any], every: Sequence[Wish]) -> Iterator[tuple
     budget = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
     yield "PodDisruptionBudget", {"spec": {"selector": {"matchLabels": selector}, **budget}}
     yield "Deployment", {"spec": _workload(stack, index_selector=selector)}
-    led = [wish for wish in every if billed(wish) and wish.is_routed]
-    sources = sorted({wish.namespace for wish in led} - {spec["namespace"]})
+    led = [variant for variant in every if billed(variant) and variant.is_routed]
+    sources = sorted({variant.namespace for variant in led} - {spec["namespace"]})
     grants = [{"group": GATEWAY_GROUP, "kind": "HTTPRoute", "namespace": source} for source in sources]
     target = {"group": "", "kind": "Service", "name": name}
     yield "ReferenceGrant", {"spec": {"from": grants, "to": [target]}}
     http = {"requestPath": "/healthz", "port": spec.get("port", 8080)}
     check = {"checkIntervalSec": 2, "timeoutSec": 2, "config": {"type": "HTTP", "httpHealthCheck": http}}
     yield "HealthCheckPolicy", {"spec": {"default": check, "targetRef": target}}
-    google = [wish for wish in led if wish.provider == "gke"]
-    longest = max((seconds(wish.say("drainTimeout", default="45s")) for wish in google), default=0)
+    google = [variant for variant in led if variant.provider == "gke"]
+    longest = max((seconds(variant.say("drainTimeout", default="45s")) for variant in google), default=0)
     limits = {"timeoutSec": max(300, longest), "logging": {"enabled": True}}
     yield "GCPBackendPolicy", {"spec": {"default": limits, "targetRef": target}}
 

@@ -8,8 +8,8 @@ from tests.contracts.invariants import identity, metering
 from tests.contracts.invariants.facts import FRONT_ENDS
 from tests.contracts.invariants.storage import Owner, of_variant, weights_of
 from tests.contracts.invariants.trees import look
+from tests.contracts.invariants.variants import Role, Variant
 from tests.contracts.invariants.weights import Item, fetched
-from tests.contracts.invariants.wishes import Role, Wish
 from tests.contracts.invariants.world import Place, World, marks, same
 
 ANY, DNS = {"protocol": "TCP"}, [{"protocol": protocol, "port": 53} for protocol in ("TCP", "UDP")]
@@ -19,15 +19,15 @@ Peers = list[dict[str, Any]]
 _text = json.JSONEncoder(sort_keys=True).encode
 
 
-def places(wish: Wish) -> Iterator[tuple[Place, str]]:
+def places(variant: Variant) -> Iterator[tuple[Place, str]]:
     """Yield where every policy of a variant is, and what it is a part of."""
-    if "networkPolicies" in wish.stack:
-        for role in wish.roles:
-            yield ("NetworkPolicy", role.workload, wish.namespace), "model-server"
+    if "networkPolicies" in variant.stack:
+        for role in variant.roles:
+            yield ("NetworkPolicy", role.workload, variant.namespace), "model-server"
             if role.pods > 1:
-                yield ("NetworkPolicy", f"{role.workload}-worker", wish.namespace), "model-server"
-        if wish.picked:
-            yield ("NetworkPolicy", wish.picker, wish.namespace), "endpoint-picker"
+                yield ("NetworkPolicy", f"{role.workload}-worker", variant.namespace), "model-server"
+        if variant.picked:
+            yield ("NetworkPolicy", variant.picker, variant.namespace), "endpoint-picker"
 
 
 def _tcp(*ports: int) -> list[dict[str, Any]]:
@@ -40,25 +40,25 @@ def _rule(peers: Peers, ports: list[dict[str, Any]]) -> str:
 
 
 def _written(rules: list[Any], direction: str) -> list[str]:
-    for one in rules:
-        assert set(one) <= {direction, "ports"}
-    return sorted(_rule(one.get(direction, []), one["ports"]) for one in rules)
+    for rule in rules:
+        assert set(rule) <= {direction, "ports"}
+    return sorted(_rule(rule.get(direction, []), rule["ports"]) for rule in rules)
 
 
 def _pods(labels: Mapping[str, str]) -> Peers:
     return [{"podSelector": {"matchLabels": dict(labels)}}]
 
 
-def _in(namespace: str, own: str, labels: Mapping[str, str] | None = None) -> Peers:
+def _in(namespace: str, policy_namespace: str, labels: Mapping[str, str] | None = None) -> Peers:
     """Return pods of a namespace, as one peer."""
     pods = {"podSelector": {"matchLabels": dict(labels)}} if labels else {}
-    if namespace == own:
+    if namespace == policy_namespace:
         return [pods or {"podSelector": {}}]
     return [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}} | pods]
 
 
 def _blocks(*ranges: str) -> Peers:
-    return [{"ipBlock": {"cidr": one}} for one in ranges]
+    return [{"ipBlock": {"cidr": cidr}} for cidr in ranges]
 
 
 def _compare(what: str, policy: Any, labels: Mapping[str, str], reaching: set[str], begun: set[str]) -> Iterator[str]:
@@ -70,24 +70,24 @@ def _compare(what: str, policy: Any, labels: Mapping[str, str], reaching: set[st
 
 
 def the_policies_let_through_what_is_needed(world: World) -> Iterator[str]:
-    wish = world.wish
-    if "networkPolicies" not in wish.stack:
+    variant = world.variant
+    if "networkPolicies" not in variant.stack:
         return
-    for role in wish.roles:
+    for role in variant.roles:
         yield from _of_a_role(world, role, serves=True)
         if role.pods > 1:
             yield from _of_a_role(world, role, serves=False)
-    if not wish.picked:
+    if not variant.picked:
         return
-    begun = {_asks_pods(world, role) for role in wish.roles} | {*_past_the_pool(world)} | {*_picker_leaving(wish)}
-    policy = world.get("NetworkPolicy", wish.picker)
-    yield from _compare(wish.picker, policy, identity.picker(world), {*_asking_the_picker(world)}, begun)
+    begun = {_asks_pods(world, role) for role in variant.roles} | {*_past_the_pool(world)} | {*_picker_leaving(variant)}
+    policy = world.get("NetworkPolicy", variant.picker)
+    yield from _compare(variant.picker, policy, identity.picker(world), {*_asking_the_picker(world)}, begun)
 
 
 def _of_a_role(world: World, role: Role, *, serves: bool) -> Iterator[str]:
     name = role.workload if serves else f"{role.workload}-worker"
     labels = identity.role(world, role.name) if serves else _working(world, role)
-    both = {_rule(_pods(one), [ANY]) for one in _peers(world, role, serves=serves)}
+    both = {_rule(_pods(peer), [ANY]) for peer in _peers(world, role, serves=serves)}
     asked = {*_requests(world, role), *_of_the_picker(world, role), *_scraping(world, role)} if serves else set[str]()
     begun = both | {*_leaving(world, role, serves=serves)}
     yield from _compare(name, world.get("NetworkPolicy", name), labels, asked | both, begun)
@@ -98,12 +98,12 @@ def _working(world: World, role: Role) -> dict[str, str]:
     return {"inference-stacks.io/worker-of": labels.pop("inference-stacks.io/service"), **labels}
 
 
-def _gateway(wish: Wish, other: Wish) -> list[Peers]:
-    """Return whence a service's requests come, as policies beside `wish` name it."""
-    return _gateway_from(wish.namespace, other)
+def _gateway(variant: Variant, other: Variant) -> list[Peers]:
+    """Return whence a service's requests come, as policies beside `variant` name it."""
+    return _gateway_from(variant.namespace, other)
 
 
-def _gateway_from(namespace: str, other: Wish) -> list[Peers]:
+def _gateway_from(namespace: str, other: Variant) -> list[Peers]:
     if not other.is_routed:
         return []
     spec = other.stack["networkPolicies"]
@@ -116,21 +116,21 @@ def _gateway_from(namespace: str, other: Wish) -> list[Peers]:
 
 
 def _requests(world: World, role: Role) -> Iterator[str]:
-    wish = world.wish
+    variant = world.variant
     decodes = role.name == "decode"
-    passed = wish.say("endpointPicker", "failureMode") == "FailOpen" or wish.provider == "gke"
-    if metering.billed(wish) is not None and decodes:
-        spec = wish.stack["interceptor"]
+    passed = variant.say("endpointPicker", "failureMode") == "FailOpen" or variant.provider == "gke"
+    if metering.billed(variant) is not None and decodes:
+        spec = variant.stack["interceptor"]
         pods = _interceptor(spec) if "deploy" in spec else None
-        yield _rule(_in(spec["namespace"], wish.namespace, pods), _tcp(wish.port))
-    elif metering.billed(wish) is None:
-        for gateway in _gateway(wish, wish) if decodes or passed else []:
+        yield _rule(_in(spec["namespace"], variant.namespace, pods), _tcp(variant.port))
+    elif metering.billed(variant) is None:
+        for gateway in _gateway(variant, variant) if decodes or passed else []:
             yield _rule(gateway, _tcp(*role.pool_ports))
-    if wish.is_canary or not decodes:
+    if variant.is_canary or not decodes:
         return
-    for other in (Wish(wish.stack, key) for key in wish.stack["services"]):
-        if other.mirrored is not None and other.mirrored.key == wish.key:
-            yield from (_rule(gateway, _tcp(wish.port)) for gateway in _gateway(wish, other))
+    for other in (Variant(variant.stack, key) for key in variant.stack["services"]):
+        if other.mirrored is not None and other.mirrored.key == variant.key:
+            yield from (_rule(gateway, _tcp(variant.port)) for gateway in _gateway(variant, other))
 
 
 def _interceptor(spec: Mapping[str, Any]) -> dict[str, str]:
@@ -138,20 +138,20 @@ def _interceptor(spec: Mapping[str, Any]) -> dict[str, str]:
 
 
 def the_interceptors_policy_lets_through_what_is_needed(
-    stack: Mapping[str, Any], every: Sequence[Wish], index: Mapping[Place, Any]
+    stack: Mapping[str, Any], every: Sequence[Variant], index: Mapping[Place, Any]
 ) -> Iterator[str]:
     """Compare the policy of an interceptor's pods: gateways ask it, and it asks models, and what it needs for that."""
     spec = stack.get("interceptor", {})
     if "deploy" not in spec or "networkPolicies" not in stack:
         return
     space, (name,) = spec["namespace"], _interceptor(spec).values()
-    metered = [wish for wish in every if metering.billed(wish) is not None]
+    metered = [variant for variant in every if metering.billed(variant) is not None]
     ports = _tcp(spec.get("port", 8080))
-    reaching = {_rule(peers, ports) for wish in metered for peers in _gateway_from(space, wish)}
+    reaching = {_rule(peers, ports) for variant in metered for peers in _gateway_from(space, variant)}
     begun = {*_dns(stack, space)}
-    for wish in metered:
-        pods = identity.role(World(wish, index), "decode")
-        begun.add(_rule(_in(wish.namespace, space, pods), _tcp(wish.port)))
+    for variant in metered:
+        pods = identity.role(World(variant, index), "decode")
+        begun.add(_rule(_in(variant.namespace, space, pods), _tcp(variant.port)))
     if spec["mode"] == "label":
         begun.add(_api_server(stack))
     address = look(spec, ("deploy", "emit", "valkeyAddr"), None)
@@ -160,25 +160,25 @@ def the_interceptors_policy_lets_through_what_is_needed(
 
 
 def _events(role: Role) -> list[int]:
-    told = role.wish.precise or role.wish.say("kvCache", "events", default=False)
-    return [5556 + rank for rank in role.ranks] if told and not role.custom else []
+    publishes = role.variant.precise or role.variant.say("kvCache", "events", default=False)
+    return [5556 + rank for rank in role.ranks] if publishes and not role.custom else []
 
 
 def _tokenizes(world: World) -> bool:
     """Say whether the picker asks the Service of the variant for tokens, which finds pods of any generation."""
-    return world.wish.precise and world.wish.generation is not None
+    return world.variant.precise and world.variant.generation is not None
 
 
 def _of_the_picker(world: World, role: Role) -> Iterator[str]:
-    own, events = identity.picker(world), _events(role)
-    if not world.wish.picked:
+    picker_labels, events = identity.picker(world), _events(role)
+    if not world.variant.picked:
         return
     if role.name == "decode" and _tokenizes(world):
-        yield _rule(_pods(own), _tcp(*role.pool_ports[1:], *events))
-        every = {key: value for key, value in own.items() if "generation" not in key}
-        yield _rule(_pods(every), _tcp(world.wish.port))
+        yield _rule(_pods(picker_labels), _tcp(*role.pool_ports[1:], *events))
+        every = {key: value for key, value in picker_labels.items() if "generation" not in key}
+        yield _rule(_pods(every), _tcp(world.variant.port))
     else:
-        yield _rule(_pods(own), _tcp(*role.pool_ports, *events))
+        yield _rule(_pods(picker_labels), _tcp(*role.pool_ports, *events))
 
 
 def _asks_pods(world: World, role: Role) -> str:
@@ -189,39 +189,39 @@ def _asks_pods(world: World, role: Role) -> str:
 
 def _past_the_pool(world: World) -> Iterator[str]:
     if _tokenizes(world):
-        yield _rule(_pods(identity.routed(world)), _tcp(world.wish.port))
+        yield _rule(_pods(identity.routed(world)), _tcp(world.variant.port))
 
 
-def _scrapers(wish: Wish) -> list[Peers]:
-    if _type(wish) == "gmp":
-        return [_in(namespace, wish.namespace) for namespace in ("gmp-system", "gke-gmp-system")]
-    return [_in(wish.stack["networkPolicies"].get("prometheusNamespace", "monitoring"), wish.namespace)]
+def _scrapers(variant: Variant) -> list[Peers]:
+    if _type(variant) == "gmp":
+        return [_in(namespace, variant.namespace) for namespace in ("gmp-system", "gke-gmp-system")]
+    return [_in(variant.stack["networkPolicies"].get("prometheusNamespace", "monitoring"), variant.namespace)]
 
 
-def _type(wish: Wish) -> str:
-    return look(wish.stack, ("observability", "metrics", "type"), "none")
+def _type(variant: Variant) -> str:
+    return look(variant.stack, ("observability", "metrics", "type"), "none")
 
 
 def _scraping(world: World, role: Role) -> Iterator[str]:
-    wish = world.wish
-    follows = ENGINE_METRICS & {one["type"] for one in (role.scaling or {}).get("metrics", [])}
-    if follows or (_type(wish) != "none" and wish.say("metrics", role.name, default=True)):
-        yield from (_rule(one, _tcp(*role.engine_ports)) for one in _scrapers(wish))
+    variant = world.variant
+    follows = ENGINE_METRICS & {metric["type"] for metric in (role.scaling or {}).get("metrics", [])}
+    if follows or (_type(variant) != "none" and variant.say("metrics", role.name, default=True)):
+        yield from (_rule(scraper, _tcp(*role.engine_ports)) for scraper in _scrapers(variant))
 
 
 def _asking_the_picker(world: World) -> Iterator[str]:
-    wish = world.wish
-    ports = [wish.say("endpointPicker", "port", default=9002), *([9003] if wish.provider == "gke" else [])]
-    if metering.billed(wish) is None:
-        yield from (_rule(gateway, _tcp(*ports)) for gateway in _gateway(wish, wish))
-    wakes = any(role.scaling and role.scaling.get("minReplicas", 1) == 0 for role in wish.roles)
-    if wakes or (_type(wish) != "none" and wish.say("metrics", "picker", default=True)):
-        yield from (_rule(one, _tcp(9090)) for one in _scrapers(wish))
+    variant = world.variant
+    ports = [variant.say("endpointPicker", "port", default=9002), *([9003] if variant.provider == "gke" else [])]
+    if metering.billed(variant) is None:
+        yield from (_rule(gateway, _tcp(*ports)) for gateway in _gateway(variant, variant))
+    wakes = any(role.scaling and role.scaling.get("minReplicas", 1) == 0 for role in variant.roles)
+    if wakes or (_type(variant) != "none" and variant.say("metrics", "picker", default=True)):
+        yield from (_rule(scraper, _tcp(9090)) for scraper in _scrapers(variant))
 
 
 def _peers(world: World, role: Role, *, serves: bool) -> Iterator[dict[str, str]]:
     """Yield the pods that some exchange anything with, either way."""
-    for other in world.wish.roles:
+    for other in world.variant.roles:
         leads, works = identity.role(world, other.name), _working(world, other)
         if other.name != role.name:
             yield leads
@@ -235,23 +235,23 @@ def _peers(world: World, role: Role, *, serves: bool) -> Iterator[dict[str, str]
 
 
 def _leaving(world: World, role: Role, *, serves: bool) -> Iterator[str]:
-    wish = world.wish
-    yield from _dns(wish.stack, wish.namespace)
+    variant = world.variant
+    yield from _dns(variant.stack, variant.namespace)
     if serves and role.proxied:
-        yield _api_server(wish.stack)
-    if not role.custom and wish.tracing is not None:
-        yield from _asked(wish.stack, wish.namespace, wish.tracing["endpoint"])
-    for item in fetched(wish):
-        yield from _fetching(wish.stack, wish.namespace, item, {})
+        yield _api_server(variant.stack)
+    if not role.custom and variant.tracing is not None:
+        yield from _asked(variant.stack, variant.namespace, variant.tracing["endpoint"])
+    for item in fetched(variant):
+        yield from _fetching(variant.stack, variant.namespace, item, {})
 
 
-def _picker_leaving(wish: Wish) -> Iterator[str]:
-    yield from _dns(wish.stack, wish.namespace)
-    yield _api_server(wish.stack)
-    predictor = wish.say("endpointPicker", "latencyPredictor", default={})
+def _picker_leaving(variant: Variant) -> Iterator[str]:
+    yield from _dns(variant.stack, variant.namespace)
+    yield _api_server(variant.stack)
+    predictor = variant.say("endpointPicker", "latencyPredictor", default={})
     urls = [predictor["trainingServer"], *predictor["predictionServers"]] if "trainingServer" in predictor else []
-    for url in [*urls, *([wish.tracing["endpoint"]] if wish.tracing is not None else [])]:
-        yield from _asked(wish.stack, wish.namespace, url)
+    for url in [*urls, *([variant.tracing["endpoint"]] if variant.tracing is not None else [])]:
+        yield from _asked(variant.stack, variant.namespace, url)
 
 
 def _dns(stack: Mapping[str, Any], namespace: str) -> Iterator[str]:
@@ -269,7 +269,7 @@ def _api_server(stack: Mapping[str, Any]) -> str:
 
 
 def _fetching(stack: Mapping[str, Any], namespace: str, item: Item, env: Mapping[str, Any]) -> Iterator[str]:
-    model = item.wish.model
+    model = item.variant.model
     if item.scheme == "kit":
         urls = [f"{'http' if model.get('insecure') else 'https'}://{item.place.partition('/')[0]}"]
         urls += ["https://rekor.sigstore.dev"] if "verify" in model else []
@@ -300,7 +300,7 @@ def _asked(stack: Mapping[str, Any], namespace: str, url: str, *further: int) ->
 
 
 def the_job_of_a_variant_may_ask_for_its_weights(world: World) -> Iterator[str]:
-    owner = of_variant(world.wish)
+    owner = of_variant(world.variant)
     if owner is not None:
         yield from a_job_may_ask_for_weights(owner, world.index)
 

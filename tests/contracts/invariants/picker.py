@@ -50,50 +50,50 @@ METRICS_BY = {"metrics-data-source": None, "tls-metrics-data-source": {"scheme":
 
 
 def _serves_tls(world: World) -> bool:
-    return any(role.certificate for role in world.wish.roles)
+    return any(role.certificate for role in world.variant.roles)
 
 
 def the_picker_is_told_what_its_objects_say(world: World) -> Iterator[str]:
-    wish = world.wish
-    told = {
-        "--pool-name": wish.pool,
-        "--pool-namespace": wish.namespace,
-        "--pool-group": world.get("InferencePool", wish.pool)["apiVersion"].split("/")[0],
+    variant = world.variant
+    flags = {
+        "--pool-name": variant.pool,
+        "--pool-namespace": variant.namespace,
+        "--pool-group": world.get("InferencePool", variant.pool)["apiVersion"].split("/")[0],
         "--config-file": "/config/config.yaml",
         "--grpc-port": str(_port(world)),
         "--grpc-health-port": "9003",
         "--metrics-port": "9090",
-        "--metrics-endpoint-auth": str(wish.say("endpointPicker", "metricsAuth", default=True)).lower(),
-        "--v": str(wish.say("endpointPicker", "logLevel", default=1)),
+        "--metrics-endpoint-auth": str(variant.say("endpointPicker", "metricsAuth", default=True)).lower(),
+        "--v": str(variant.say("endpointPicker", "logLevel", default=1)),
         "--zap-encoder": "json",
-        "--tracing": str(wish.tracing is not None).lower(),
+        "--tracing": str(variant.tracing is not None).lower(),
         "--enable-pprof": "false",
-        **({"--ha-enable-leader-election": "true"} if wish.elects else {}),
-        **TLS_FLAGS.get(wish.picker_tls["type"], {}),
-    } | {f"--{name}": value for name, value in wish.say("endpointPicker", "flags", default={}).items()}
+        **({"--ha-enable-leader-election": "true"} if variant.elects else {}),
+        **TLS_FLAGS.get(variant.picker_tls["type"], {}),
+    } | {f"--{name}": value for name, value in variant.say("endpointPicker", "flags", default={}).items()}
     arguments = [argument.partition("=")[::2] for argument in world.picker["args"]]
-    yield from same("picker arguments", sorted(arguments), sorted(told.items()))
+    yield from same("picker arguments", sorted(arguments), sorted(flags.items()))
     expected = {"NAMESPACE": field("metadata.namespace"), "POD_NAME": field("metadata.name")}
-    predictor = wish.say("endpointPicker", "latencyPredictor")
+    predictor = variant.say("endpointPicker", "latencyPredictor")
     if predictor is not None:
         here = "deploy" in predictor
         training = "http://localhost:8000" if here else predictor["trainingServer"]
         prediction = ["http://localhost:8001"] if here else predictor["predictionServers"]
         expected["TRAINING_SERVER_URL"] = {"value": training}
         expected["PREDICTION_SERVER_URL"] = {"value": ",".join(prediction)}
-    variables_of_user = variables(wish.say("endpointPicker", "env", default={}))
+    variables_of_user = variables(variant.say("endpointPicker", "env", default={}))
     yield from named(
-        "picker environment", world.picker["env"], expected | traces(world, f"{wish.base}-epp") | variables_of_user
+        "picker environment", world.picker["env"], expected | traces(world, f"{variant.base}-epp") | variables_of_user
     )
 
 
 def _port(world: World) -> int:
-    return world.wish.say("endpointPicker", "port", default=9002)
+    return world.variant.say("endpointPicker", "port", default=9002)
 
 
 def the_pickers_container_is_its_channels(world: World) -> Iterator[str]:
-    wish, container = world.wish, world.picker
-    changes = wish.say("endpointPicker", "image", default=PICKER_IMAGES[wish.release])
+    variant, container = world.variant, world.picker
+    changes = variant.say("endpointPicker", "image", default=PICKER_IMAGES[variant.release])
     yield from same("picker image", container["image"], changes)
     yield from same("picker name", container["name"], "epp")
     ports = [("grpc-ext-proc", _port(world)), ("grpc-health", 9003), ("http-metrics", 9090)]
@@ -104,7 +104,7 @@ def the_pickers_container_is_its_channels(world: World) -> Iterator[str]:
     probe = {"grpc": {"port": 9003, "service": "liveness"}, "periodSeconds": 10, "initialDelaySeconds": 5}
     yield from same("picker liveness", container["livenessProbe"], probe)
     resources = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "4Gi"}}
-    changes = wish.say("endpointPicker", "resources", default=_by_traffic(world) or resources)
+    changes = variant.say("endpointPicker", "resources", default=_by_traffic(world) or resources)
     yield from same("picker resources", container["resources"], changes)
 
 
@@ -113,12 +113,12 @@ def _by_traffic(world: World) -> dict[str, Any] | None:
 
     2Gi, 72Ki for each token of a second's answers, and what may wait in the picker.
     """
-    traffic = world.wish.say("endpointPicker", "traffic")
+    traffic = world.variant.say("endpointPicker", "traffic")
     if traffic is None:
         return None
-    rate, endpoints = traffic["requestsPerSecond"], sum(role.most for role in world.wish.roles)
+    rate, endpoints = traffic["requestsPerSecond"], sum(role.max_replicas for role in world.variant.roles)
     cores = 1 + rate * traffic.get("inputTokens", 8000) / 100_000 + endpoints * 0.075
-    waiting = world.wish.say("endpointPicker", "flowControl")
+    waiting = world.variant.say("endpointPicker", "flowControl")
     held = 0 if waiting is None else amount(waiting["maxBytes"]) if "maxBytes" in waiting else 10**9 * _bands(waiting)
     memory = math.ceil(2 + (rate * traffic.get("outputTokens", 1000) * 72 * 2**10 + held) / 2**30)
     return {
@@ -133,17 +133,19 @@ def _bands(waiting: Mapping[str, Any]) -> int:
 
 
 def the_pickers_companions_are_as_written(world: World) -> Iterator[str]:
-    pod = world.get("Deployment", world.wish.picker)["spec"]["template"]["spec"]
-    patched = look(world.wish.say("endpointPicker", "patch", default={}), ("spec", "template", "spec"), {})
-    containers = world.wish.say("endpointPicker", "containers", default={})
-    ours = {"epp", *(one["name"] for one in patched.get("containers", []))}
+    pod = world.get("Deployment", world.variant.picker)["spec"]["template"]["spec"]
+    patched = look(world.variant.say("endpointPicker", "patch", default={}), ("spec", "template", "spec"), {})
+    containers = world.variant.say("endpointPicker", "containers", default={})
+    ours = {"epp", *(container["name"] for container in patched.get("containers", []))}
     expected = {name: _companion(container) for name, container in containers.items()} | _predictors(world)
-    yield from named("picker companions", [one for one in pod["containers"] if one["name"] not in ours], expected)
+    yield from named(
+        "picker companions", [container for container in pod["containers"] if container["name"] not in ours], expected
+    )
 
 
 def _predictors(world: World) -> dict[str, Any]:
     """Return the servers of a predictor beside the picker; one that has learnt nothing yet does not hold it up."""
-    deployed = look(world.wish.say("endpointPicker", "latencyPredictor", default={}), ("deploy",), None)
+    deployed = look(world.variant.say("endpointPicker", "latencyPredictor", default={}), ("deploy",), None)
     if deployed is None:
         return {}
     images = {
@@ -188,72 +190,78 @@ def _companion(container: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def the_pickers_patch_is_the_last_word(world: World) -> Iterator[str]:
-    spec, change = world.get("Deployment", world.wish.picker), world.wish.say("endpointPicker", "patch", default={})
+    spec, change = (
+        world.get("Deployment", world.variant.picker),
+        world.variant.say("endpointPicker", "patch", default={}),
+    )
     yield from (f"the picker lacks the patch's {at}" for at in lacking(spec, change))
 
 
 def the_picker_reads_the_configuration_that_rolls_its_pods(world: World) -> Iterator[str]:
-    name = world.wish.picker
+    name = world.variant.picker
     data = world.get("ConfigMap", name)["data"]
     yield from same("picker configuration", list(data), ["config.yaml"])
     spec = world.get("Deployment", name)["spec"]
     checksum = {"checksum/config": hashlib.sha256(data["config.yaml"].encode()).hexdigest()}
-    own = world.wish.say("endpointPicker", "pod", "annotations", default={})
-    yield from same("picker annotations", spec["template"]["metadata"]["annotations"], own | checksum)
+    annotations = world.variant.say("endpointPicker", "pod", "annotations", default={})
+    yield from same("picker annotations", spec["template"]["metadata"]["annotations"], annotations | checksum)
     folders = {server: PREDICTORS[server][3] for server in _predictors(world)}
     volumes: dict[str, Any] = {server: {"emptyDir": {"sizeLimit": size}} for server, size in folders.items()}
     volumes["config"] = {"configMap": {"name": name}}
     mounts = {"config": {"mountPath": "/config", "readOnly": True}}
-    if world.wish.picker_tls["type"] == "certificate":
-        volumes["certificate"] = {"secret": {"secretName": world.wish.picker_tls["secret"]}}
+    if world.variant.picker_tls["type"] == "certificate":
+        volumes["certificate"] = {"secret": {"secretName": world.variant.picker_tls["secret"]}}
         mounts["certificate"] = {"mountPath": "/certificates", "readOnly": True}
     yield from named("picker volumes", spec["template"]["spec"]["volumes"], volumes)
     yield from named("picker mounts", world.picker["volumeMounts"], mounts)
 
 
 def the_picker_scores_as_its_preset_says(world: World) -> Iterator[str]:
-    config = _read(world.get("ConfigMap", world.wish.picker)["data"]["config.yaml"])
+    config = _read(world.get("ConfigMap", world.variant.picker)["data"]["config.yaml"])
     about = (config["apiVersion"], config["kind"])
-    yield from same("picker configuration", about, (CONFIG_GROUPS[world.wish.release][0], "EndpointPickerConfig"))
-    own = world.wish.say("endpointPicker", "config")
-    if own is not None:
+    yield from same("picker configuration", about, (CONFIG_GROUPS[world.variant.release][0], "EndpointPickerConfig"))
+    config_of_user = world.variant.say("endpointPicker", "config")
+    if config_of_user is not None:
         written = {key: value for key, value in config.items() if key not in {"apiVersion", "kind"}}
-        yield from same("picker configuration of one's own", written, own)
+        yield from same("picker configuration of one's own", written, config_of_user)
         return
-    preset = world.wish.say("endpointPicker", "preset", default="approximate-prefix-cache")
+    preset = world.variant.say("endpointPicker", "preset", default="approximate-prefix-cache")
     expected = {"approximate-prefix-cache": _approximate, "precise-prefix-cache": _precise}.get(preset, _predicted)
     declared, scored = expected(world)
-    weights = world.wish.say("endpointPicker", "scorerWeights", default={})
-    plugins = {one.get("name", one["type"]): one.get("parameters") for one in config["plugins"]}
+    weights = world.variant.say("endpointPicker", "scorerWeights", default={})
+    plugins = {plugin.get("name", plugin["type"]): plugin.get("parameters") for plugin in config["plugins"]}
     metrics = {**METRICS_BY, "core-metrics-extractor": None} if _serves_tls(world) else {}
     yield from same("picker plugins", plugins, dict.fromkeys(weights) | declared | metrics)
-    roles = ("prefill", "decode") if world.wish.apart else ("default",)
-    wanted = {role: {**({f"{role}-filter": None} if len(roles) > 1 else {}), **scored, **weights} for role in roles}
-    profiles = {
-        one["name"]: {plugin["pluginRef"]: plugin.get("weight") for plugin in one["plugins"]}
-        for one in config["schedulingProfiles"]
+    roles = ("prefill", "decode") if world.variant.disaggregated else ("default",)
+    expected_profiles = {
+        role: {**({f"{role}-filter": None} if len(roles) > 1 else {}), **scored, **weights} for role in roles
     }
-    yield from same("picker profiles", profiles, wanted)
+    profiles = {
+        profile["name"]: {plugin["pluginRef"]: plugin.get("weight") for plugin in profile["plugins"]}
+        for profile in config["schedulingProfiles"]
+    }
+    yield from same("picker profiles", profiles, expected_profiles)
     # The handler looks the decider up while it is made itself.
     order = [name for name in plugins if name in {"prefix-based-pd-decider", "disagg-profile-handler"}]
-    decided = ["prefix-based-pd-decider", "disagg-profile-handler"] if world.wish.apart else []
+    decided = ["prefix-based-pd-decider", "disagg-profile-handler"] if world.variant.disaggregated else []
     yield from same("picker order", order, decided)
 
 
 def _approximate(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    return (APART, SCORED) if world.wish.apart else (dict.fromkeys(TOGETHER), TOGETHER)
+    return (APART, SCORED) if world.variant.disaggregated else (dict.fromkeys(TOGETHER), TOGETHER)
 
 
 def _precise(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    wish = world.wish
-    asked = f"http://{wish.base}.{wish.namespace}.svc:{world.get('Service', wish.base)['spec']['ports'][0]['port']}"
+    variant = world.variant
+    port = world.get("Service", variant.base)["spec"]["ports"][0]["port"]
+    asked = f"http://{variant.base}.{variant.namespace}.svc:{port}"
     scored = {"prefix-cache-scorer": 2, "kv-cache-utilization-scorer": 1, "queue-scorer": 1, "max-score-picker": None}
     events = {"topicFilter": "kv@", "podDiscoveryConfig": {"socketPort": 5556}}
-    size = wish.say("kvCache", "blockSize", default=64)
+    size = variant.say("kvCache", "blockSize", default=64)
     declared = {
         **dict.fromkeys([*scored, "endpoint-notification-source"]),
-        **(DECIDING if wish.apart else {}),
-        "token-producer": {"modelName": wish.served, "vllm": {"url": asked}},
+        **(DECIDING if variant.disaggregated else {}),
+        "token-producer": {"modelName": variant.served, "vllm": {"url": asked}},
         "precise-prefix-cache-producer": {"tokenProcessorConfig": {"blockSizeTokens": size}, "kvEventsConfig": events},
         "prefix-cache-scorer": {"prefixMatchInfoProducerName": "precise-prefix-cache-producer"},
     }
@@ -263,10 +271,10 @@ def _precise(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 def _predicted(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     filters = ("strict-affinity-filter", "slo-headroom-tier-filter", "loose-affinity-filter")
     scored = {**dict.fromkeys(filters), "latency-scorer": 1, "weighted-random-picker": None}
-    role = {"endpointRoleLabel": "llm-d.ai/role"} if world.wish.apart else {}
+    role = {"endpointRoleLabel": "llm-d.ai/role"} if world.variant.disaggregated else {}
     declared = {
         **dict.fromkeys([*scored, "latency-slo-admitter"]),
-        **(DECIDING if world.wish.apart else {}),
+        **(DECIDING if world.variant.disaggregated else {}),
         "predicted-latency-producer": {"streamingMode": True} | role,
         "strict-affinity-filter": {"affinityThreshold": 0.99},
         "loose-affinity-filter": {"affinityThreshold": 0.8},
@@ -275,13 +283,13 @@ def _predicted(world: World) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 
 
 def the_picker_holds_back_what_it_was_told(world: World) -> Iterator[str]:
-    config = _read(world.get("ConfigMap", world.wish.picker)["data"]["config.yaml"])
-    wished = world.wish.say("endpointPicker", "flowControl")
-    if world.wish.say("endpointPicker", "config") is not None:
+    config = _read(world.get("ConfigMap", world.variant.picker)["data"]["config.yaml"])
+    wished = world.variant.say("endpointPicker", "flowControl")
+    if world.variant.say("endpointPicker", "config") is not None:
         return
     held = (config.get("featureGates"), config.get("flowControl"))
     yield from same("picker flow control", held, (None, None) if wished is None else (["flowControl"], wished))
-    events = {"endpoint-notification-source": "precise-prefix-cache-producer"} if world.wish.precise else {}
+    events = {"endpoint-notification-source": "precise-prefix-cache-producer"} if world.variant.precise else {}
     metrics = dict.fromkeys(METRICS_BY, "core-metrics-extractor") if _serves_tls(world) else {}
     sources = [{"pluginRef": name, "extractors": [{"pluginRef": of}]} for name, of in (events | metrics).items()]
     yield from same("picker data", config.get("dataLayer"), {"sources": sources} if sources else None)
@@ -293,28 +301,28 @@ def _read(text: str) -> Any:
 
 
 def the_picker_may_read_its_pool_and_what_it_selects_from(world: World) -> Iterator[str]:
-    name = world.wish.picker
+    name = world.variant.picker
     objectives = ["inferenceobjectives", "inferencemodelrewrites"]
-    groups = {CONFIG_GROUPS["gie-1.3"][1]: None, CONFIG_GROUPS[world.wish.release][1]: None}
+    groups = {CONFIG_GROUPS["gie-1.3"][1]: None, CONFIG_GROUPS[world.variant.release][1]: None}
     pools = {"apiGroups": [POOL_GROUP], "resources": ["inferencepools"], "verbs": READ}
     rules = [
         {"apiGroups": [""], "resources": ["pods"], "verbs": READ},
-        pools | {"resourceNames": [world.wish.pool]},
+        pools | {"resourceNames": [world.variant.pool]},
         *({"apiGroups": [group], "resources": objectives, "verbs": READ} for group in groups),
     ]
-    if world.wish.elects:
-        lease = LEASES[world.wish.release].format(world.wish.namespace, world.wish.pool)
+    if world.variant.elects:
+        lease = LEASES[world.variant.release].format(world.variant.namespace, world.variant.pool)
         leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
         rules += [
             leases | {"verbs": ["create"]},
             leases | {"resourceNames": [lease], "verbs": ["get", "update"]},
             {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
         ]
-    me = [subject(world.get("ServiceAccount", name)["metadata"]["name"], world.wish.namespace)]
+    me = [subject(world.get("ServiceAccount", name)["metadata"]["name"], world.variant.namespace)]
     yield from same("picker's rules", world.get("Role", name)["rules"], rules)
     binding = world.get("RoleBinding", name)
     yield from same("picker's role", (binding["roleRef"], binding["subjects"]), (reference("Role", name), me))
-    if world.wish.say("endpointPicker", "metricsAuth", default=True):
-        binding = world.get("ClusterRoleBinding", f"inference-stacks:{world.wish.namespace}:{name}", None)
+    if world.variant.say("endpointPicker", "metricsAuth", default=True):
+        binding = world.get("ClusterRoleBinding", f"inference-stacks:{world.variant.namespace}:{name}", None)
         delegator = reference("ClusterRole", "system:auth-delegator")
         yield from same("delegator", (binding["roleRef"], binding["subjects"]), (delegator, me))

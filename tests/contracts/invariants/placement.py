@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.contracts.invariants import identity
 from tests.contracts.invariants.facts import DROPPED, SEALED, amount
-from tests.contracts.invariants.wishes import Role
+from tests.contracts.invariants.variants import Role
 from tests.contracts.invariants.world import World, same
 
 PASSED = ("nodeSelector", "schedulerName", "runtimeClassName", "priorityClassName", "imagePullSecrets")
@@ -18,11 +18,11 @@ APART = {"containers", "initContainers", "volumes", "terminationGracePeriodSecon
 
 def pods_are_placed_as_asked_and_where_their_devices_are(world: World) -> Iterator[str]:
     for pods in world.pods:
-        pod, own = pods.spec, pods.role.say("pod", default={})
-        expected: dict[str, Any] = {name: own[name] for name in PASSED if name in own}
+        pod, settings = pods.spec, pods.role.say("pod", default={})
+        expected: dict[str, Any] = {name: settings[name] for name in PASSED if name in settings}
         expected |= {"automountServiceAccountToken": False, "enableServiceLinks": False}
-        expected["securityContext"] = _security(own)
-        account = own.get("serviceAccountName", pods.role.workload if pods.role.proxied else None)
+        expected["securityContext"] = _security(settings)
+        account = settings.get("serviceAccountName", pods.role.workload if pods.role.proxied else None)
         expected |= {
             key: value
             for key, value in {
@@ -39,43 +39,45 @@ def pods_are_placed_as_asked_and_where_their_devices_are(world: World) -> Iterat
 
 
 def the_pickers_pods_are_placed_as_asked(world: World) -> Iterator[str]:
-    pod = world.get("Deployment", world.wish.picker)["spec"]["template"]["spec"]
-    own = world.wish.say("endpointPicker", "pod", default={})
-    expected: dict[str, Any] = {name: own[name] for name in (*PASSED, "affinity") if name in own}
-    expected |= {"serviceAccountName": world.wish.picker, "enableServiceLinks": False}
+    pod = world.get("Deployment", world.variant.picker)["spec"]["template"]["spec"]
+    settings = world.variant.say("endpointPicker", "pod", default={})
+    expected: dict[str, Any] = {name: settings[name] for name in (*PASSED, "affinity") if name in settings}
+    expected |= {"serviceAccountName": world.variant.picker, "enableServiceLinks": False}
     expected["securityContext"] = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     selector = {"labelSelector": {"matchLabels": identity.picker(world)}}
     several = {
-        "tolerations": [{"operator": "Equal", **one} for one in own.get("tolerations", [])],
-        "topologySpreadConstraints": [selector | one for one in own.get("topologySpreadConstraints", [])],
+        "tolerations": [{"operator": "Equal", **toleration} for toleration in settings.get("tolerations", [])],
+        "topologySpreadConstraints": [
+            selector | constraint for constraint in settings.get("topologySpreadConstraints", [])
+        ],
     }
     expected |= {key: value for key, value in several.items() if value}
     for name in sorted({*expected, *pod} - APART):
         yield from same(f"picker {name}", pod.get(name), expected.get(name))
 
 
-def _security(own: dict[str, Any]) -> dict[str, Any]:
-    group = own.get("fsGroup", 1000)
-    ids = {"runAsUser": own.get("runAsUser", 1000), "runAsGroup": group, "fsGroup": group}
-    further = {"supplementalGroups": own["supplementalGroups"]} if own.get("supplementalGroups") else {}
+def _security(settings: dict[str, Any]) -> dict[str, Any]:
+    group = settings.get("fsGroup", 1000)
+    ids = {"runAsUser": settings.get("runAsUser", 1000), "runAsGroup": group, "fsGroup": group}
+    further = {"supplementalGroups": settings["supplementalGroups"]} if settings.get("supplementalGroups") else {}
     return ids | further | {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
 
 
 def _affinity(role: Role) -> dict[str, Any]:
     """Return the user's affinity, each of whose required terms asks for the class's nodes besides."""
-    own = role.say("pod", "affinity", default={})
-    wanted = [{"key": key, "operator": "In", "values": list(values)} for key, values in role.node_labels.items()]
-    if not wanted:
-        return own
-    nodes = own.get("nodeAffinity", {})
+    affinity = role.say("pod", "affinity", default={})
+    expressions = [{"key": key, "operator": "In", "values": list(values)} for key, values in role.node_labels.items()]
+    if not expressions:
+        return affinity
+    nodes = affinity.get("nodeAffinity", {})
     terms = nodes.get(REQUIRED, {}).get("nodeSelectorTerms", [{}])
-    both = [term | {"matchExpressions": term.get("matchExpressions", []) + wanted} for term in terms]
-    return own | {"nodeAffinity": nodes | {REQUIRED: {"nodeSelectorTerms": both}}}
+    both = [term | {"matchExpressions": term.get("matchExpressions", []) + expressions} for term in terms]
+    return affinity | {"nodeAffinity": nodes | {REQUIRED: {"nodeSelectorTerms": both}}}
 
 
 def _spread(world: World, role: Role) -> list[Any]:
     selector = {"labelSelector": {"matchLabels": identity.role(world, role.name)}}
-    return [selector | one for one in role.say("pod", "topologySpreadConstraints", default=[])]
+    return [selector | constraint for constraint in role.say("pod", "topologySpreadConstraints", default=[])]
 
 
 def _claims(role: Role) -> list[dict[str, str]]:
@@ -86,22 +88,22 @@ def _claims(role: Role) -> list[dict[str, str]]:
 def containers_have_no_privileges(world: World) -> Iterator[str]:
     for pods in world.pods:
         yield from same(f"{pods.name} engine", pods.engine["securityContext"], DROPPED)
-        for one in [*pods.before, *pods.sidecars]:
-            yield from same(f"{pods.name} {one['name']}", one["securityContext"], SEALED)
-    if world.wish.picked:
+        for container in [*pods.before, *pods.sidecars]:
+            yield from same(f"{pods.name} {container['name']}", container["securityContext"], SEALED)
+    if world.variant.picked:
         yield from same("picker", world.picker["securityContext"], SEALED)
 
 
 def the_engine_has_its_devices_and_resources_for_each_of_them(world: World) -> Iterator[str]:
     for pods in world.pods:
         role, factor = pods.role, max(pods.role.devices, 1)
-        own = role.say("resources", default={})
-        offload = math.ceil(amount(world.wish.say("kvCache", "cpuOffload", default="0")) / 2**30)
-        requests = {"cpu": str(4 * factor), "memory": f"{32 * factor + offload}Gi"} | own.get("requests", {})
-        limits = {"memory": f"{48 * factor + offload}Gi"} | own.get("limits", {})
+        resources = role.say("resources", default={})
+        offload = math.ceil(amount(world.variant.say("kvCache", "cpuOffload", default="0")) / 2**30)
+        requests = {"cpu": str(4 * factor), "memory": f"{32 * factor + offload}Gi"} | resources.get("requests", {})
+        limits = {"memory": f"{48 * factor + offload}Gi"} | resources.get("limits", {})
         if amount(requests["memory"]) > amount(limits["memory"]):
             # A limit that is written lowers the request that is not, and the other way round.
-            smaller = "memory" in own.get("limits", {})
+            smaller = "memory" in resources.get("limits", {})
             requests["memory"] = limits["memory"] = limits["memory"] if smaller else requests["memory"]
         devices = {role.resource: str(role.chips)} if role.resource else {}
         expected: dict[str, Any] = {"requests": requests | devices, "limits": limits | devices}
@@ -111,8 +113,8 @@ def the_engine_has_its_devices_and_resources_for_each_of_them(world: World) -> I
 
 
 def devices_are_claimed_once_for_each_pod_and_in_its_number(world: World) -> Iterator[str]:
-    for role in world.wish.roles:
-        place = ("ResourceClaimTemplate", role.workload, world.wish.namespace)
+    for role in world.variant.roles:
+        place = ("ResourceClaimTemplate", role.workload, world.variant.namespace)
         yield from same(f"{role.workload} has a claim", place in world.index, role.claim is not None)
         if role.claim is None:
             continue
@@ -121,7 +123,7 @@ def devices_are_claimed_once_for_each_pod_and_in_its_number(world: World) -> Ite
             "allocationMode": "ExactCount",
             "count": role.chips,
         }
-        selectors = [{"cel": {"expression": one}} for one in role.claim.get("selectors", [])]
+        selectors = [{"cel": {"expression": expression}} for expression in role.claim.get("selectors", [])]
         exactly |= {"selectors": selectors} if selectors else {}
         devices = {"requests": [{"name": "devices", "exactly": exactly}]}
         yield from same(f"{role.workload} claim", world.index[place]["spec"], {"spec": {"devices": devices}})
@@ -130,22 +132,22 @@ def devices_are_claimed_once_for_each_pod_and_in_its_number(world: World) -> Ite
 def shared_memory_is_sized_by_devices(world: World) -> Iterator[str]:
     for pods in world.pods:
         size = f"{8 * pods.role.devices}Gi" if pods.role.devices else "1Gi"
-        wanted = {"medium": "Memory", "sizeLimit": pods.role.say("pod", "sharedMemory", default=size)}
-        yield from same(f"{pods.name} shared memory", pods.volumes["shared-memory"], {"emptyDir": wanted})
+        empty_dir = {"medium": "Memory", "sizeLimit": pods.role.say("pod", "sharedMemory", default=size)}
+        yield from same(f"{pods.name} shared memory", pods.volumes["shared-memory"], {"emptyDir": empty_dir})
 
 
 def steps_are_the_users(world: World) -> Iterator[str]:
-    for role in world.wish.roles:
-        spec, wanted = world.workload(role), role.say("rollout", default={})
-        strategy: dict[str, Any] = {"type": wanted.get("type", "RollingUpdate")}
+    for role in world.variant.roles:
+        spec, rollout = world.workload(role), role.say("rollout", default={})
+        strategy: dict[str, Any] = {"type": rollout.get("type", "RollingUpdate")}
         if strategy["type"] == "RollingUpdate":
-            steps = {"maxSurge": wanted.get("maxSurge", 0), "maxUnavailable": wanted.get("maxUnavailable", 1)}
+            steps = {"maxSurge": rollout.get("maxSurge", 0), "maxUnavailable": rollout.get("maxUnavailable", 1)}
             strategy["rollingUpdateConfiguration" if role.pods > 1 else "rollingUpdate"] = steps
         yield from same(f"{role.workload} steps", spec["rolloutStrategy" if role.pods > 1 else "strategy"], strategy)
 
 
 def a_patch_is_the_last_word(world: World) -> Iterator[str]:
-    for role in world.wish.roles:
+    for role in world.variant.roles:
         spec = {"spec": world.workload(role)}
         yield from (f"{role.workload} lacks the patch's {at}" for at in lacking(spec, role.say("patch", default={})))
 

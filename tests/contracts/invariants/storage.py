@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.contracts.invariants.claims import cached, filled, folder, kept
 from tests.contracts.invariants.facts import SEALED, amount
+from tests.contracts.invariants.variants import Variant
 from tests.contracts.invariants.weights import Item, brings, opening, volume
-from tests.contracts.invariants.wishes import Wish
 from tests.contracts.invariants.world import Place, World, marks, named, same
 
 CLAIM = "/claim"
@@ -24,7 +24,7 @@ class Owner:
     namespace: str
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
-    said: Mapping[str, Any]
+    spec: Mapping[str, Any]
     """The user's words on the claim."""
     model: Mapping[str, Any]
     stack: Mapping[str, Any]
@@ -37,38 +37,40 @@ class Owner:
 
     @property
     def claim(self) -> str:
-        return self.job if self.makes_a_claim else self.said["claimName"]
+        return self.job if self.makes_a_claim else self.spec["claimName"]
 
     @property
     def fill(self) -> Mapping[str, Any]:
-        return self.said.get("fill", {})
+        return self.spec.get("fill", {})
 
     @property
     def makes_a_claim(self) -> bool:
-        return self.said.get("type") != "existing"
+        return self.spec.get("type") != "existing"
 
 
-def of_variant(wish: Wish) -> Owner | None:
+def of_variant(variant: Variant) -> Owner | None:
     """Return a variant with weights of its own; a canary of the same source has those of its service."""
-    own = _of(wish)
-    others = [_of(one) for one in wish.variants if one.variant != wish.variant and wish.is_canary]
-    return None if own is None or own.job in {one.job for one in others if one is not None} else own
+    owner = _of(variant)
+    others = [
+        _of(other) for other in variant.variants if other.variant_name != variant.variant_name and variant.is_canary
+    ]
+    return None if owner is None or owner.job in {other.job for other in others if other is not None} else owner
 
 
-def _of(wish: Wish) -> Owner | None:
-    storage = wish.say("storage", default={})
-    if storage.get("type") not in KEPT or wish.scheme in {"pvc", "image"}:
+def _of(variant: Variant) -> Owner | None:
+    storage = variant.say("storage", default={})
+    if storage.get("type") not in KEPT or variant.scheme in {"pvc", "image"}:
         return None
     return Owner(
-        name=f"{wish.service}-weights",
-        part_of=wish.service,
-        namespace=wish.namespace,
-        labels=wish.labels,
-        annotations=wish.annotations,
-        said=storage,
-        model=filled(wish),
-        stack=wish.stack,
-        pod=wish.say("pod", default={}),
+        name=f"{variant.service}-weights",
+        part_of=variant.service,
+        namespace=variant.namespace,
+        labels=variant.labels,
+        annotations=variant.annotations,
+        spec=storage,
+        model=filled(variant),
+        stack=variant.stack,
+        pod=variant.say("pod", default={}),
     )
 
 
@@ -87,25 +89,25 @@ def places(owner: Owner) -> Iterator[Place]:
 
 
 def weights_of_a_variant_are_kept(world: World) -> Iterator[str]:
-    owner = of_variant(world.wish)
+    owner = of_variant(world.variant)
     if owner is not None:
         yield from are_kept(owner, world.index)
 
 
 def what_is_served_from_a_claim_is_brought_by_one_job(world: World) -> Iterator[str]:
-    below, claim = kept(world.wish)
-    if claim is None or below is None or world.wish.scheme in {"pvc", "image"}:
+    below, claim = kept(world.variant)
+    if claim is None or below is None or world.variant.scheme in {"pvc", "image"}:
         return
-    above, _, own = below.rpartition("/")
-    jobs = [one["spec"]["template"]["spec"] for place, one in world.index.items() if place[0] == "Job"]
-    filled_in = [_written(job) for job in jobs if f"{CLAIM}/{own}" in str(job["containers"])]
-    yield from same(f"{world.wish.base} filled", filled_in.count((claim, above or None)), 1)
+    above, _, subfolder = below.rpartition("/")
+    jobs = [manifest["spec"]["template"]["spec"] for place, manifest in world.index.items() if place[0] == "Job"]
+    filled_in = [_written(job) for job in jobs if f"{CLAIM}/{subfolder}" in str(job["containers"])]
+    yield from same(f"{world.variant.base} filled", filled_in.count((claim, above or None)), 1)
 
 
 def _written(job: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return the claim that a Job writes, and where in it."""
-    claims = [one["persistentVolumeClaim"]["claimName"] for one in job["volumes"] if one["name"] == "model"]
-    below = [one.get("subPath") for one in job["containers"][0]["volumeMounts"] if one["mountPath"] == CLAIM]
+    claims = [volume["persistentVolumeClaim"]["claimName"] for volume in job["volumes"] if volume["name"] == "model"]
+    below = [mount.get("subPath") for mount in job["containers"][0]["volumeMounts"] if mount["mountPath"] == CLAIM]
     return claims[0], below[0]
 
 
@@ -127,20 +129,22 @@ def are_kept(owner: Owner, index: Mapping[Place, Any]) -> Iterator[str]:
     yield from _pod(owner, template["spec"])
 
 
-def _marked(owner: Owner, one: Mapping[str, Any], annotations: Mapping[str, str]) -> Iterator[str]:
+def _marked(owner: Owner, manifest: Mapping[str, Any], annotations: Mapping[str, str]) -> Iterator[str]:
     labels = {**owner.labels, **marks(owner.part_of, "weights")}
-    yield from same(f"{owner.name} labels", one["metadata"]["labels"], labels)
-    yield from same(f"{owner.name} annotations", one["metadata"]["annotations"], {**owner.annotations, **annotations})
+    yield from same(f"{owner.name} labels", manifest["metadata"]["labels"], labels)
+    yield from same(
+        f"{owner.name} annotations", manifest["metadata"]["annotations"], {**owner.annotations, **annotations}
+    )
 
 
 def _claim(owner: Owner) -> dict[str, Any]:
-    said = owner.said
-    size = volume(owner.model.get("size"), headroom=said.get("headroomPercent", 10))
-    if said.get("type") == "dedicated":
-        size = said.get("size", size)
-    of_class = said.get("storageClassName", owner.stack.get("storageClassName"))
+    spec = owner.spec
+    size = volume(owner.model.get("size"), headroom=spec.get("headroomPercent", 10))
+    if spec.get("type") == "dedicated":
+        size = spec.get("size", size)
+    of_class = spec.get("storageClassName", owner.stack.get("storageClassName"))
     return {
-        "accessModes": [said.get("accessMode", "ReadWriteMany")],
+        "accessModes": [spec.get("accessMode", "ReadWriteMany")],
         "resources": {"requests": {"storage": size}},
         **({"storageClassName": of_class} if of_class else {}),
     }
@@ -163,7 +167,7 @@ def _pod(owner: Owner, spec: Mapping[str, Any]) -> Iterator[str]:
         },
     }
     expected |= {"serviceAccountName": account} if account else {}
-    expected |= {"imagePullSecrets": own} if (own := owner.pod.get("imagePullSecrets")) else {}
+    expected |= {"imagePullSecrets": pull_secrets} if (pull_secrets := owner.pod.get("imagePullSecrets")) else {}
     rest = {key: value for key, value in spec.items() if key not in {"containers", "volumes"}}
     yield from same(f"{owner.job} pod", rest, expected)
     item = weights_of(owner)
@@ -174,16 +178,16 @@ def _pod(owner: Owner, spec: Mapping[str, Any]) -> Iterator[str]:
     yield from same(f"{owner.job} security", container["securityContext"], SEALED)
     resources = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "4Gi"}}
     yield from same(f"{owner.job} resources", container["resources"], owner.fill.get("resources", resources))
-    below = {"subPath": owner.said["subPath"]} if "subPath" in owner.said else {}
+    below = {"subPath": owner.spec["subPath"]} if "subPath" in owner.spec else {}
     yield from brings(owner.job, item, container, account, {CLAIM: {"name": "model"} | below}, _env(owner))
 
 
 def weights_of(owner: Owner) -> Item:
     """Return the weights as the Job sees them: a folder of the claim."""
-    wish = Wish({**owner.stack, "defaults": {}, "services": {"job": {"model": owner.model}}}, "job")
-    name = "model-unpack" if wish.scheme == "kit" else "model-download"
+    variant = Variant({**owner.stack, "defaults": {}, "services": {"job": {"model": owner.model}}}, "job")
+    name = "model-unpack" if variant.scheme == "kit" else "model-download"
     path = f"{CLAIM}/{folder(owner.model)}"
-    return Item(wish, owner.model["source"], owner.model.get("size"), name, "model", path, None)
+    return Item(variant, owner.model["source"], owner.model.get("size"), name, "model", path, None)
 
 
 def _env(owner: Owner) -> dict[str, Any]:
@@ -194,4 +198,4 @@ def _variable(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
         return {"value": value}
     filled_in = {"fieldRef": {"apiVersion": "v1"}, "resourceFieldRef": {"divisor": "0"}}
-    return {"valueFrom": {kind: {**filled_in.get(kind, {}), **one} for kind, one in value.items()}}
+    return {"valueFrom": {kind: {**filled_in.get(kind, {}), **reference} for kind, reference in value.items()}}

@@ -31,6 +31,6 @@ def over(low: Any, high: Any, key: str = "") -> Any:
         or low.get("type", high.get("type")) != high.get("type", low.get("type"))
     ):
         return high
-    kept = {name: value for name, value in low.items() if name not in high}
+    rest = {name: value for name, value in low.items() if name not in high}
     new = {name: over(low.get(name), value, name) for name, value in high.items() if value is not None}
-    return {**kept, **new}
+    return {**rest, **new}

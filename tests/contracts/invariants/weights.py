@@ -8,7 +8,7 @@ from typing import Any
 from tests.contracts.invariants.claims import kept
 from tests.contracts.invariants.facts import DOWNLOADER, GI, IGNORED, KIT, KIT_VERIFYING, amount
 from tests.contracts.invariants.trees import look
-from tests.contracts.invariants.wishes import Wish
+from tests.contracts.invariants.variants import Variant
 from tests.contracts.invariants.world import Pods, World, named, same, secret, texts
 
 MARKER = "disable-update-notifications"
@@ -23,7 +23,7 @@ ENTRYPOINTS = {True: "/usr/local/bin/entrypoint.sh", False: "/storage-initialize
 class Item:
     """The model, or an adapter."""
 
-    wish: Wish
+    variant: Variant
     source: str
     size: str | None
     container: str
@@ -35,7 +35,7 @@ class Item:
     """The claim that holds it before any pod starts; absent: each pod fetches it."""
     again: bool = False
     """Whether its container tries again itself: a restart would end all pods of a replica."""
-    said: Mapping[str, Any] | None = None
+    adapter: Mapping[str, Any] | None = None
     """The user's words on an adapter; absent: this is the model."""
 
     @property
@@ -54,50 +54,52 @@ class Item:
     @property
     def opened(self) -> Mapping[str, Any]:
         """Return what opens the source; what opens the model is for its scheme, and most of it for its server."""
-        model, own = self.wish.model, self.said
-        if own is None:
+        model, adapter = self.variant.model, self.adapter
+        if adapter is None:
             return model
-        server = own.get("endpoint", model.get("endpoint")) == model.get("endpoint")
-        return {**model, **own} if self.scheme == self.wish.scheme and server else own
+        server = adapter.get("endpoint", model.get("endpoint")) == model.get("endpoint")
+        return {**model, **adapter} if self.scheme == self.variant.scheme and server else adapter
 
     @property
     def ignored(self) -> list[str]:
         """Return what of a repository is left out; an engine of the user's own may read anything."""
-        own = [] if self.said is None and self.wish.roles[0].custom else IGNORED
-        return own if self.said is not None else self.wish.model.get("ignorePatterns", own)
+        patterns = [] if self.adapter is None and self.variant.roles[0].custom else IGNORED
+        return patterns if self.adapter is not None else self.variant.model.get("ignorePatterns", patterns)
 
     @property
     def verify(self) -> Mapping[str, str] | None:
-        return self.wish.model.get("verify") if self.scheme == "kit" else None
+        return self.variant.model.get("verify") if self.scheme == "kit" else None
 
 
-def items(wish: Wish) -> list[Item]:
+def items(variant: Variant) -> list[Item]:
     """Return everything that a pod of the service needs, but what its image holds."""
-    model = wish.model
-    name = "model-unpack" if wish.scheme == "kit" else "model-download"
-    path = wish.say("storage", "mountPath", default="/models")
-    found = [Item(wish, model["source"], model.get("size"), name, "model", path, *_kept(wish))]
+    model = variant.model
+    name = "model-unpack" if variant.scheme == "kit" else "model-download"
+    path = variant.say("storage", "mountPath", default="/models")
+    found = [Item(variant, model["source"], model.get("size"), name, "model", path, *_kept(variant))]
     for key, adapter in sorted(look(model, ("lora", "adapters"), {}).items()):
         claimed = adapter["source"].startswith("pvc://")
         where = adapter["source"].removeprefix("pvc://").partition("/")[2] or None if claimed else key
-        own = f"adapter-{key}" if claimed else "adapters"
+        volume_name = f"adapter-{key}" if claimed else "adapters"
         size = adapter.get("size")
         claim = adapter["source"].removeprefix("pvc://").partition("/")[0] if claimed else None
         path = f"/adapters/{key}"
-        found.append(Item(wish, adapter["source"], size, f"adapter-{key}", own, path, where, claim, said=adapter))
-    return [one for one in found if one.scheme != "image"]
+        found.append(
+            Item(variant, adapter["source"], size, f"adapter-{key}", volume_name, path, where, claim, adapter=adapter)
+        )
+    return [item for item in found if item.scheme != "image"]
 
 
-def _kept(wish: Wish) -> tuple[str | None, str | None]:
+def _kept(variant: Variant) -> tuple[str | None, str | None]:
     """Return where in its volume the model is, and the claim that the volume is."""
-    if wish.scheme == "pvc":
-        name, _, below = wish.place.partition("/")
+    if variant.scheme == "pvc":
+        name, _, below = variant.place.partition("/")
         return below or None, name
-    return kept(wish)
+    return kept(variant)
 
 
-def fetched(wish: Wish) -> list[Item]:
-    return [one for one in items(wish) if one.claim is None]
+def fetched(variant: Variant) -> list[Item]:
+    return [item for item in items(variant) if item.claim is None]
 
 
 def volume(*sizes: str | None, headroom: int = 10) -> str | None:
@@ -109,10 +111,10 @@ def volume(*sizes: str | None, headroom: int = 10) -> str | None:
 
 def everything_is_fetched_before_the_engine_starts(world: World) -> Iterator[str]:
     for pods in world.pods:
-        wanted = {one.container: one for one in fetched(world.wish)}
-        yield from same(f"{pods.name} fetches", [one["name"] for one in pods.before], list(wanted))
+        fetching = {item.container: item for item in fetched(world.variant)}
+        yield from same(f"{pods.name} fetches", [container["name"] for container in pods.before], list(fetching))
         for container in pods.before:
-            item = wanted[container["name"]]
+            item = fetching[container["name"]]
             yield from _fetch(pods, replace(item, again=pods.role.pods > 1), container)
 
 
@@ -122,7 +124,7 @@ def _fetch(pods: Pods, item: Item, container: Mapping[str, Any]) -> Iterator[str
     yield from brings(what, item, container, account, {item.path: _target(item)}, {})
     requests = {"cpu": "1", "memory": "1Gi"}
     # Every step asks for the disk of all, because what it brings stays.
-    disk = volume(*(one.size for one in fetched(item.wish) if one.size))
+    disk = volume(*(other.size for other in fetched(item.variant) if other.size))
     requests |= {"ephemeral-storage": disk} if disk else {}
     yield from same(f"{what} resources", container["resources"], {"requests": requests, "limits": {"memory": "4Gi"}})
 
@@ -137,8 +139,8 @@ def brings(
 ) -> Iterator[str]:
     """Compare a container with the one that brings an item to its path, in a volume mounted as `target`."""
     kit = item.scheme == "kit"
-    images, own = item.wish.stack.get("images", {}), KIT_VERIFYING if item.verify else KIT
-    image = images.get("kit", own) if kit else images.get("downloader", DOWNLOADER)
+    images, kit_image = item.variant.stack.get("images", {}), KIT_VERIFYING if item.verify else KIT
+    image = images.get("kit", kit_image) if kit else images.get("downloader", DOWNLOADER)
     yield from same(f"{what} image", container["image"], image)
     command = _command(item) if kit else []
     repeated = [*AGAIN, *(command or [ENTRYPOINTS[kit]])]
@@ -151,7 +153,7 @@ def brings(
 
 def _command(item: Item) -> list[str]:
     """Return kit's words: it overwrites what a restarted pod finds half-written. What verifies has an entrypoint."""
-    model = item.wish.model
+    model = item.variant.model
     if item.verify:
         return []
     layers = f"--filter={','.join(model.get('filter', ['model']))}"
@@ -168,7 +170,7 @@ def _kit(item: Item) -> dict[str, Any]:
     env = texts(KITOPS_HOME=HOME) | (texts(DOCKER_CONFIG="/.docker") if item.secret else {})
     if item.verify is None:
         return env
-    layers = ",".join(item.wish.model.get("filter", ["model"]))
+    layers = ",".join(item.variant.model.get("filter", ["model"]))
     env |= texts(MODELKIT_REF=item.place, UNPACK_PATH=item.path, UNPACK_FILTER=layers, EXTRA_FLAGS="--overwrite")
     if item.verify["type"] == "key":
         return env | texts(COSIGN_KEY="/cosign/cosign.pub")
@@ -207,16 +209,16 @@ def _mounts(item: Item) -> dict[str, Any]:
 
 def _credentials(item: Item) -> str:
     """Return the volume of a registry's credentials; an adapter with a Secret of its own has a volume of its own."""
-    model = next(iter(item.wish.model.get("secrets", [])), None)
+    model = next(iter(item.variant.model.get("secrets", [])), None)
     return "docker-config" if item.secret == model else item.container.replace("adapter", "docker-config", 1)
 
 
 def the_engine_reads_the_weights_and_cannot_write_them(world: World) -> Iterator[str]:
     for pods in world.pods:
         mounts: dict[str, Any] = {"/home/engine": {"name": "home"}, "/dev/shm": {"name": "shared-memory"}}
-        for one in items(world.wish):
-            below = {"subPath": one.below} if one.below else {}
-            mounts[one.path] = {"name": one.volume, "readOnly": True} | below
+        for item in items(world.variant):
+            below = {"subPath": item.below} if item.below else {}
+            mounts[item.path] = {"name": item.volume, "readOnly": True} | below
         if pods.role.certificate:
             mounts["/certificates"] = {"name": "certificate", "readOnly": True}
         yield from named(f"{pods.name} engine mounts", pods.engine["volumeMounts"], mounts, key="mountPath")
@@ -224,8 +226,8 @@ def the_engine_reads_the_weights_and_cannot_write_them(world: World) -> Iterator
 
 def volumes_hold_what_is_fetched_and_what_opens_it(world: World) -> Iterator[str]:
     for pods in world.pods:
-        expected = {"home": {"emptyDir": {}}, "shared-memory": pods.volumes["shared-memory"], **_weights(world.wish)}
-        expected |= opening(fetched(world.wish))
+        expected = {"home": {"emptyDir": {}}, "shared-memory": pods.volumes["shared-memory"], **_weights(world.variant)}
+        expected |= opening(fetched(world.variant))
         if pods.role.proxied and pods.serves:
             expected["pool-reader"] = pods.volumes["pool-reader"]
         if pods.role.certificate:
@@ -233,34 +235,34 @@ def volumes_hold_what_is_fetched_and_what_opens_it(world: World) -> Iterator[str
         yield from named(f"{pods.name} volumes", pods.spec["volumes"], expected)
 
 
-def _weights(wish: Wish) -> dict[str, Any]:
+def _weights(variant: Variant) -> dict[str, Any]:
     expected: dict[str, Any] = {}
-    for name in {one.volume for one in fetched(wish)}:
-        size = volume(*(one.size for one in fetched(wish) if one.volume == name))
+    for name in {item.volume for item in fetched(variant)}:
+        size = volume(*(item.size for item in fetched(variant) if item.volume == name))
         expected[name] = {"emptyDir": {"sizeLimit": size} if size else {}}
-    for one in items(wish):
-        if one.claim is not None:
-            expected[one.volume] = {"persistentVolumeClaim": {"claimName": one.claim, "readOnly": True}}
+    for item in items(variant):
+        if item.claim is not None:
+            expected[item.volume] = {"persistentVolumeClaim": {"claimName": item.claim, "readOnly": True}}
     return expected
 
 
-def opening(wanted: list[Item]) -> dict[str, Any]:
+def opening(fetching: list[Item]) -> dict[str, Any]:
     """Return what the fetching containers need besides; a Secret shows no more of itself than is asked for."""
-    expected: dict[str, Any] = {"fetch-home": {"emptyDir": {}}} if wanted else {}
-    for one in wanted:
-        if one.scheme != "kit":
+    expected: dict[str, Any] = {"fetch-home": {"emptyDir": {}}} if fetching else {}
+    for item in fetching:
+        if item.scheme != "kit":
             continue
         name = {"path": MARKER, "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}
         expected["kit-settings"] = {"downwardAPI": {"items": [name]}}
         keys = [{"key": ".dockerconfigjson", "path": "config.json"}]
-        expected |= {_credentials(one): {"secret": {"secretName": one.secret, "items": keys}}} if one.secret else {}
-        if one.verify is not None and one.verify["type"] == "key":
-            expected["public-key"] = {"secret": {"secretName": one.verify["secret"]}}
+        expected |= {_credentials(item): {"secret": {"secretName": item.secret, "items": keys}}} if item.secret else {}
+        if item.verify is not None and item.verify["type"] == "key":
+            expected["public-key"] = {"secret": {"secretName": item.verify["secret"]}}
     return expected
 
 
 def every_mount_has_its_volume_and_every_volume_a_reader(world: World) -> Iterator[str]:
     for pods in world.pods:
         containers = [*pods.spec.get("initContainers", []), *pods.spec["containers"]]
-        mounted = {mount["name"] for one in containers for mount in one.get("volumeMounts", [])}
+        mounted = {mount["name"] for container in containers for mount in container.get("volumeMounts", [])}
         yield from same(f"{pods.name} volumes in use", mounted, set(pods.volumes))

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from tests.contracts.invariants.trees import without
-from tests.contracts.invariants.wishes import Role, Wish
+from tests.contracts.invariants.variants import Role, Variant
 
 Place = tuple[str, str, str | None]
 """Kind, name and namespace."""
@@ -31,47 +31,51 @@ class Pods:
 
     @property
     def engine(self) -> Any:
-        (one,) = self.spec["containers"]
-        return one
+        (container,) = self.spec["containers"]
+        return container
 
     @property
     def before(self) -> list[Any]:
         """Return the init containers that end before the engine starts."""
-        return [one for one in self.spec.get("initContainers", []) if one.get("restartPolicy") != "Always"]
+        return [
+            container for container in self.spec.get("initContainers", []) if container.get("restartPolicy") != "Always"
+        ]
 
     @property
     def sidecars(self) -> list[Any]:
-        return [one for one in self.spec.get("initContainers", []) if one.get("restartPolicy") == "Always"]
+        return [
+            container for container in self.spec.get("initContainers", []) if container.get("restartPolicy") == "Always"
+        ]
 
     @property
     def volumes(self) -> dict[str, Any]:
-        return {one["name"]: without(one, "name") for one in self.spec["volumes"]}
+        return {volume["name"]: without(volume, "name") for volume in self.spec["volumes"]}
 
 
 @dataclass(frozen=True)
 class World:
-    """Objects and wishes that the invariants of one service look at."""
+    """Variant and objects that the invariants of one service look at."""
 
-    wish: Wish
+    variant: Variant
     index: Mapping[Place, Any]
 
     def get(self, kind: str, name: str, namespace: str | None = "") -> Any:
-        place = (kind, name, self.wish.namespace if namespace == "" else namespace)
+        place = (kind, name, self.variant.namespace if namespace == "" else namespace)
         assert place in self.index, f"{place} is missing"
         return self.index[place]
 
     @property
     def picker(self) -> Any:
-        pod = self.get("Deployment", self.wish.picker)["spec"]["template"]["spec"]
-        (one,) = [one for one in pod["containers"] if one["name"] == "epp"]
-        return one
+        pod = self.get("Deployment", self.variant.picker)["spec"]["template"]["spec"]
+        (container,) = [container for container in pod["containers"] if container["name"] == "epp"]
+        return container
 
     def workload(self, role: Role) -> Any:
         return self.get("LeaderWorkerSet" if role.pods > 1 else "Deployment", role.workload)["spec"]
 
     @cached_property
     def pods(self) -> list[Pods]:
-        return [pods for role in self.wish.roles for pods in self._of(role)]
+        return [pods for role in self.variant.roles for pods in self._of(role)]
 
     def _of(self, role: Role) -> Iterator[Pods]:
         spec = self.workload(role)
@@ -89,9 +93,9 @@ def same(what: str, actual: Any, expected: Any) -> Iterator[str]:
 
 def named(what: str, items: list[Any], expected: Mapping[str, Any], key: str = "name") -> Iterator[str]:
     """Compare a list of named items in any order; each name stands once."""
-    yield from same(f"{what} by {key}", sorted(one[key] for one in items), sorted(expected))
-    for one in items:
-        yield from same(f"{what} {one[key]}", without(one, key), expected.get(one[key]))
+    yield from same(f"{what} by {key}", sorted(item[key] for item in items), sorted(expected))
+    for item in items:
+        yield from same(f"{what} {item[key]}", without(item, key), expected.get(item[key]))
 
 
 STACK = "inference-stacks.dev"
@@ -141,13 +145,13 @@ def _source(value: dict[str, Any]) -> dict[str, Any]:
 
 def traces(world: World, name: str) -> dict[str, Any]:
     """Return the variables of a container that reports its traces as `name`."""
-    wanted = world.wish.tracing
-    if wanted is None:
+    tracing = world.variant.tracing
+    if tracing is None:
         return {}
     return texts(
         OTEL_SERVICE_NAME=name,
-        OTEL_EXPORTER_OTLP_ENDPOINT=wanted["endpoint"],
+        OTEL_EXPORTER_OTLP_ENDPOINT=tracing["endpoint"],
         OTEL_TRACES_EXPORTER="otlp",
-        OTEL_TRACES_SAMPLER=wanted.get("sampler", "parentbased_traceidratio"),
-        OTEL_TRACES_SAMPLER_ARG=wanted.get("samplerArg", "0.01"),
+        OTEL_TRACES_SAMPLER=tracing.get("sampler", "parentbased_traceidratio"),
+        OTEL_TRACES_SAMPLER_ARG=tracing.get("samplerArg", "0.01"),
     )

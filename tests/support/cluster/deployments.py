@@ -68,18 +68,20 @@ class Operations(tuple[Operation, ...]):
     def done(self) -> dict[str, str]:
         """Return the operation of each object, by its logical name; several are joined in their order."""
         found = dict[str, str]()
-        for one in self:
-            found[one.name] = f"{found[one.name]}, {one.op}" if one.name in found else one.op
+        for operation in self:
+            found[operation.name] = (
+                f"{found[operation.name]}, {operation.op}" if operation.name in found else operation.op
+            )
         return found
 
     def of(self, name: str) -> Operation:
         """Return the one operation on an object."""
-        (found,) = (one for one in self if one.name == name)
+        (found,) = (operation for operation in self if operation.name == name)
         return found
 
     def that(self, op: str) -> set[str]:
         """Return the logical names of the objects to which something was done."""
-        return {one.name for one in self if one.op == op}
+        return {operation.name for operation in self if operation.op == op}
 
     def assert_order(self, *stages: set[str]) -> None:
         """Assert that every object of a stage is done before the first of the next one begins."""

@@ -24,13 +24,16 @@ READY = {
 def pods(plane: ControlPlane, namespace: str, service: str) -> list[dict[str, Any]]:
     """Return the pods of a service's picker that are not being deleted, the oldest first."""
     chosen = f"{labels.PICKER}={service},{labels.VARIANT}={PRIMARY}"
-    live = [one for one in read(plane, "pods", namespace, chosen) if "deletionTimestamp" not in one["metadata"]]
-    return sorted(live, key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]))
+    live = [pod for pod in read(plane, "pods", namespace, chosen) if "deletionTimestamp" not in pod["metadata"]]
+    return sorted(live, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"]))
 
 
 def is_ready(pod: dict[str, Any]) -> bool:
     """Say whether a pod is ready."""
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions", ()))
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True"
+        for condition in pod["status"].get("conditions", ())
+    )
 
 
 @contextlib.contextmanager
@@ -43,7 +46,7 @@ def leading(plane: ControlPlane, namespace: str, service: str, count: int = 2) -
             # The namespace may not be there yet, and a pod may go while it is looked at.
             with contextlib.suppress(LocalError):
                 found = pods(plane, namespace, service)
-                if len(found) == count and all("podIP" in one["status"] for one in found):
+                if len(found) == count and all("podIP" in pod["status"] for pod in found):
                     _elect(plane, namespace, found)
 
     thread = threading.Thread(target=play)
@@ -65,6 +68,6 @@ def _elect(plane: ControlPlane, namespace: str, found: list[dict[str, Any]]) -> 
 def settled(plane: ControlPlane, namespace: str, service: str, ready: list[bool], deadline: float = 30) -> None:
     """Wait until the pods of a picker are ready or not as said, the oldest first."""
     until = time.monotonic() + deadline
-    while (found := [is_ready(one) for one in pods(plane, namespace, service)]) != ready:
+    while (found := [is_ready(pod) for pod in pods(plane, namespace, service)]) != ready:
         assert time.monotonic() < until, found
         time.sleep(0.2)

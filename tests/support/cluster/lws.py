@@ -75,8 +75,8 @@ def controller(plane: ControlPlane, tools: dict[str, Tool], directory: Path) -> 
 def free_port() -> int:
     """Return a port on which nothing listens."""
     for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as one, contextlib.suppress(OSError):
-            one.bind(("127.0.0.1", port))
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
             return port
     raise LocalError(f"no port of {PORTS} is free")
 

@@ -49,7 +49,7 @@ def _leftovers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def tools(request: pytest.FixtureRequest, _leftovers: None) -> dict[str, Tool]:
     found = ensure(None, Report())
-    lines = {name: f"{one.version} sha256:{one.sha256} {one.path} ({one.origin})" for name, one in found.items()}
+    lines = {name: f"{tool.version} sha256:{tool.sha256} {tool.path} ({tool.origin})" for name, tool in found.items()}
     request.config.stash[USED] = lines
     if hasattr(request.config, "workeroutput"):
         request.config.workeroutput["used"] = lines

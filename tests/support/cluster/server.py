@@ -70,7 +70,9 @@ def _applied(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]], query:
     """Apply objects and yield what is refused. One connection serves all requests, and kinds are looked up once."""
     user, host, context = access(plane)
     sent = {"Authorization": f"Bearer {user}", "Content-Type": "application/apply-patch+yaml"}
-    served = {(group, version, one["responseKind"]["kind"]): one for group, version, one in _served(plane)}
+    served = {
+        (group, version, resource["responseKind"]["kind"]): resource for group, version, resource in _served(plane)
+    }
     with contextlib.closing(http.client.HTTPSConnection(host, timeout=TIMEOUT, context=context)) as connection:
         for manifest in manifests:
             group, _, version = manifest["apiVersion"].rpartition("/")
@@ -93,7 +95,9 @@ def _as_yaml(manifest: Mapping[str, Any]) -> bytes:
 def owned(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]]) -> None:
     """Create objects whose fields are owned by whom the manifests say; raises LocalError where one is refused."""
     user, host, context = access(plane)
-    served = {(group, version, one["responseKind"]["kind"]): one for group, version, one in _served(plane)}
+    served = {
+        (group, version, resource["responseKind"]["kind"]): resource for group, version, resource in _served(plane)
+    }
     with contextlib.closing(http.client.HTTPSConnection(host, timeout=TIMEOUT, context=context)) as connection:
 
         def send(method: str, path: str, body: object, kind: str) -> None:
@@ -117,8 +121,8 @@ def owned(plane: ControlPlane, manifests: Iterable[Mapping[str, Any]]) -> None:
 
 def _items(plane: ControlPlane, path: str) -> list[Any]:
     listed = _expected(plane, path)
-    told = {"apiVersion": listed["apiVersion"], "kind": listed["kind"].removesuffix("List")}
-    return [told | item for item in listed["items"]]
+    type_of_item = {"apiVersion": listed["apiVersion"], "kind": listed["kind"].removesuffix("List")}
+    return [type_of_item | item for item in listed["items"]]
 
 
 def _expected(plane: ControlPlane, path: str) -> Any:
@@ -154,13 +158,13 @@ def _context(authority: str) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=authority)
 
 
-def _path(plane: ControlPlane, kind: str, namespace: str | None, wanted: str | None = None) -> str:
-    """Return the path of the objects of a kind, spelled as for kubectl, in the wanted or the preferred version."""
+def _path(plane: ControlPlane, kind: str, namespace: str | None, requested: str | None = None) -> str:
+    """Return the path of the objects of a kind, spelled as for kubectl, in the requested or the preferred version."""
     for group, version, resource in _served(plane):
         names = {resource["resource"], resource["singularResource"], *resource.get("shortNames", ())}
         spelled = names | {f"{name}.{group}" for name in names}
         meant = kind.lower() in spelled and "list" in resource["verbs"]
-        if meant and wanted in {None, version}:
+        if meant and requested in {None, version}:
             return _place(group, version, resource, namespace)
     raise LocalError(f"the API server has no {kind}")
 

@@ -16,14 +16,14 @@ CLUSTER_SCOPED = frozenset({"ClusterRole", "ClusterRoleBinding"})
 class Theirs:
     """The objects of a stack in another namespace under their own names, and in its own under similar ones."""
 
-    def __init__(self, one: Deployed, stack: Mapping[str, Any], elsewhere: str) -> None:
-        self.deployed = one
+    def __init__(self, deployed: Deployed, stack: Mapping[str, Any], elsewhere: str) -> None:
+        self.deployed = deployed
         self.namespaces = (stack["namespace"], elsewhere)
         self.objects = list(_copies(stack, elsewhere))
         for name in self.namespaces:
-            one.plane.kubectl("create", "namespace", name)
+            deployed.plane.kubectl("create", "namespace", name)
         items = {"apiVersion": "v1", "kind": "List", "items": self.objects}
-        one.plane.kubectl("create", "-f", "-", input=json.dumps(items))
+        deployed.plane.kubectl("create", "-f", "-", input=json.dumps(items))
         self.before: dict[str, str] = {}
 
     def look(self) -> None:
@@ -37,9 +37,9 @@ class Theirs:
 
     def remove(self) -> None:
         """Remove them and their namespaces, where nothing else is left."""
-        for one in self.objects:
-            if one["kind"] in CLUSTER_SCOPED:
-                self.deployed.plane.kubectl("delete", one["kind"], one["metadata"]["name"])
+        for manifest in self.objects:
+            if manifest["kind"] in CLUSTER_SCOPED:
+                self.deployed.plane.kubectl("delete", manifest["kind"], manifest["metadata"]["name"])
         for name in self.namespaces:
             self.deployed.plane.kubectl("delete", "namespace", name)
 
@@ -48,67 +48,67 @@ class Theirs:
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": self.objects})
         found = json.loads(self.deployed.plane.kubectl("get", "-f", "-", "-o", "json", input=text))["items"]
         assert len(found) == len(self.objects)
-        return {_place(one): _written(one) for one in found}
+        return {_place(manifest): _written(manifest) for manifest in found}
 
 
-def _written(one: Mapping[str, Any]) -> str:
+def _written(manifest: Mapping[str, Any]) -> str:
     """Return all of an object but what its controller says of it, in its own time, and the versions that follow."""
-    kept = {key: value for key, value in one.items() if key not in {"metadata", "status"}}
+    fields = {key: value for key, value in manifest.items() if key not in {"metadata", "status"}}
     moving = {"resourceVersion", "managedFields"}
-    about = {key: value for key, value in one["metadata"].items() if key not in moving}
-    return json.dumps({**kept, "metadata": about}, sort_keys=True)
+    about = {key: value for key, value in manifest["metadata"].items() if key not in moving}
+    return json.dumps({**fields, "metadata": about}, sort_keys=True)
 
 
-def _place(one: Mapping[str, Any]) -> str:
-    about = one["metadata"]
-    return f"{one['kind']} {about.get('namespace', '')}/{about['name']}"
+def _place(manifest: Mapping[str, Any]) -> str:
+    about = manifest["metadata"]
+    return f"{manifest['kind']} {about.get('namespace', '')}/{about['name']}"
 
 
 def _copies(stack: Mapping[str, Any], elsewhere: str) -> Iterator[dict[str, Any]]:
-    for one in rendered(stack):
-        if one["kind"] not in CLUSTER_SCOPED:
-            yield _idle(_renamed(one, one["metadata"]["name"], elsewhere))
-        similar = f"{one['metadata']['name']}-theirs"
-        yield _idle(_apart(_renamed(one, similar, one["metadata"].get("namespace"))))
+    for manifest in rendered(stack):
+        if manifest["kind"] not in CLUSTER_SCOPED:
+            yield _idle(_renamed(manifest, manifest["metadata"]["name"], elsewhere))
+        similar = f"{manifest['metadata']['name']}-theirs"
+        yield _idle(_apart(_renamed(manifest, similar, manifest["metadata"].get("namespace"))))
 
 
-def _renamed(one: Mapping[str, Any], name: str, namespace: str | None) -> dict[str, Any]:
-    copied = copy.deepcopy(dict(one))
+def _renamed(manifest: Mapping[str, Any], name: str, namespace: str | None) -> dict[str, Any]:
+    copied = copy.deepcopy(dict(manifest))
     copied["metadata"] |= {"name": name} | ({} if namespace is None else {"namespace": namespace})
     return copied
 
 
-def _idle(one: dict[str, Any]) -> dict[str, Any]:
+def _idle(manifest: dict[str, Any]) -> dict[str, Any]:
     """Keep controllers from doing anything about an object."""
-    spec = one.get("spec", {})
-    if one["kind"] == "Deployment":
+    spec = manifest.get("spec", {})
+    if manifest["kind"] == "Deployment":
         spec["replicas"] = 0
-    elif one["kind"] == "Job":
+    elif manifest["kind"] == "Job":
         spec["suspend"] = True
-    elif one["kind"] == "PersistentVolumeClaim":
+    elif manifest["kind"] == "PersistentVolumeClaim":
         spec["storageClassName"] = "nobody"
-    elif one["kind"] == "HTTPRoute":
+    elif manifest["kind"] == "HTTPRoute":
         # Requests of theirs: two routes of one gateway must not ask for the same.
-        spec["hostnames"] = [f"{one['metadata']['name']}.{one['metadata']['namespace']}.example.com"]
+        spec["hostnames"] = [f"{manifest['metadata']['name']}.{manifest['metadata']['namespace']}.example.com"]
         spec["parentRefs"] = [{"name": "theirs"}]
-    return one
+    return manifest
 
 
-def _apart(one: dict[str, Any]) -> dict[str, Any]:
+def _apart(manifest: dict[str, Any]) -> dict[str, Any]:
     """Keep an object of the stack's own namespace from meaning the stack's pods and identities."""
-    spec, annotations = one.get("spec", {}), one["metadata"].get("annotations", {})
+    spec, annotations = manifest.get("spec", {}), manifest["metadata"].get("annotations", {})
     if "matchLabels" in spec.get("selector", {}):
         spec["selector"] = {"matchLabels": dict(SELECTS)}
     elif "selector" in spec:
         spec["selector"] = dict(SELECTS)
-    if one["kind"] == "Deployment":
+    if manifest["kind"] == "Deployment":
         spec["template"]["metadata"]["labels"] = dict(SELECTS)
-    metadata_labels = one["metadata"]["labels"]
+    metadata_labels = manifest["metadata"]["labels"]
     if labels.RESOURCE_ID in metadata_labels:
         # Two Services of one namespace must not have one id.
         metadata_labels[labels.RESOURCE_ID] += "-theirs"
     if "scaleTargetRef" in spec:
         spec["scaleTargetRef"]["name"] += "-theirs"
-    if one.get("type") == "kubernetes.io/service-account-token":
+    if manifest.get("type") == "kubernetes.io/service-account-token":
         annotations["kubernetes.io/service-account.name"] += "-theirs"
-    return one
+    return manifest

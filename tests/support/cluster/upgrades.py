@@ -75,8 +75,8 @@ def _read(name: str, what: str) -> list[Any]:
 def _without_secrets(value: Any) -> Any:
     """Return resources in which every secret is a word, without their places in a program: both are gone."""
     if isinstance(value, dict):
-        kept = {key: inner for key, inner in value.items() if key not in {"sourcePosition", "stackTrace"}}
-        return "secret" if SECRET in value else {key: _without_secrets(inner) for key, inner in kept.items()}
+        fields = {key: inner for key, inner in value.items() if key not in {"sourcePosition", "stackTrace"}}
+        return "secret" if SECRET in value else {key: _without_secrets(inner) for key, inner in fields.items()}
     return [*map(_without_secrets, value)] if isinstance(value, list) else value
 
 
@@ -144,8 +144,8 @@ def settle(plane: ControlPlane, namespace: str) -> None:
 def _unsettled(plane: ControlPlane, namespace: str) -> Iterator[Any]:
     for item in read(plane, "deployments,jobs", namespace):
         status = item.get("status", {})
-        wanted = item["spec"].get("replicas", 1)
-        done = "succeeded" in status if item["kind"] == "Job" else status.get("availableReplicas", 0) == wanted
+        replicas = item["spec"].get("replicas", 1)
+        done = "succeeded" in status if item["kind"] == "Job" else status.get("availableReplicas", 0) == replicas
         if not done or status.get("observedGeneration", 1) < item["metadata"].get("generation", 1):
             yield item
 

@@ -10,17 +10,17 @@ from tests.support.stacks import as_rendered
 
 def edited(manifest: Mapping[str, Any], path: Sequence[str | int], value: Any) -> dict[str, Any]:
     """Return a copy in the namespace `default` that has the value at the path; without the key if it is none."""
-    one = copy.deepcopy(dict(manifest))
-    one["metadata"] = one["metadata"] | {"namespace": "default"}
+    edited_copy = copy.deepcopy(dict(manifest))
+    edited_copy["metadata"] = edited_copy["metadata"] | {"namespace": "default"}
     *way, last = path
-    parent: Any = one
+    parent: Any = edited_copy
     for part in way:
         parent = parent[part]
     if value is None:
         del parent[last]
     else:
         parent[last] = value
-    return one
+    return edited_copy
 
 
 def ours(manifest: Mapping[str, Any]) -> bool:

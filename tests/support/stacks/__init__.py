@@ -50,7 +50,7 @@ def plan(stack: Mapping[str, Any]) -> StackPlan:
 
 def rendered(stack: Mapping[str, Any]) -> list[Manifest]:
     """Render a tree to its objects, in order."""
-    return [one.manifest for one in objects(render(plan(stack)))]
+    return [item.manifest for item in objects(render(plan(stack)))]
 
 
 def shipped(path: pathlib.Path) -> dict[str, Any]:
@@ -79,14 +79,18 @@ def _over(upper: Mapping[str, Any], lower: Mapping[str, Any]) -> dict[str, Any]:
 
 def find(everything: list[Manifest], kind: str, name: str) -> Any:
     """Return the object of a kind and name, whatever its generation; exactly one."""
-    (one,) = [one for one in everything if one["kind"] == kind and plain(one["metadata"]["name"]) == name]
-    return one
+    (found,) = [
+        manifest for manifest in everything if manifest["kind"] == kind and plain(manifest["metadata"]["name"]) == name
+    ]
+    return found
 
 
 def exactly(everything: list[Manifest], kind: str, name: str) -> Any:
     """Return the object of a kind that is called just so; exactly one."""
-    (one,) = [one for one in everything if one["kind"] == kind and one["metadata"]["name"] == name]
-    return one
+    (found,) = [
+        manifest for manifest in everything if manifest["kind"] == kind and manifest["metadata"]["name"] == name
+    ]
+    return found
 
 
 def plain(name: str) -> str:

@@ -28,6 +28,6 @@ def layout(cls, memory=None, **parallelism):
 
 def refused(cls, accelerator="own", memory=None, **parallelism):
     return [
-        str(one)
-        for one in rules.layout_problems(Path("services", "qwen"), a_role(accelerator, memory, **parallelism), cls)
+        str(problem)
+        for problem in rules.layout_problems(Path("services", "qwen"), a_role(accelerator, memory, **parallelism), cls)
     ]

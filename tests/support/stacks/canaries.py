@@ -21,4 +21,6 @@ def by_id(given: dict[str, Any]) -> dict[Id, Rendered]:
 
 def of(everything: list[Manifest], variant: str) -> list[Any]:
     """Return the templates of a variant's model servers."""
-    return [one for one in model_servers(everything) if label(one, "inference-stacks.io/variant") == variant]
+    return [
+        template for template in model_servers(everything) if label(template, "inference-stacks.io/variant") == variant
+    ]

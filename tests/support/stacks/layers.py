@@ -10,7 +10,7 @@ NULL = "is null, and there is no inherited value to remove"
 
 
 def stack(*, defaults=None, **services):
-    given = {"services": {key: SERVICE | one for key, one in services.items()}}
+    given = {"services": {key: SERVICE | service for key, service in services.items()}}
     return {"namespace": "models"} | given | ({} if defaults is None else {"defaults": defaults})
 
 

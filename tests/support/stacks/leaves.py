@@ -19,14 +19,16 @@ OF_A_SERVICE = {"name", "namespace", "route", "rewrites", "interceptor"}
 def leaves(node: dict[str, Any], definitions: dict[str, Any], at: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Walk the schema to its leaves."""
     if "$ref" in node:
-        refused = {name for name, one in node.get("properties", {}).items() if one is False}
+        refused = {name for name, schema in node.get("properties", {}).items() if schema is False}
         node = definitions[node["$ref"].rpartition("/")[2]]
         if refused:
-            node = node | {"properties": {key: one for key, one in node["properties"].items() if key not in refused}}
-    variants = [one for one in node.get("oneOf", node.get("anyOf", ())) if one.get("type") != "null"]
+            node = node | {
+                "properties": {key: schema for key, schema in node["properties"].items() if key not in refused}
+            }
+    variants = [schema for schema in node.get("oneOf", node.get("anyOf", ())) if schema.get("type") != "null"]
     if variants:
-        for one in variants:
-            yield from leaves(one, definitions, at)
+        for variant in variants:
+            yield from leaves(variant, definitions, at)
     elif "properties" in node:
         for name, field in node["properties"].items():
             yield from leaves(field, definitions, (*at, name))
@@ -85,19 +87,19 @@ def reach(stack: Any, at: Place) -> int:
         inside = [*stack.values()] if isinstance(stack, dict) else stack
     else:
         inside = [stack[part]] if part in stack else []
-    return max((1 + reach(one, rest) for one in inside), default=0)
+    return max((1 + reach(value, rest) for value in inside), default=0)
 
 
 def inherited(stack: dict[str, Any]) -> dict[str, Any]:
     """Return the stack with everything that its service says in `defaults`, but what only a service can say."""
     service = stack["services"]["qwen"]
-    own = {"canary"} & service.keys()
-    every = {key: value for key, value in service.items() if key not in own}
+    canary = {"canary"} & service.keys()
+    every = {key: value for key, value in service.items() if key not in canary}
     copied = "mirror" in service.get("route", {})
-    others = {key: one for key, one in stack["services"].items() if key != "qwen" and copied}
+    others = {key: other for key, other in stack["services"].items() if key != "qwen" and copied}
     return stack | {
         "defaults": over(stack.get("defaults", {}), every),
-        "services": {"qwen": {key: service[key] for key in own}, **others},
+        "services": {"qwen": {key: service[key] for key in canary}, **others},
     }
 
 

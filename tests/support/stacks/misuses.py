@@ -9,7 +9,7 @@ from tests.support.stacks.picker_configs import single
 from tests.support.stacks.shapes import model_servers
 
 every_channel = pytest.mark.parametrize("release", channels())
-DISAGGREGATED = [one for one in channels() if channel(one).sidecar is not None]
+DISAGGREGATED = [release for release in channels() if channel(release).sidecar is not None]
 every_disaggregated_channel = pytest.mark.parametrize("release", DISAGGREGATED)
 SLEEPS = {"type": "keda", "minReplicas": 0, "maxReplicas": 4, "metrics": [{"type": "cpu", "targetPercent": 80}]}
 
@@ -36,11 +36,11 @@ def pools(everything):
 
 def members(everything, pool):
     """Return the templates of the pods that a pool selects."""
-    wanted = pool["spec"]["selector"]["matchLabels"].items()
-    return [one for one in model_servers(everything) if wanted <= one["metadata"]["labels"].items()]
+    selector = pool["spec"]["selector"]["matchLabels"].items()
+    return [template for template in model_servers(everything) if selector <= template["metadata"]["labels"].items()]
 
 
 def pickers(everything):
-    found = [one for one in kind(everything, "Deployment") if one["metadata"]["name"].endswith("-epp")]
+    found = [manifest for manifest in kind(everything, "Deployment") if manifest["metadata"]["name"].endswith("-epp")]
     assert found
     return found

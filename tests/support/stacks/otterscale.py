@@ -18,5 +18,5 @@ def picker(everything, name="qwen"):
     return engine(find(everything, "Deployment", f"{name}-epp")["spec"]["template"])
 
 
-def kind(everything, wanted):
-    return [one for one in everything if one["kind"] == wanted]
+def kind(everything, name):
+    return [manifest for manifest in everything if manifest["kind"] == name]

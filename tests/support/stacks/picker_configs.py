@@ -21,8 +21,8 @@ SINGLE = {
 
 def planned(release="llm-d-0.10", **keys):
     """Return the picker of a service."""
-    (one,) = plan(tree(qwen=keys) | {"release": release}).services
-    return one.primary.picker
+    (service,) = plan(tree(qwen=keys) | {"release": release}).services
+    return service.primary.picker
 
 
 def config(release="llm-d-0.10", **keys):

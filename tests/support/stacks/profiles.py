@@ -69,10 +69,10 @@ def catalogue(
     return Catalogue(declared, accelerators.classes(user or {}))
 
 
-def question(**wishes: Any) -> Question:
+def question(**requested: Any) -> Question:
     """Return a question for a profile of `MODEL`, with wishes as they are written in `selection`."""
-    explicit = wishes.pop("accelerator", None)
-    wished = Selection.model_validate(wishes)
+    explicit = requested.pop("accelerator", None)
+    wished = Selection.model_validate(requested)
     return Question.default(**wished.__dict__, model=MODEL, image=None, accelerator=explicit)
 
 
@@ -87,9 +87,11 @@ def selection(
     return evaluate(candidates, situation, stages)
 
 
-def among(profiles: Mapping[str, Mapping[str, Any]], known: ClusterFacts = NOTHING_READ, **wishes: Any) -> Evaluation:
+def among(
+    profiles: Mapping[str, Mapping[str, Any]], known: ClusterFacts = NOTHING_READ, **requested: Any
+) -> Evaluation:
     """Return the table of wishes among profiles."""
-    return selection(catalogue(profiles).candidates(MODEL), question(**wishes), known)
+    return selection(catalogue(profiles).candidates(MODEL), question(**requested), known)
 
 
 def reasons(table: Evaluation) -> dict[str, str]:

@@ -13,14 +13,14 @@ BASE_MODEL = "X-Gateway-Base-Model-Name"
 APART = {"route": {"enabled": False}}
 
 
-def route(name="qwen", gateway=None, /, others=None, **said):
+def route(name="qwen", gateway=None, /, others=None, **fields):
     """Return the rendered route of a service."""
-    everything = rendered(routed(gateway, others=others, **said))
+    everything = rendered(routed(gateway, others=others, **fields))
     return find(everything, "HTTPRoute", name)
 
 
-def routed(gateway=None, /, others=None, service=None, **said):
-    stack = tree(qwen={"model": MODEL, "route": said, **(service or {})}, **(others or {}))
+def routed(gateway=None, /, others=None, service=None, **fields):
+    stack = tree(qwen={"model": MODEL, "route": fields, **(service or {})}, **(others or {}))
     return stack | ({} if gateway is None else {"gateway": gateway})
 
 
@@ -39,14 +39,16 @@ def paths(found):
 
 
 def headers(match):
-    return {one["name"]: one["value"] for one in match.get("headers", [])}
+    return {header["name"]: header["value"] for header in match.get("headers", [])}
 
 
 def filters(found, kind):
     """Return the filters of one kind, rule by rule."""
-    return [[one for one in rule.get("filters", []) if one["type"] == kind] for rule in rules(found)]
+    return [
+        [rule_filter for rule_filter in rule.get("filters", []) if rule_filter["type"] == kind] for rule in rules(found)
+    ]
 
 
-def tried(weight=10, wanted=None, **said):
-    canary = {"weight": weight, **({} if wanted is None else {"headers": wanted})}
-    return routed(service={"canary": canary}, **said)
+def tried(weight=10, headers_of_canary=None, **fields):
+    canary = {"weight": weight, **({} if headers_of_canary is None else {"headers": headers_of_canary})}
+    return routed(service={"canary": canary}, **fields)

@@ -57,11 +57,11 @@ every_picked_stack = pytest.mark.parametrize("stack", PICKED.values(), ids=PICKE
 def templates(everything: list[Manifest]) -> list[Any]:
     """Return every pod template, those of both pods of a group included; at least one."""
     found = list[Any]()
-    for one in everything:
-        if one["kind"] == "Deployment":
-            found.append(one["spec"]["template"])
-        if one["kind"] == "LeaderWorkerSet":
-            group = one["spec"]["leaderWorkerTemplate"]
+    for manifest in everything:
+        if manifest["kind"] == "Deployment":
+            found.append(manifest["spec"]["template"])
+        if manifest["kind"] == "LeaderWorkerSet":
+            group = manifest["spec"]["leaderWorkerTemplate"]
             found += [group["leaderTemplate"], group["workerTemplate"]]
     assert found
     return found
@@ -69,34 +69,42 @@ def templates(everything: list[Manifest]) -> list[Any]:
 
 def model_servers(everything: list[Manifest]) -> list[Any]:
     """Return the templates of pods that hold an engine, whether they serve or only compute."""
-    wanted = [one for one in templates(everything) if label(one, "app.kubernetes.io/component") == "model-server"]
-    assert wanted
-    return wanted
+    found = [
+        template
+        for template in templates(everything)
+        if label(template, "app.kubernetes.io/component") == "model-server"
+    ]
+    assert found
+    return found
 
 
 def serving(everything: list[Manifest]) -> list[Any]:
     """Return the templates of pods that are sent requests."""
-    wanted = [one for one in model_servers(everything) if label(one, "inference-stacks.io/service")]
-    assert wanted
-    return wanted
+    found = [template for template in model_servers(everything) if label(template, "inference-stacks.io/service")]
+    assert found
+    return found
 
 
-def label(one: Any, key: str) -> str | None:
-    return one["metadata"]["labels"].get(key)
+def label(template: Any, key: str) -> str | None:
+    return template["metadata"]["labels"].get(key)
 
 
 def engine(template: Any) -> Any:
-    (one,) = template["spec"]["containers"]
-    return one
+    (container,) = template["spec"]["containers"]
+    return container
 
 
 def sidecars(template: Any) -> list[Any]:
-    return [one for one in template["spec"].get("initContainers", []) if one["name"] == "routing-proxy"]
+    return [
+        container for container in template["spec"].get("initContainers", []) if container["name"] == "routing-proxy"
+    ]
 
 
 def fetching(template: Any) -> list[Any]:
     """Return the containers that bring weights."""
-    return [one for one in template["spec"].get("initContainers", []) if one["name"] != "routing-proxy"]
+    return [
+        container for container in template["spec"].get("initContainers", []) if container["name"] != "routing-proxy"
+    ]
 
 
 def containers(template: Any) -> list[Any]:
@@ -104,17 +112,17 @@ def containers(template: Any) -> list[Any]:
 
 
 def volumes(template: Any) -> dict[str, Any]:
-    return {one["name"]: one for one in template["spec"]["volumes"]}
+    return {volume["name"]: volume for volume in template["spec"]["volumes"]}
 
 
 def values(container: Any) -> dict[str, Any]:
     """Return a container's variables, each by its text or where it is."""
-    return {one["name"]: one.get("value", one.get("valueFrom")) for one in container.get("env", [])}
+    return {variable["name"]: variable.get("value", variable.get("valueFrom")) for variable in container.get("env", [])}
 
 
 def flag(container: Any, name: str) -> str | None:
     """Return the value of a flag that is written as one token; at most one."""
-    found = [one.partition("=")[2] for one in container.get("args", []) if one.partition("=")[0] == name]
+    found = [argument.partition("=")[2] for argument in container.get("args", []) if argument.partition("=")[0] == name]
     assert len(found) <= 1
     return found[0] if found else None
 

@@ -173,8 +173,8 @@ def _followed() -> dict[str, Any]:
     """Return two roles whose numbers follow what an adapter tells of their picker, and one role beside them."""
     scaling = {"type": "hpa", "maxReplicas": 4, "metrics": PICKED}
     picker = {"flowControl": {"defaultRequestTTL": "2m"}}
-    apart = {"autoscaling": scaling, "prefill": {"autoscaling": scaling}, "endpointPicker": picker}
-    return tree(qwen=apart, bert={"autoscaling": scaling, "endpointPicker": picker})
+    disaggregated = {"autoscaling": scaling, "prefill": {"autoscaling": scaling}, "endpointPicker": picker}
+    return tree(qwen=disaggregated, bert={"autoscaling": scaling, "endpointPicker": picker})
 
 
 def _weighed() -> dict[str, Any]:
@@ -337,8 +337,8 @@ def _scraped() -> dict[str, Any]:
 def _collected() -> dict[str, Any]:
     """Return two roles that Google's collector scrapes, with a certificate between them."""
     sidecar = {"tls": {"prefill": True, "certificate": "serving"}}
-    apart = {"prefill": {}, "sidecar": sidecar, "rollout": {"type": "Recreate"}}
-    stack = tree(qwen=apart, bert={"endpointPicker": {"metricsAuth": False}})
+    disaggregated = {"prefill": {}, "sidecar": sidecar, "rollout": {"type": "Recreate"}}
+    stack = tree(qwen=disaggregated, bert={"endpointPicker": {"metricsAuth": False}})
     return stack | {"observability": {"metrics": {"type": "gmp"}}}
 
 

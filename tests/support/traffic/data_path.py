@@ -120,8 +120,8 @@ class DataPath:
         with contextlib.ExitStack() as ends:
             for server in itertools.chain(*self.servers.values()):
                 ends.callback(server.end)
-            for one in self._ends.values():
-                ends.callback(one.close)
+            for end in self._ends.values():
+                ends.callback(end.close)
 
     def sync(self) -> None:
         """Let the gateway see what the API server holds now."""
@@ -201,7 +201,7 @@ class DataPath:
         """Ask many times, some at once, and return the pods that answered."""
         with ThreadPoolExecutor(8) as pool:
             asked = [pool.submit(self.ask, service, prompt=f"question {number}", **more) for number in range(times)]
-            return [one.result().seen["pod"] for one in asked]
+            return [answer.result().seen["pod"] for answer in asked]
 
     @contextlib.contextmanager
     def altered(self, kind: str, name: str, *operations: Tree, field: str = "spec") -> Iterator[None]:
@@ -254,12 +254,12 @@ def loopback_plane(new_plane: Callable[..., ControlPlane]):
 
 
 @contextlib.contextmanager
-def data_path(one: Deployed, tools: Mapping[str, Any], directory: Path, namespace: str) -> Iterator[DataPath]:
+def data_path(deployed: Deployed, tools: Mapping[str, Any], directory: Path, namespace: str) -> Iterator[DataPath]:
     """Deploy and run the data path of a namespace."""
-    gateway = Translated(tools["envoy"].path, directory / "envoy", one.plane)
-    path = DataPath(one.plane, tools, namespace, directory, gateway)
+    gateway = Translated(tools["envoy"].path, directory / "envoy", deployed.plane)
+    path = DataPath(deployed.plane, tools, namespace, directory, gateway)
     try:
-        one.up()
+        deployed.up()
         path.start()
         yield path
     finally:
@@ -282,9 +282,9 @@ def new_path(
 
         def start(stack: Tree, epp: Tool | None = None) -> DataPath:
             folder = tmp_path_factory.mktemp(stack["namespace"])
-            one = deploy_for_all(stack, loopback_plane)
+            deployed = deploy_for_all(stack, loopback_plane)
             used = tools if epp is None else {**tools, "epp": epp}
-            return ends.enter_context(data_path(one, used, folder / "path", stack["namespace"]))
+            return ends.enter_context(data_path(deployed, used, folder / "path", stack["namespace"]))
 
         yield start
 

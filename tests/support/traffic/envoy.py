@@ -46,7 +46,7 @@ class Envoy:
         """Take clusters and routes in the place of those before; returns when they are in use."""
         self._version += 1
         named = {"name": "routes", "ignore_port_in_host_matching": True}
-        clusters = [{"@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster", **one} for one in clusters]
+        clusters = [{"@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster", **cluster} for cluster in clusters]
         routes = {"@type": "type.googleapis.com/envoy.config.route.v3.RouteConfiguration", **named, **routes}
         for name, resources, stat in (
             ("clusters", clusters, "cluster_manager.cds."),
@@ -74,8 +74,8 @@ class Envoy:
         fresh.rename(self._directory / f"{name}.json")
 
     def _taken(self, stat: str) -> bool:
-        said = self._asked(f"/stats?filter=^{stat.replace('.', '[.]')}(version_text|update_rejected)$").decode()
-        values = dict(line.split(": ", 1) for line in said.splitlines() if ": " in line)
+        output = self._asked(f"/stats?filter=^{stat.replace('.', '[.]')}(version_text|update_rejected)$").decode()
+        values = dict(line.split(": ", 1) for line in output.splitlines() if ": " in line)
         assert values.get(f"{stat}update_rejected", "0") == "0", tail(self._directory / "log")
         return values.get(f"{stat}version_text") == f'"{self._version}"'
 
@@ -96,9 +96,9 @@ class Envoy:
     def _await(self, condition: Callable[[], bool], problem: str) -> None:
         until = time.monotonic() + DEADLINE
         while not condition():
-            said = tail(self._directory / "log")
-            assert self._process.poll() is None, f"Envoy ended:\n{said}"
-            assert time.monotonic() < until, f"Envoy {problem}:\n{said}"
+            log = tail(self._directory / "log")
+            assert self._process.poll() is None, f"Envoy ended:\n{log}"
+            assert time.monotonic() < until, f"Envoy {problem}:\n{log}"
             time.sleep(0.02)
 
     def _file(self, name: str) -> Tree:

@@ -48,12 +48,12 @@ def to(targets: Mapping[str, Iterable[int]], *sources: str) -> list[Flow]:
 def pods(rendered: Iterable[Manifest], network: str = "10.1.0") -> dict[str, Peer]:
     """Return the pods of everything that has some, by the name without its generation; further pods as `… worker`."""
     found = dict[str, Peer]()
-    for one in rendered:
-        for number, node in enumerate(NODES.get(one["kind"], [])):
-            spec = one["spec"].get("leaderWorkerTemplate", one["spec"])
-            metadata, name = one["metadata"], plain(one["metadata"]["name"])
+    for manifest in rendered:
+        for number, node in enumerate(NODES.get(manifest["kind"], [])):
+            spec = manifest["spec"].get("leaderWorkerTemplate", manifest["spec"])
+            metadata, name = manifest["metadata"], plain(manifest["metadata"]["name"])
             labels = dict(spec[node]["metadata"]["labels"])
-            if one["kind"] == "Job":
+            if manifest["kind"] == "Job":
                 labels["batch.kubernetes.io/job-name"] = metadata["name"]
             key = f"{name} worker" if number else name
             found[key] = Peer(f"{network}.{len(found) + 1}", metadata["namespace"], labels)
@@ -62,7 +62,7 @@ def pods(rendered: Iterable[Manifest], network: str = "10.1.0") -> dict[str, Pee
 
 def policies(rendered: Iterable[Manifest]) -> list[Any]:
     """Return the policies, as copies that may be changed."""
-    return json.loads(json.dumps([one for one in rendered if one["kind"] == "NetworkPolicy"]))
+    return json.loads(json.dumps([manifest for manifest in rendered if manifest["kind"] == "NetworkPolicy"]))
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,18 @@ class Network:
     def verdicts(self, given: Iterable[Mapping[str, Any]], flows: Iterable[Flow]) -> dict[str, dict[str, bool]]:
         """Return by flow whether its source may send it and its target may receive it."""
         asked = list(flows)
-        told = [
+        described = [
             {
-                "source": self.peers[one.source].told(),
-                "destination": self.peers[one.target].told(),
-                "port": one.port,
-                "protocol": one.protocol,
+                "source": self.peers[flow.source].told(),
+                "destination": self.peers[flow.target].told(),
+                "port": flow.port,
+                "protocol": flow.protocol,
             }
-            for one in asked
+            for flow in asked
         ]
-        question = json.dumps({"policies": list(given), "flows": told})
+        question = json.dumps({"policies": list(given), "flows": described})
         done = subprocess.run([self.judge], input=question, capture_output=True, text=True, check=True)
-        return {str(one): verdict for one, verdict in zip(asked, json.loads(done.stdout), strict=True)}
+        return {str(flow): verdict for flow, verdict in zip(asked, json.loads(done.stdout), strict=True)}
 
     def refused(self, given: Iterable[Mapping[str, Any]], flows: Iterable[Flow]) -> list[str]:
         """Return the flows that do not come through."""

@@ -92,8 +92,8 @@ class Translation:
 
     def _host(self, host: str, entries: Collection[Entry]) -> Tree:
         """Return the routes of a host; those of less exact hosts come after its own."""
-        own = sorted((entry for entry in entries if _covers(entry.hostname, host)), key=Entry.precedence)
-        return {"name": host, "domains": [host], "routes": [self._route(entry) for entry in own]}
+        covering = sorted((entry for entry in entries if _covers(entry.hostname, host)), key=Entry.precedence)
+        return {"name": host, "domains": [host], "routes": [self._route(entry) for entry in covering]}
 
     def _route(self, entry: Entry) -> Tree:
         about = entry.route["metadata"]
@@ -111,19 +111,19 @@ class Translation:
     def _filtered(self, entry: Entry) -> tuple[Tree, Tree]:
         """Return what a rule's filters add to the action of a route, and to the route."""
         action, more = dict[str, Any](), dict[str, Any]()
-        for one in entry.rule.get("filters", ()):
-            match one["type"]:
+        for rule_filter in entry.rule.get("filters", ()):
+            match rule_filter["type"]:
                 case "RequestHeaderModifier":
-                    more |= _headers("request", one["requestHeaderModifier"])
+                    more |= _headers("request", rule_filter["requestHeaderModifier"])
                 case "ResponseHeaderModifier":
-                    more |= _headers("response", one["responseHeaderModifier"])
+                    more |= _headers("response", rule_filter["responseHeaderModifier"])
                 case "URLRewrite":
-                    action |= _rewrite(one["urlRewrite"], entry.match)
+                    action |= _rewrite(rule_filter["urlRewrite"], entry.match)
                 case "RequestMirror":
-                    mirror = self._mirror(one["requestMirror"], entry.route["metadata"]["namespace"])
+                    mirror = self._mirror(rule_filter["requestMirror"], entry.route["metadata"]["namespace"])
                     action.setdefault("request_mirror_policies", []).append(mirror)
                 case "RequestRedirect":
-                    more["redirect"] = _redirect(one["requestRedirect"])
+                    more["redirect"] = _redirect(rule_filter["requestRedirect"])
                 case unknown:
                     raise ValueError(f"a filter that this gateway does not play: {unknown}")
         return action, more
@@ -138,10 +138,10 @@ class Translation:
         """Return a backend with its share; one that is not there, or not granted, answers 500."""
         kind, target = ref.get("kind", "Service"), ref.get("namespace", namespace)
         more = dict[str, Any]()
-        for one in ref.get("filters", ()):
-            if one["type"] != "RequestHeaderModifier":
-                raise ValueError(f"a filter of a backend that this gateway does not play: {one['type']}")
-            more |= _headers("request", one["requestHeaderModifier"])
+        for rule_filter in ref.get("filters", ()):
+            if rule_filter["type"] != "RequestHeaderModifier":
+                raise ValueError(f"a filter of a backend that this gateway does not play: {rule_filter['type']}")
+            more |= _headers("request", rule_filter["requestHeaderModifier"])
         weighted = {"name": f"missing/{target}/{ref['name']}", "weight": ref.get("weight", 1)} | more
         known = (ref.get("group", ""), kind) in BACKENDS
         found = self._find(kind, target, ref["name"]) if known else None
@@ -153,12 +153,13 @@ class Translation:
         return weighted | {"name": self._service(found, ref["port"])}
 
     def _granted(self, namespace: str, kind: str, target: Tree) -> bool:
-        wanted = {"kind": "HTTPRoute", "namespace": namespace}.items()
+        source = {"kind": "HTTPRoute", "namespace": namespace}.items()
         about = target["metadata"]
         return any(
-            any(wanted <= one.items() for one in grant["spec"]["from"])
+            any(source <= peer.items() for peer in grant["spec"]["from"])
             and any(
-                one["kind"] == kind and one.get("name", about["name"]) == about["name"] for one in grant["spec"]["to"]
+                target_ref["kind"] == kind and target_ref.get("name", about["name"]) == about["name"]
+                for target_ref in grant["spec"]["to"]
             )
             for grant in self._of("ReferenceGrant")
             if grant["metadata"]["namespace"] == about["namespace"]
@@ -197,23 +198,26 @@ class Translation:
         """Yield where a picker's Service leads, as kube-proxy would: to those that run here in the place of pods."""
         service = self._find("Service", namespace, name)
         for port in [] if service is None else service["spec"]["ports"]:
-            for one in self._pickers if port["port"] == number else ():
+            for picker in self._pickers if port["port"] == number else ():
                 target = port.get("targetPort", number)
                 if (
-                    one.namespace == namespace
-                    and target in one.ports
-                    and _selects(service["spec"]["selector"], one.labels)
+                    picker.namespace == namespace
+                    and target in picker.ports
+                    and _selects(service["spec"]["selector"], picker.labels)
                 ):
-                    yield "127.0.0.1", one.ports[target]
+                    yield "127.0.0.1", picker.ports[target]
 
     def _tls(self, host: str, number: int) -> Tree:
         """Return how a Service's port is encrypted: as its DestinationRule says, else not at all."""
         rules = [rule for rule in self._of("DestinationRule") if rule["spec"]["host"] == f"{host}.cluster.local"]
         policies = [rule["spec"].get("trafficPolicy", {}) for rule in rules]
-        own = [
-            one for policy in policies for one in policy.get("portLevelSettings", ()) if one["port"]["number"] == number
+        by_port = [
+            setting
+            for policy in policies
+            for setting in policy.get("portLevelSettings", ())
+            if setting["port"]["number"] == number
         ]
-        modes = [one["tls"] for one in (own or policies) if "tls" in one]
+        modes = [policy["tls"] for policy in (by_port or policies) if "tls" in policy]
         if not modes:
             return {}
         if modes != [{"mode": "SIMPLE", "insecureSkipVerify": True}]:
@@ -251,26 +255,26 @@ class Translation:
         return [pod for pod in pods if _selects(selector, pod["metadata"].get("labels", {}))]
 
     def _of(self, kind: str) -> list[Tree]:
-        return [one for one in self._objects if one["kind"] == kind]
+        return [manifest for manifest in self._objects if manifest["kind"] == kind]
 
     def _find(self, kind: str, namespace: str, name: str) -> Tree | None:
-        wanted = {"namespace": namespace, "name": name}.items()
-        return next((one for one in self._of(kind) if wanted <= one["metadata"].items()), None)
+        identity = {"namespace": namespace, "name": name}.items()
+        return next((manifest for manifest in self._of(kind) if identity <= manifest["metadata"].items()), None)
 
 
 def is_ready(pod: Tree) -> bool:
     """Tell whether a pod may get requests."""
     conditions = pod.get("status", {}).get("conditions", ())
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    ready = any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
     return ready and "deletionTimestamp" not in pod["metadata"]
 
 
 def _parents(route: Tree) -> set[str]:
     """Return the gateways to which a route is attached, each as namespace/name."""
-    own = route["metadata"]["namespace"]
+    namespace = route["metadata"]["namespace"]
     group = "gateway.networking.k8s.io"
     return {
-        f"{parent.get('namespace', own)}/{parent['name']}"
+        f"{parent.get('namespace', namespace)}/{parent['name']}"
         for parent in route["spec"].get("parentRefs", ())
         if (parent.get("group", group), parent.get("kind", "Gateway")) == (group, "Gateway")
     }
@@ -290,10 +294,12 @@ def _covers(hostname: str, host: str) -> bool:
 
 def _match(match: Tree) -> Tree:
     path = match.get("path", {"type": "PathPrefix", "value": "/"})
-    headers = [{"name": one["name"], "string_match": _string(one)} for one in match.get("headers", ())]
+    headers = [{"name": header["name"], "string_match": _string(header)} for header in match.get("headers", ())]
     if "method" in match:
         headers.append({"name": ":method", "string_match": {"exact": match["method"]}})
-    asked = [{"name": one["name"], "string_match": _string(one)} for one in match.get("queryParams", ())]
+    asked = [
+        {"name": parameter["name"], "string_match": _string(parameter)} for parameter in match.get("queryParams", ())
+    ]
     return _path(path["type"], path["value"]) | {"headers": headers, "query_parameters": asked}
 
 
@@ -306,10 +312,10 @@ def _path(kind: str, value: str) -> Tree:
     return {"path_separated_prefix": whole} if whole else {"prefix": "/"}
 
 
-def _string(one: Tree) -> Tree:
-    if one.get("type", "Exact") == "Exact":
-        return {"exact": one["value"]}
-    return {"safe_regex": {"regex": one["value"]}}
+def _string(matcher: Tree) -> Tree:
+    if matcher.get("type", "Exact") == "Exact":
+        return {"exact": matcher["value"]}
+    return {"safe_regex": {"regex": matcher["value"]}}
 
 
 def _rewrite(rewrite: Tree, match: Tree) -> Tree:
@@ -348,9 +354,9 @@ def _redirect(redirect: Tree) -> Tree:
 def _headers(direction: str, change: Tree) -> Tree:
     actions = {"set": "OVERWRITE_IF_EXISTS_OR_ADD", "add": "APPEND_IF_EXISTS_OR_ADD"}
     added = [
-        {"header": {"key": one["name"], "value": one["value"]}, "append_action": action}
+        {"header": {"key": header["name"], "value": header["value"]}, "append_action": action}
         for key, action in actions.items()
-        for one in change.get(key, ())
+        for header in change.get(key, ())
     ]
     return {f"{direction}_headers_to_add": added, f"{direction}_headers_to_remove": change.get("remove", [])}
 
@@ -377,7 +383,7 @@ def _socket(address: str, port: int) -> Tree:
 def _container_port(pod: Tree, target: str | int) -> int:
     if isinstance(target, int):
         return target
-    ports = [port for one in pod["spec"]["containers"] for port in one.get("ports", ())]
+    ports = [port for container in pod["spec"]["containers"] for port in container.get("ports", ())]
     return next(port["containerPort"] for port in ports if port.get("name") == target)
 
 

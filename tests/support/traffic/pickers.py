@@ -77,11 +77,11 @@ def picker(plane: ControlPlane, tools: Mapping[str, Any], namespace: str, name: 
         tool = tools.get(f"epp-{found.image.rpartition(':v')[2]}", tools["epp"])
         line = processes.tied_command([str(tool.path), *found.arguments])
         process = subprocess.Popen(line, env=found.environment, stdout=log, stderr=subprocess.STDOUT)
-        one = Picker(namespace, found.labels, found.ports, found.health, process, directory / "log")
+        running = Picker(namespace, found.labels, found.ports, found.health, process, directory / "log")
         try:
-            yield one
+            yield running
         finally:
-            one.end()
+            running.end()
 
 
 def free_ports(count: int) -> Iterator[int]:

@@ -10,8 +10,8 @@ ANSWERS_SOON = 10
 """Seconds within which a server on loopback answers, however busy the machine is."""
 
 
-def ask(wanted, deadline=ANSWERS_SOON):
-    return sizes([wanted], deadline)[wanted]
+def ask(source, deadline=ANSWERS_SOON):
+    return sizes([source], deadline)[source]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -37,12 +37,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def serve():
-    one = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    one.seen, one.hang, one.answer = [], None, lambda *_: (404, {}, b"")
-    one.host = f"127.0.0.1:{one.server_port}"
-    one.url = f"http://{one.host}"
-    threading.Thread(target=one.serve_forever, args=(0.01,), daemon=True).start()
-    return one
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.seen, server.hang, server.answer = [], None, lambda *_: (404, {}, b"")
+    server.host = f"127.0.0.1:{server.server_port}"
+    server.url = f"http://{server.host}"
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    return server
 
 
 def s3_error(code, **more):

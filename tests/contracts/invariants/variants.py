@@ -1,4 +1,4 @@
-"""Wishes of a stack, read from its tree: inheritance, and the numbers that follow from it."""
+"""Variants of a stack, read from its tree: inheritance, and the numbers that follow from it."""
 
 import json
 import re
@@ -26,12 +26,12 @@ BEFORE_THE_END = 15
 
 
 @dataclass(frozen=True)
-class Wish:
+class Variant:
     """One service of a stack, or its canary, over what it inherits."""
 
     stack: Mapping[str, Any]
     key: str
-    variant: str = PRIMARY
+    variant_name: str = PRIMARY
     pools: frozenset[tuple[str, str]] = frozenset()
     """Namespace and name of every pool there is: generations are named after what only the program can tell."""
 
@@ -41,7 +41,7 @@ class Wish:
 
     @property
     def is_canary(self) -> bool:
-        return self.variant == CANARY
+        return self.variant_name == CANARY
 
     @cached_property
     def whole(self) -> Mapping[str, Any]:
@@ -50,24 +50,24 @@ class Wish:
 
     def _beside_its_service(self) -> Mapping[str, Any]:
         """Return a canary over its service, whose sizes are not those of another source."""
-        own = self.whole["canary"]
+        canary = self.whole["canary"]
         low = without(self.whole, *NOT_OF_A_CANARY)
         known = low.get("model", {}).get("source")
-        if own.get("model", {}).get("source", known) != known:
+        if canary.get("model", {}).get("source", known) != known:
             low["model"] = without(low.get("model", {}), "size")
             low |= {"storage": without(low["storage"], "size", "sizeLimit")} if "storage" in low else {}
-        tree = over(low, without(own, "prefill"))
+        tree = over(low, without(canary, "prefill"))
         layers = [without(self.whole["prefill"], "replicas", "autoscaling")] if "prefill" in self.whole else []
-        layers += [own["prefill"]] if "prefill" in own else []
+        layers += [canary["prefill"]] if "prefill" in canary else []
         if layers and layers[-1] is not None:
             return {**tree, "prefill": reduce(over, layers, {})}
-        return tree if "sidecar" in own else without(tree, "sidecar")
+        return tree if "sidecar" in canary else without(tree, "sidecar")
 
     @cached_property
-    def variants(self) -> tuple["Wish", ...]:
+    def variants(self) -> tuple["Variant", ...]:
         """Return the service, and its canary where it has one."""
-        tried = (replace(self, variant=CANARY),) if "canary" in self.whole else ()
-        return replace(self, variant=PRIMARY), *tried
+        canary = (replace(self, variant_name=CANARY),) if "canary" in self.whole else ()
+        return replace(self, variant_name=PRIMARY), *canary
 
     def say(self, *path: str, default: Any = None) -> Any:
         return look(self.tree, path, default)
@@ -100,8 +100,8 @@ class Wish:
     @cached_property
     def gateway(self) -> Mapping[str, Any] | None:
         """Return what the service's route attaches to, of which no part is inherited by another."""
-        own = look(self.whole, ("route", "gateway"), None)
-        return self.stack.get("gateway") if own is None else own
+        gateway = look(self.whole, ("route", "gateway"), None)
+        return self.stack.get("gateway") if gateway is None else gateway
 
     @cached_property
     def provider(self) -> str | None:
@@ -112,10 +112,10 @@ class Wish:
         return self.gateway is not None and look(self.whole, ("route", "enabled"), True)
 
     @cached_property
-    def mirrored(self) -> "Wish | None":
+    def mirrored(self) -> "Variant | None":
         """Return the service that gets copies of requests; what the defaults say of all may mean the service itself."""
         key = look(self.whole, ("route", "mirror", "service"), self.key)
-        return Wish(self.stack, key, pools=self.pools) if self.is_routed and key != self.key else None
+        return Variant(self.stack, key, pools=self.pools) if self.is_routed and key != self.key else None
 
     @cached_property
     def objectives(self) -> Mapping[str, int]:
@@ -194,7 +194,7 @@ class Wish:
         return self.model["source"].partition("://")[2]
 
     @cached_property
-    def apart(self) -> bool:
+    def disaggregated(self) -> bool:
         return "prefill" in self.tree
 
     @cached_property
@@ -209,7 +209,7 @@ class Wish:
     @cached_property
     def roles(self) -> tuple["Role", ...]:
         decode = Role(self, "decode", self.tree)
-        if not self.apart:
+        if not self.disaggregated:
             return (decode,)
         inherited = {key: value for key, value in self.tree.items() if key in INHERITED}
         return decode, Role(self, "prefill", over(inherited, self.tree["prefill"]))
@@ -217,9 +217,9 @@ class Wish:
 
 @dataclass(frozen=True)
 class Role:
-    """One role of a service, with what follows from its wishes."""
+    """One role of a service, with what follows from its spec."""
 
-    wish: Wish
+    variant: Variant
     name: str
     tree: Mapping[str, Any]
 
@@ -228,7 +228,7 @@ class Role:
 
     @cached_property
     def workload(self) -> str:
-        return f"{self.wish.pool}-{self.name}"
+        return f"{self.variant.pool}-{self.name}"
 
     @cached_property
     def replicas(self) -> int:
@@ -239,7 +239,7 @@ class Role:
         return self.say("autoscaling")
 
     @cached_property
-    def most(self) -> int:
+    def max_replicas(self) -> int:
         """Return how many replicas there may be."""
         return self.scaling["maxReplicas"] if self.scaling else self.replicas
 
@@ -249,15 +249,15 @@ class Role:
 
     @cached_property
     def custom(self) -> bool:
-        return self.say("engine", "type", default="custom" if self.wish.scheme == "image" else "vllm") == "custom"
+        return self.say("engine", "type", default="custom" if self.variant.scheme == "image" else "vllm") == "custom"
 
     @cached_property
     def proxied(self) -> bool:
-        return self.name == "decode" and self.wish.apart
+        return self.name == "decode" and self.variant.disaggregated
 
     @cached_property
     def listens(self) -> int:
-        return self.wish.say("sidecar", "enginePort", default=8200) if self.proxied else self.wish.port
+        return self.variant.say("sidecar", "enginePort", default=8200) if self.proxied else self.variant.port
 
     @cached_property
     def ranks(self) -> range:
@@ -270,7 +270,7 @@ class Role:
 
     @cached_property
     def pool_ports(self) -> list[int]:
-        return [self.wish.port + rank for rank in self.ranks]
+        return [self.variant.port + rank for rank in self.ranks]
 
     @cached_property
     def probed(self) -> int:
@@ -284,7 +284,7 @@ class Role:
     @cached_property
     def certificate(self) -> str | None:
         """Return the Secret that the role serves with."""
-        tls = self.wish.say("sidecar", "tls", default={})
+        tls = self.variant.say("sidecar", "tls", default={})
         return tls["certificate"] if self.name == "prefill" and tls.get("prefill") else None
 
     @cached_property
@@ -292,14 +292,14 @@ class Role:
         """Return vendor, memory of one device, devices of a node and labels of nodes."""
         name = self.tree["accelerator"]
         vendor, memory, node, labels = PRODUCTS.get(name, (name, None, None, {}))
-        own = self._own_class
-        memory = own.get("memory", memory)
-        more = {key: [value] for key, value in own.get("nodeSelector", {}).items()}
-        return own.get("vendor", vendor), memory, own.get("devicesPerNode", node), {**labels, **more}
+        user_class = self._own_class
+        memory = user_class.get("memory", memory)
+        more = {key: [value] for key, value in user_class.get("nodeSelector", {}).items()}
+        return user_class.get("vendor", vendor), memory, user_class.get("devicesPerNode", node), {**labels, **more}
 
     @cached_property
     def _own_class(self) -> Mapping[str, Any]:
-        return self.wish.stack.get("accelerators", {}).get(self.tree["accelerator"], {})
+        return self.variant.stack.get("accelerators", {}).get(self.tree["accelerator"], {})
 
     @cached_property
     def vendor(self) -> str:
@@ -312,9 +312,9 @@ class Role:
     @cached_property
     def tolerations(self) -> list[Any]:
         taint = RESOURCES[self.vendor]
-        own = [{"key": taint, "operator": "Exists", "effect": "NoSchedule"}] if taint else []
-        every = self._own_class.get("tolerations", own) + self.say("pod", "tolerations", default=[])
-        return [{"operator": "Equal", **one} for one in every]
+        defaults = [{"key": taint, "operator": "Exists", "effect": "NoSchedule"}] if taint else []
+        every = self._own_class.get("tolerations", defaults) + self.say("pod", "tolerations", default=[])
+        return [{"operator": "Equal", **toleration} for toleration in every]
 
     @cached_property
     def claim(self) -> Mapping[str, Any] | None:
@@ -339,11 +339,11 @@ class Role:
     @cached_property
     def tensor(self) -> int:
         """Return what is written, or the smallest power of two whose devices have the memory."""
-        written, wanted = self.say("parallelism", "tensor"), self.say("acceleratorMemory")
+        written, required = self.say("parallelism", "tensor"), self.say("acceleratorMemory")
         memory = self._class[1]
-        if written or not wanted or not memory:
+        if written or not required or not memory:
             return written or 1
-        return next(2**n for n in range(20) if 2**n * amount(memory) * self.pipeline >= amount(wanted))
+        return next(2**n for n in range(20) if 2**n * amount(memory) * self.pipeline >= amount(required))
 
     @cached_property
     def stages(self) -> int:
@@ -375,17 +375,17 @@ class Role:
 
     @cached_property
     def drain(self) -> int:
-        return seconds(self.wish.say("drainTimeout", default="45s"))
+        return seconds(self.variant.say("drainTimeout", default="45s"))
 
     @cached_property
     def drains_itself(self) -> bool:
         """Tell whether vLLM waits for its requests, as only its single API server does; there is one for each copy."""
-        return not self.custom and self.wish.release in DRAINING and (self.data == 1 or len(self.ranks) > 1)
+        return not self.custom and self.variant.release in DRAINING and (self.data == 1 or len(self.ranks) > 1)
 
     @cached_property
     def startup(self) -> int:
         """Return the seconds until the model must be loaded: 10 minutes, and a second for each 64Mi; or 30 minutes."""
-        size, written = self.wish.model.get("size"), self.say("health", "startupTimeout")
+        size, written = self.variant.model.get("size"), self.say("health", "startupTimeout")
         if written is not None:
             return seconds(written)
         return 1800 if size is None else 600 + amount(size) // (64 * 2**20)
@@ -399,16 +399,16 @@ class Role:
     @cached_property
     def arrival(self) -> int:
         """Return the seconds that images and weights may take to arrive: 30 minutes, or a second for each 32Mi."""
-        return max(1800, amount(self.wish.model.get("size", "0")) // (32 * 2**20))
+        return max(1800, amount(self.variant.model.get("size", "0")) // (32 * 2**20))
 
 
-def wishes(stack: Mapping[str, Any], index: Iterable[tuple[str, Any, Any]] = ()) -> tuple[Wish, ...]:
+def variants(stack: Mapping[str, Any], index: Iterable[tuple[str, Any, Any]] = ()) -> tuple[Variant, ...]:
     """Return every service of a stack, each followed by its canary; `index` has what was rendered."""
     pools = frozenset((space, name) for kind, name, space in index if kind == "InferencePool")
-    return _wishes(json.dumps(stack), pools)
+    return _variants(json.dumps(stack), pools)
 
 
 @cache
-def _wishes(text: str, pools: frozenset[tuple[str, str]]) -> tuple[Wish, ...]:
+def _variants(text: str, pools: frozenset[tuple[str, str]]) -> tuple[Variant, ...]:
     stack = json.loads(text)
-    return tuple(one for key in stack["services"] for one in Wish(stack, key, pools=pools).variants)
+    return tuple(variant for key in stack["services"] for variant in Variant(stack, key, pools=pools).variants)
