@@ -14,7 +14,7 @@ from planning.preflight.severity import SEVERITIES, Mode
 from planning.routes import Route, collisions
 
 _HTTP = frozenset({"HTTP", "HTTPS"})
-"""Protocols of listeners that admit HTTPRoutes unless `allowedRoutes.kinds` names other kinds."""
+"""Protocols whose listeners admit HTTPRoutes if `allowedRoutes.kinds` is empty."""
 _ROUTE = "HTTPRoute"
 
 
@@ -50,7 +50,7 @@ def listeners(
 
 
 def _namespace_labels(name: str, needs: Needs, facts: ClusterFacts) -> Mapping[str, str] | Unknown:
-    """Return the labels of a namespace. If this run creates it, these are its future labels."""
+    """Return the labels of a namespace. If this run creates the namespace, the result is its future labels."""
     if isinstance(facts.namespaces, Unknown):
         return facts.namespaces
     live = facts.namespaces.namespaces.get(name)
@@ -125,7 +125,7 @@ def _host_verdict(case: _Case, ref: GatewayRef, selected: list[Listener]) -> Ite
 
 
 def _meet(first: str, second: str) -> bool:
-    """Tell whether a host exists that matches both hosts. A wildcard stands for one or more labels."""
+    """Tell whether some host name matches both patterns. A wildcard stands for one or more DNS labels."""
     first, second = first.lower(), second.lower()
     return first == second or any(
         wide.startswith("*.") and narrow.endswith(wide[1:]) for wide, narrow in ((first, second), (second, first))

@@ -16,7 +16,7 @@ _CREATE = Path("namespaceOptions", "create")
 
 
 def namespaces(needs: Needs, facts: ClusterFacts, owners: Owners, identity: Identity, mode: Mode) -> Iterator[Problem]:
-    """Yield a problem for every namespace that is missing, is being deleted, or is created here but belongs to others.
+    """Yield a problem for every namespace that is missing or being deleted, or that a stack creates but others own.
 
     A run with provider 4.28 or older would take over an existing namespace, and `destroy` would delete this namespace
     with all its objects.
