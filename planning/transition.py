@@ -12,7 +12,7 @@ from planning.serving import Workload
 
 
 def has_generations(plan: StackPlan) -> bool:
-    """Tell whether any variant has a generation, so that the pools in the cluster matter."""
+    """Tell whether any variant has a generation. If none has, the pools in the cluster need not be read."""
     return any(variant.names.generation is not None for service in plan.services for variant in service.variants)
 
 
@@ -37,7 +37,7 @@ def refusals(live: LiveObjects) -> Iterator[Problem]:
 
 
 def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
-    """Yield a warning for every route that does not lead to the interceptor yet."""
+    """Yield a warning for every metered service whose route in the cluster does not lead to the interceptor yet."""
     if plan.interceptor is None:
         return
     target = f"Service {plan.interceptor.namespace}/{plan.interceptor.service}"
@@ -72,7 +72,7 @@ def replicas(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
 def ports(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
     """Yield a warning for every pool whose ports change while its pods still serve the old ports.
 
-    A new generation has no such problem, because its pool is made beside the old pool.
+    A new generation has no such problem, because it gets a new pool while the old pool still exists.
     """
     for service in plan.services:
         for variant in service.variants:
