@@ -10,7 +10,7 @@ from planning.variant.context import VariantContext
 
 
 def problems(variant: VariantContext) -> Iterator[Problem]:
-    """Reject everything that only an endpoint picker can do."""
+    """Reject settings that have an effect only with an endpoint picker."""
     at = variant.path / "endpointPicker"
     yield from _other_keys(at, variant.spec.endpoint_picker)
     yield from _requests(variant)

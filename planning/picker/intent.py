@@ -17,7 +17,7 @@ from planning.picker.words import SCHEDULING, example, with_article
 from planning.releases import Handler, Need, Plugin
 
 _ACTIVE = frozenset({"eviction", "producer", "profile-handler", "request"})
-"""Groups whose plugins work as soon as they are declared. Plugins of other groups work only if they are named."""
+"""Groups whose plugins work as soon as they are declared. Other plugins work only if a reference names them."""
 
 
 def _empty(graph: Graph, _: Setting) -> Iterator[Problem]:
@@ -48,7 +48,7 @@ def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
 
 
 def _misplaced_entries(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield entries of profiles whose plugins have no effect there, and weights of plugins that are no scorers."""
+    """Yield profile entries whose plugins have no effect in profiles, and weights of plugins that are no scorers."""
     table = setting.facts.plugins.table
     for reference in graph.references:
         declared = graph.find(reference.name)
@@ -83,7 +83,7 @@ def _duplicates(graph: Graph, _: Setting) -> Iterator[Problem]:
 
 
 def _ignored_section(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield a section whose feature gate is switched off. Without an entry for the gate, a warning is enough."""
+    """Yield the section `flowControl` if the configuration switches its feature gate off."""
     is_off = feature_gates(graph.config).get(FLOW_CONTROL) is False
     if is_off and ignored_keys(graph, setting):
         what = "has no effect while its feature gate is off (flowControl=false)"
@@ -121,7 +121,7 @@ def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _is_reported(graph: Graph, path: Path) -> bool:
-    """Tell whether another check judges the name at a path: the name of a producer whose data a plugin needs."""
+    """Tell whether a path has the name of a producer whose data a plugin needs. `data_layer` judges such names."""
     for plugin in graph.plugins:
         if plugin.facts is not None and path.is_within(plugin.at):
             scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
@@ -206,7 +206,7 @@ def _profiles_of_roles(graph: Graph, declared: DeclaredPlugin, handler: Handler)
 
 
 def _other_roles(graph: Graph, _: Setting) -> Iterator[Problem]:
-    """Yield filters that leave a profile without the pods of its role."""
+    """Yield filters that select pods of another role than the role of their profile."""
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
         for role, keys in ({} if handler is None else handler.profiles).items():

@@ -13,7 +13,8 @@ from planning.variant.context import VariantContext
 _ACTIVE_ACTIVE = "active-active"
 _CACHE_SCORER, _CACHE_PRODUCER = "prefix-cache-scorer", "approx-prefix-cache-producer"
 _PRODUCER_NAME = "prefixMatchInfoProducerName"
-"""Parameter with the producer that the scorer reads. Without it, the scorer reads the approximate cache."""
+"""Parameter of the scorer with the name of a producer, whose data the scorer reads. Without the parameter, the scorer
+reads the approximate cache."""
 
 
 def elects_leader(picker: EndpointPicker) -> bool:
@@ -24,15 +25,15 @@ def elects_leader(picker: EndpointPicker) -> bool:
 def rollout(picker: EndpointPicker) -> RollingUpdate:
     """Return the rollout of several pickers.
 
-    Pickers that elect a leader are replaced all at once. A pod that waits for the lease is never ready, so a rollout
-    that keeps the old leader never ends: old and new pods share the lease, whose name follows from the pool.
+    Pickers that elect a leader are replaced all at once. Old and new pods share the lease, whose name follows from the
+    pool. A pod that waits for the lease is never ready, so a rollout that keeps the old leader would never end.
     """
     steps = (0, picker.replicas) if elects_leader(picker) else (1, 0)
     return RollingUpdate.model_validate({"type": "RollingUpdate", "maxSurge": steps[0], "maxUnavailable": steps[1]})
 
 
 def problems(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject `replication: active-active` with one picker, or if release or preset do not support it."""
+    """Reject `replication: active-active` with one picker, or with a release or preset that does not support it."""
     picker, facts = variant.spec.endpoint_picker, variant.release.picker
     if picker.replication != _ACTIVE_ACTIVE:
         return

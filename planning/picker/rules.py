@@ -82,7 +82,7 @@ def _picker_problems(variant: VariantContext) -> list[Problem]:
 
 
 def _combination(at: Path, variant: VariantContext, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Yield the linter's problems in the configuration that a preset and the other keys make together."""
+    """Yield the linter's problems in the configuration that follows from a preset and the other keys."""
     spec, picker = variant.spec, variant.spec.endpoint_picker
     if config.preset(picker.preset, variant_facts.picker, disaggregated=spec.prefill is not None) is None:
         return
@@ -96,7 +96,7 @@ def _combination(at: Path, variant: VariantContext, variant_facts: VariantFacts)
 
 @cache
 def _problems_of(made: str, release: str, roles: int, block_size: int | None, engine: str) -> tuple[Problem, ...]:
-    """Return the problems of a configuration, given as JSON. Results are cached, because services often share one."""
+    """Return the problems of a configuration in JSON. Results are cached, because services share configurations."""
     facts = VariantFacts(channel(release), roles > 1, block_size, vllm=engine == "vllm")
     return tuple(lint.problems(Path(), json.loads(made), facts))
 
