@@ -22,7 +22,7 @@ UNASKED = frozenset({"Namespace", "Secret"})
 `planning.preflight.namespaces` checks namespaces. Secrets are not listed, because the right to list Secrets is also a
 right to read their values. The owner of a stack's Secret follows from the service account of the same name.
 """
-_UNCHECKED = "the owners of existing objects with names of this stack went unchecked"
+_UNCHECKED = "whether existing objects belong to other stacks went unchecked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _gets_mark(named: NamedObject, verdict: Verdict) -> bool:
 
 def _way_out(mark: Mark) -> str:
     earlier = "project/stack" if mark.stack is None else mark.stack
-    return f"choose another name or namespace, or write formerly: [{earlier}] if this stack was called so"
+    return f"choose another name or namespace, or write formerly: [{earlier}] if this stack had that name"
 
 
 def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[Problem]:
@@ -97,8 +97,8 @@ def _foreign(named: NamedObject, name: StackName, instance: Instance) -> Problem
     what = "exists without the mark of a stack; unless this stack imported it, a run overwrites it or fails"
     if named.place[1] == _CLAIM:
         # A run would replace an imported claim, because the rendered manifest names no volume. Its data would be lost.
-        return warning(named.path, what, f"choose another name, or use it: storage.claimName: {named.place[3]}")
-    remedy = f"choose another name, or adopt it and look at the next preview: {import_command(named, name, instance)}"
+        return warning(named.path, what, f"choose another name, or use this claim: storage.claimName: {named.place[3]}")
+    remedy = f"choose another name, or adopt it (then look at a preview): {import_command(named, name, instance)}"
     return warning(named.path, what, remedy)
 
 

@@ -137,7 +137,7 @@ def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Pro
             return
         if texts:
             where = f"in namespace {namespace}" if namespace else "in the whole cluster"
-            what = f"this run may not {', '.join(texts)} {where}, so it may fail, or wait without end"
+            what = f"this run is not allowed to {', '.join(texts)} {where}, so it may fail, or wait without end"
             yield warning(Path(), what, "bind the Roles that `python -m cli rights STACK --for deploy` prints")
 
 

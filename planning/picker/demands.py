@@ -182,7 +182,7 @@ def _message_of_presence(condition: Condition, scope: Scope) -> tuple[str, str]:
     known = " or ".join(str(choice) for choice in [*(condition.any_of or []), *(condition.folded or [])] if choice)
     messages = {
         "is missing; add it": missing,
-        "cannot stand here; remove one of them": condition.empty or condition.blank or condition.present is False,
+        "cannot be set; remove one of them": condition.empty or condition.blank or condition.present is False,
         "cannot be null; remove it": condition.null is False,
         f"names no plugin ({name}); declare it under plugins": condition.declared,
         f"is the same as {condition.differs}; write another": condition.differs is not None,

@@ -43,7 +43,7 @@ def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
             continue
         if "picker" in groups and not every_profile_has_picker:
             continue
-        place = "add it to a profile" if groups & SCHEDULING else "name it where it is meant"
+        place = "add it to a profile" if groups & SCHEDULING else "refer to it where it is needed"
         yield Problem(plugin.at, f"is used nowhere ({plugin.name})", f"{place}, or remove it")
 
 
@@ -77,7 +77,7 @@ def _duplicates(graph: Graph, _: Setting) -> Iterator[Problem]:
             if entry.plugin is None or "picker" in entry.groups:
                 continue
             if entry.plugin.name in seen:
-                what = f"stands twice in one profile ({entry.plugin.name})"
+                what = f"is listed twice in one profile ({entry.plugin.name})"
                 yield Problem(entry.at, what, "remove one of them")
             seen.add(entry.plugin.name)
 
@@ -137,7 +137,8 @@ def _is_reported(graph: Graph, path: Path) -> bool:
 def _required_plugin(graph: Graph, plugin: DeclaredPlugin, required: str, need: Need) -> Iterator[Problem]:
     declared = [other for other in graph.plugins if other.type == required]
     if not declared:
-        yield Problem(plugin.at / "type", f"needs {required} beside it ({plugin.type})", "declare it under plugins")
+        what = f"needs {required}, which is not declared ({plugin.type})"
+        yield Problem(plugin.at / "type", what, "declare it under plugins")
     for key in need.parameters:
         if declared and not any(other.parameter(key) for other in declared):
             yield Problem(declared[0].place(key), f"is missing, and {plugin.type} needs it", "add it")
@@ -202,7 +203,7 @@ def _profiles_of_roles(graph: Graph, declared: DeclaredPlugin, handler: Handler)
         name = next((value for key in keys if (value := declared.parameter(key))), role)
         if graph.profiles and name not in names and (role == "decode" or asks_prefill):
             what = f"has no profile called {name}, which {declared.type} looks for"
-            yield Problem(graph.path / "schedulingProfiles", what, "add it, or name another in its parameters")
+            yield Problem(graph.path / "schedulingProfiles", what, "add it, or name another profile in its parameters")
 
 
 def _other_roles(graph: Graph, _: Setting) -> Iterator[Problem]:

@@ -45,7 +45,7 @@ def problems(at: Path, variant: VariantContext) -> Iterator[Problem]:
         what = f"is not supported by the pickers of {variant.release.name} ({picker.replication})"
         yield Problem(path, what, "remove it, or choose a newer release")
     if picker.preset == "approximate-prefix-cache":
-        what = f"divides what preset {picker.preset} remembers: each picker knows its own requests only"
+        what = f"divides the memory of preset {picker.preset}: each picker remembers only its own requests"
         yield Problem(path, what, "use preset: precise-prefix-cache, or remove it", (at / "preset",))
 
 
@@ -55,7 +55,7 @@ def warnings(at: Path, variant: VariantContext) -> Iterator[Problem]:
     if elects_leader(picker):
         yield from _leader_warnings(at, variant)
     elif picker.replicas > 1 and picker.preset == "custom" and _remembers_requests(picker.config or {}):
-        what = f"divides what {_CACHE_PRODUCER} remembers: each picker knows its own requests only"
+        what = f"divides the memory of {_CACHE_PRODUCER}: each picker remembers only its own requests"
         yield warning(at / "replication", what, f"use precise-prefix-cache-producer, and name it in {_PRODUCER_NAME}")
 
 
@@ -74,7 +74,7 @@ def _gapless_way(picker: EndpointPicker, facts: PickerFacts) -> str:
     if facts.active_active is None:
         return "remove it: a single picker is replaced without a gap"
     preset = "preset: precise-prefix-cache and " if picker.preset == "approximate-prefix-cache" else ""
-    return f"one picker, or {preset}replication: {_ACTIVE_ACTIVE}, is replaced without a gap"
+    return f"use one picker, or {preset}replication: {_ACTIVE_ACTIVE}: then pickers are replaced without a gap"
 
 
 def _remembers_requests(config: Mapping[str, Any]) -> bool:

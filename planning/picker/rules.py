@@ -125,7 +125,7 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
         if count == 1:
             continue
         if not variant.release.picker.ports.tells_events_apart:
-            what = f"does not distinguish copies of the model in a pod in {variant.release.name} ({copies}: {count})"
+            what = f"does not distinguish copies of the model in a pod ({copies}: {count}, {variant.release.name})"
             yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
         elif role.parallelism.load_balancing == "internal":
             what = f"reads only the cache of the first copy of the model in a pod ({copies}: {count})"
@@ -157,7 +157,7 @@ def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
     """Reject `resources` beside `traffic`, because requests and limits follow from `traffic`."""
     if picker.traffic is not None and "resources" in picker.model_fields_set:
         remedy = "keep one of them, or write resources: null here to drop inherited resources"
-        yield Problem(at / "traffic", "decides resources, but these are set, too", remedy, (at / "resources",))
+        yield Problem(at / "traffic", "decides resources, but resources are set, too", remedy, (at / "resources",))
 
 
 def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
@@ -192,7 +192,7 @@ def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
         remedy = "write why requests may bypass the picker, or remove failureMode"
         yield Problem(at / "failOpenReason", what, remedy, (at / "failureMode",))
     if picker.failure_mode == "FailClose" and picker.fail_open_reason is not None:
-        what = "has no effect while requests are refused (FailClose)"
+        what = "has no effect with failureMode: FailClose"
         yield Problem(at / "failOpenReason", what, "remove it, or set failureMode: FailOpen", explicit_only=True)
 
 
@@ -334,12 +334,12 @@ def _predictor(at: Path, predictor: LatencyPredictor, variant_facts: VariantFact
             ("predictionServers", predictor.prediction_servers),
         ):
             if not address:
-                yield Problem(at / key, "is missing (no deploy)", "add it, or write deploy: {} for a predictor here")
+                yield Problem(at / key, "is missing (no deploy)", "add it, or write deploy: {} to deploy a predictor")
         return
     facts = variant_facts.picker.latency_predictor
     if predictor.addresses:
         remedy = "remove it, or trainingServer and predictionServers"
-        yield Problem(at / "deploy", "stands beside addresses of another predictor", remedy)
+        yield Problem(at / "deploy", "is set together with addresses of another predictor", remedy)
     if facts is None or facts.servers is None:
         what = f"is not possible in {variant_facts.release.name}, which has no images for it"
         yield Problem(at / "deploy", what, "write trainingServer and predictionServers, or choose a newer release")

@@ -163,7 +163,7 @@ def _merge(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, 
     for each in cast("list[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]:
         value = _value(path, each, found, above)
         if not isinstance(value, dict):
-            raise ValueError(f"is no YAML: {path / _MERGE} merges what is no mapping")  # noqa: TRY004, a mistake in the file
+            raise ValueError(f"is no YAML: {path / _MERGE} must be a mapping")  # noqa: TRY004, a mistake in the file
         yield from cast("dict[str, object]", value).items()
 
 

@@ -89,7 +89,7 @@ def addresses(stack: Stack, facts: ClusterFacts) -> Iterator[Problem]:
         return
     if any(kind.startswith(_CILIUM) for kind in facts.apis.kinds):
         what = (
-            "may not match the API server: Cilium, which this cluster has, matches no node and no API server by address"
+            "may not match the API server: Cilium in this cluster matches neither nodes nor the API server by address"
         )
         remedy = "remove it, or set Cilium's policy-cidr-match-mode to nodes"
         yield warning(Path("networkPolicies", "apiServerCIDRs"), what, remedy)

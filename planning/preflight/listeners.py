@@ -92,7 +92,7 @@ def _namespace_verdict(case: _Case, ref: GatewayRef, selected: list[Listener]) -
             return
         sources = ", ".join(f"{each.name}: {each.namespaces}" for each in selected)
         what = f"no selected listener of Gateway {ref} admits routes of namespace {namespace} ({sources})"
-        remedy = "let allowedRoutes.namespaces of a listener admit it, or name another gateway"
+        remedy = "let allowedRoutes.namespaces of a listener admit the namespace, or name another gateway"
         yield case.at, what, remedy
         return
     yield from _host_verdict(case, ref, [each for each in selected if admitted[each.name] is not False])
