@@ -78,7 +78,7 @@ class VariantPlan:
     gke: LoadBalancing | None
     """Settings of GKE's load balancer. None if the gateway is not GKE's."""
     requests: PoolRequests
-    """Objectives of the pool, and the model names that it rewrites."""
+    """Objectives of the pool, and its rewrites of model names."""
     monitoring: Monitoring | None
     """Scraping of metrics. None if the stack has no scraper."""
     policies: tuple[Policy, ...]
@@ -106,7 +106,7 @@ class VariantPlan:
 
     @property
     def generation_prefix(self) -> str:
-        """Return the prefix for logical names of objects that exist once per generation; empty without generation.
+        """Return the prefix for logical names of objects that every generation has; empty for no generation.
 
         The objects of two generations exist at the same time during a rollout.
         """
@@ -212,7 +212,7 @@ class StackPlan:
     """None if no requests are metered."""
     interceptor_network: InterceptorNetwork
     grants: tuple[InterceptorGrant, ...]
-    """Permissions of the interceptor to read Services. Empty if it does not search for Services."""
+    """Permissions of the interceptor to read Services. Empty if the interceptor does not search for Services."""
     caches: tuple[StoragePlan, ...]
     """Claims of the caches, with the Jobs that fill them, ordered by key."""
     own_warnings: tuple[Problem, ...]

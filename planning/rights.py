@@ -1,8 +1,8 @@
 """Rights that a user needs to preview a stack, to deploy it or to see its status: rules of Roles and a ClusterRole.
 
 The source of the provider's requests is provider/pkg/await of pulumi-kubernetes (4.25): `await.go` has the requests for
-all objects, `deployment.go` and `job.go` those for further objects that the provider reads while it waits. Discovery
-and the version need no rule, because every authenticated user has the ClusterRole `system:discovery`.
+all objects, `deployment.go` and `job.go` have the requests for further objects that the provider reads while it waits.
+Discovery and the version need no rule, because every authenticated user has the ClusterRole `system:discovery`.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -123,7 +123,7 @@ def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Righ
 
 
 def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Problem]:
-    """Yield a warning for each namespace in which a user lacks rights, and a warning for the rights in all namespaces.
+    """Yield a warning for each namespace in which a user lacks rights, and a warning for cluster-wide rights.
 
     A missing right is no error, because a run uses some rights only after a failure.
     """

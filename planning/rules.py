@@ -134,7 +134,7 @@ def _namespace_problems(stack: Stack) -> Iterator[Problem]:
 
 
 def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:
-    """Reject the creation of a namespace of Kubernetes. The run would take it over, and `destroy` would delete it."""
+    """Reject the creation of a namespace of Kubernetes. A run would take it over, and `destroy` would delete it."""
     if not stack.namespace_options.create:
         return
     uses = {Path("services", key, "namespace"): service.namespace for key, service in stack.services.items()}
@@ -149,7 +149,7 @@ def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:
 
 
 def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
-    """Reject labels that this program sets itself, because it would overwrite the user's value."""
+    """Reject labels that this program sets itself, because the program would overwrite the user's value."""
     label_sets: list[tuple[_Field, Mapping[str, str]]] = [
         ((Path("labels"), ()), stack.labels),
         ((Path("observability", "metrics", "labels"), ()), stack.observability.metrics.labels),

@@ -54,7 +54,7 @@ def predictor(spec: Variant, facts: PickerFacts) -> LatencyPredictor | None:
 
 
 def predictor_servers(spec: Variant, facts: PickerFacts) -> PredictorServers | None:
-    """Return the servers of the latency predictor that is deployed beside the picker. None if none is deployed."""
+    """Return the servers of a latency predictor in the picker's pods. None if the pods have no such servers."""
     asked, known = predictor(spec, facts), facts.latency_predictor
     return None if asked is None or asked.deploy is None or known is None else known.servers
 

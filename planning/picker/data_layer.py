@@ -105,7 +105,7 @@ def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
 
 
 def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin | None:
-    """Return the facts about the plugin that a name means. None if there is no such plugin."""
+    """Return the facts about the plugin called `name`, declared or added. None if there is no such plugin."""
     declared = graph.find(str(name))
     if declared is not None:
         return declared.facts

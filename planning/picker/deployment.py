@@ -40,7 +40,7 @@ class Origination:
     """TLS from Istio's gateway to the picker, by a DestinationRule."""
 
     authority: str | None
-    """Secret with the CA that verifies the picker. None if the gateway does not verify it."""
+    """Secret with the CA that verifies the picker. None if the gateway does not verify the picker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Picker:
     warnings: tuple[Problem, ...]
 
     def checksum(self) -> str:
-        """Return the SHA-256 of the configuration, for an annotation that restarts the pods if it changes.
+        """Return the SHA-256 of the configuration, for an annotation whose change restarts the pods.
 
         A picker reads its configuration only when it starts.
         """
@@ -177,8 +177,8 @@ def drain(spec: Variant) -> Drain:
     """Return the termination times of a picker's pod. The grace period lets the streams of running requests finish.
 
     A stream lasts as long as its request. A terminating picker waits for its streams until Kubernetes kills it
-    (llm-d-router v0.10.0, rungroup.go and internal/runnable/grpc.go). Therefore its grace period is at least as long as
-    the grace period of the serving pods.
+    (llm-d-router v0.10.0, rungroup.go and internal/runnable/grpc.go). Therefore the picker's grace period is at least
+    as long as the grace period of the serving pods.
     """
     explicit = seconds(spec.endpoint_picker.flags.get(_DRAIN_FLAG, "0s")) + _DRAIN_MARGIN_SECONDS
     of_serving_pods = lifecycle.drain(spec.drain_timeout, engine_drains=True).grace
@@ -194,7 +194,7 @@ def _wait(picker: EndpointPicker) -> Wait:
 
 
 def _leader_conditions(replicas: int) -> tuple[str, ...]:
-    """Return the conditions of a finished rollout of several pickers: all pods are updated, and one of them leads."""
+    """Return the conditions of a finished rollout of several pickers: all pods are updated, and one pod leads."""
     numbers = {"updatedReplicas": replicas, "replicas": replicas, "readyReplicas": 1}
     # The numbers of a status belong to an older spec until the controller has observed this generation.
     current = f"jsonpath={{$[?({CURRENT})].observedGeneration}}"

@@ -141,7 +141,7 @@ def quantity(value: object) -> Fraction:
 
 
 def message_size(value: object) -> int | None:
-    """Return the size of a gRPC message in bytes: a whole quantity, a final `B` is allowed. None for empty text."""
+    """Return the size of a gRPC message in bytes: a whole quantity that may end in `B`. None for an empty text."""
     written = text(value)
     if written == "":
         return None

@@ -47,8 +47,8 @@ class DeclaredPlugin:
     def shape(self) -> Mapping[str, Any] | None:
         """Return the shape that the parameters must have. None if the parameters are not checked.
 
-        The result is the former shape if a written key exists only there, and no written key exists only in the current
-        shape.
+        The result is the former shape if some written key is only in the former shape, and no written key is only in
+        the current shape.
         """
         if self.facts is None or self.facts.parameters is None or self.facts.former_parameters is None:
             return None if self.facts is None else self.facts.parameters
@@ -257,7 +257,7 @@ def feature_gates(config: Mapping[str, Any]) -> dict[str, bool]:
 def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, Plugin]]:
     """Yield every reference to a parser that gets requests, with the facts of the parser's type.
 
-    No parser after a parser for every path gets requests.
+    Parsers that follow a parser for every path get no requests.
     """
     for reference in graph.references:
         if reference.groups == ("parser",):

@@ -154,7 +154,7 @@ def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
-    """Reject `resources` beside `traffic`, because requests and limits follow from `traffic`."""
+    """Reject `resources` together with `traffic`, because requests and limits follow from `traffic`."""
     if picker.traffic is not None and "resources" in picker.model_fields_set:
         remedy = "keep one of them, or write resources: null here to drop inherited resources"
         yield Problem(at / "traffic", "decides resources, but resources are set, too", remedy, (at / "resources",))
@@ -206,7 +206,7 @@ def _authority(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
-    """Reject images of another release line, which cannot read this line's configuration and flags."""
+    """Reject images of another release line. They cannot read the configuration and the flags of this line."""
     sidecar = spec.sidecar.image if spec.sidecar is not None else None
     for at, image in (("endpointPicker", spec.endpoint_picker.image), ("sidecar", sidecar)):
         lines = None if image is None else other_line(release, image)

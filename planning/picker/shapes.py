@@ -31,7 +31,7 @@ from planning.picker import expressions, go_values
 
 PLUGIN = "plugin:"
 _NAME = "name:"
-"""Words of leaves with the name of a plugin, up to the groups."""
+"""Beginning of the words of leaves with the name of a plugin. The groups of the plugin follow."""
 REQUIRED = "!"
 """Sign after the word of a leaf that must be present."""
 _READERS = {**go_values.READERS, "cel": expressions.cel}

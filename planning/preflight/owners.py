@@ -10,7 +10,7 @@ from planning.ground.needs import Reference
 from planning.plans import StackPlan
 
 _VARIANTS = frozenset({"canary"})
-"""Keys of a service whose values belong to another owner."""
+"""Keys below a service that have the values of another owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Owners:
         return cls(tree, {**{variant.owner: variant.path for variant in variants}, **caches, **metering})
 
     def locate(self, reference: Reference, keys: Collection[str]) -> Path:
-        """Return the path at which a user wrote the name of a reference: at or below one of `keys`.
+        """Return the path at which a user wrote the name of a reference. The path contains one of `keys`.
 
         The name is searched in the owner's section, then at the top of the configuration. If the name is not found, the
         result is the path of the owner.

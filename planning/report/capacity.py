@@ -99,7 +99,7 @@ class Capacity:
 
 
 def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: ClusterFacts) -> Capacity:
-    """Return the capacity for the changes of workloads; `gone` are workloads that end when all others are ready."""
+    """Return the capacity for the changes of workloads. The workloads in `gone` end when the others are ready."""
     with_devices = [change for change in changes if change.has_devices]
     starting = [change for change in changes if change.additional.high]
     growing = [change for change in starting if change.devices_per_replica]
@@ -280,7 +280,7 @@ def _free(nodes: Mapping[str, int] | None) -> int | None:
 
 
 def _lacks(changes: Iterable[Change], facts: ClusterFacts) -> Iterator[Lack]:
-    """Yield the quotas on devices that additional pods exceed. The API server then refuses to create the pods."""
+    """Yield the quotas, on devices or on pods, that a change exceeds. The API server then refuses to create pods."""
     if isinstance(facts.quotas, Unknown):
         return
     needed = dict[tuple[str, str], Range]()

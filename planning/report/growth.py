@@ -139,7 +139,8 @@ def place(variant: VariantPlan, workload: Workload) -> Place:
 def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
     """Tell whether a rendered value lacks a field of a tree (FieldsV1). The change then removes this field.
 
-    Source: Kubernetes API, FieldsV1: `f:` and a field, `k:` and the keys of a list's item, `v:` and a value of a set.
+    A key of the tree is `f:` and a field, `k:` and the keys of a list's item, or `v:` and a value of a set (Kubernetes
+    API, FieldsV1).
     """
     for key, below in fields.items():
         kind, _, name = key.partition(":")

@@ -94,7 +94,7 @@ def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
 
 
 def _search(free: dict[str, int], ordered: Sequence[Pods]) -> bool:
-    """Tell whether the pods fit, by trying all placements. After too many steps, the search returns True."""
+    """Tell whether the pods fit, by trying placements. With too many pods or steps, they count as fitting."""
     sizes = [each for each in ordered for _ in range(each.count)]
     return len(sizes) > _MOST_PODS or _Search(free, sizes, ordered).place(0)
 

@@ -202,7 +202,7 @@ def _is_gap(diagnostic: Diagnostic) -> bool:
 
 
 def _gap(message: str) -> str:
-    """Return the check that did not run according to a warning, with the reason in parentheses."""
+    """Return the name of the omitted check from a warning, with the reason in parentheses."""
     subject, _, rest = message.partition(_UNCHECKED)
     more, _, reason = rest.partition(": ")
     return f"{subject}{more} ({reason})"
@@ -262,7 +262,7 @@ def _lines(
 
 
 def _headroom(change: Change, step: Step) -> tuple[str, ...]:
-    """Return the memory for the KV cache that a change costs, as text."""
+    """Return the memory for the KV cache that a change takes away, as text."""
     is_comparable = fitting.is_comparable(step.kind, step.old, step.new)
     return fitting.headroom(change.workload, step.old) if is_comparable else ()
 
