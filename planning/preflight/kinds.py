@@ -64,7 +64,7 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
             what = f"whether it is new enough for {purpose} went unchecked: its version is no number ({installed})"
             problems.append(warning(Path(bundle.definition or ""), what))
         elif installed and gateways.numbers(installed) < gateways.numbers(minimum):
-            what = f"is of {bundle.name} {installed}, and {purpose} needs {minimum} or newer"
+            what = f"comes from {bundle.name} {installed}, but {purpose} needs {minimum} or newer"
             problems.append(Problem(Path(bundle.definition or ""), what, _installation(bundle), severity=severity))
     return problems
 
