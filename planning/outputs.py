@@ -63,8 +63,8 @@ def _service(service: ServicePlan, interceptor: InterceptorPlan | None, *, with_
 def _awaited_kinds(service: ServicePlan, *, with_route: bool) -> Iterator[contract.Awaited]:
     """Yield the kinds of objects that a run waits for.
 
-    A picker is ready only after its pool exists. A workload is ready only with all its replicas, but an autoscaler may
-    want another number later.
+    The pool is awaited with the picker, because a picker is ready only after its pool exists. `replicas` is left out if
+    a workload has an autoscaler, which may change the number later.
     """
     yield "workload"
     if any(variant.endpoint_picker is not None for variant in service.variants):

@@ -1,7 +1,7 @@
-"""Checks of the names of a stack's objects: whether the cluster has objects with these names, and of which stack.
+"""Check of object names: whether the cluster has objects with the names of a stack's objects, and who owns them.
 
-Neither a preview nor a server-side dry run finds such objects. Up to version 4.28, the provider takes over an existing
-object when it should create a new object. From 4.29 on, the run fails halfway.
+Neither a preview nor a server-side dry run finds such objects. A run with provider 4.28 or older takes them over. With
+provider 4.29 or newer, the run fails halfway.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,10 +19,10 @@ _CLAIM = "PersistentVolumeClaim"
 UNASKED = frozenset({"Namespace", "Secret"})
 """Kinds whose marks this check does not read.
 
-Namespaces have a check of their own. Secrets are not listed, because whoever may list them may read their values. A
-Secret of a stack belongs to the owner of the service account of the same name.
+`planning.preflight.namespaces` checks namespaces. Secrets are not listed, because the right to list Secrets is also a
+right to read their values. The owner of a stack's Secret follows from the service account of the same name.
 """
-_UNCHECKED = "the owners of existing objects with names of this stack went unchecked"
+_UNCHECKED = "whether existing objects belong to other stacks went unchecked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class NamedObject:
     """Type of the resource, such as `kubernetes:apps/v1:Deployment`."""
     logical_name: str
     component: tuple[str, str] | None
-    """Type and logical name of the component that it is in; None if it is in the inference stack itself."""
+    """Type and logical name of the component that contains the object. None for the inference stack itself."""
 
     @property
     def path(self) -> Path:
@@ -51,9 +51,9 @@ def problems(
 ) -> list[Problem]:
     """Return the problems of objects whose names are taken in the cluster.
 
-    An object of another stack is an error, or a warning if `mode` is `warn`. An object that a stack made before marks
-    existed is a warning. An object of somebody else is a warning, too, because this stack may have imported it. If the
-    objects are unknown, the result is one warning.
+    An object of another stack is an error, or a warning if `mode` is `warn`. An object from a version of this program
+    that wrote no marks is a warning. An object of somebody else is a warning, too, because this stack may have imported
+    it. If the objects are unknown, the result is one warning.
     """
     if mode == "skip":
         return []
@@ -75,13 +75,13 @@ def problems(
 
 
 def _gets_mark(named: NamedObject, verdict: Verdict) -> bool:
-    """Tell whether a run adds the mark to an object that was made before the mark. An existing Job never gets it."""
+    """Tell whether a run adds the mark to an object without a mark. An existing Job never gets a mark."""
     return verdict is Verdict.UNMARKED and named.place[1] != "Job"
 
 
 def _way_out(mark: Mark) -> str:
     earlier = "project/stack" if mark.stack is None else mark.stack
-    return f"choose another name or namespace, or write formerly: [{earlier}] if this stack was called so"
+    return f"choose another name or namespace, or write formerly: [{earlier}] if this stack had that name"
 
 
 def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[Problem]:
@@ -96,9 +96,9 @@ def _unmarked_warning(objects: list[NamedObject], name: StackName) -> Iterator[P
 def _foreign(named: NamedObject, name: StackName, instance: Instance) -> Problem:
     what = "exists without the mark of a stack; unless this stack imported it, a run overwrites it or fails"
     if named.place[1] == _CLAIM:
-        # A run replaces an imported claim, because no manifest states its volume. Its data would be lost.
-        return warning(named.path, what, f"choose another name, or use it: storage.claimName: {named.place[3]}")
-    remedy = f"choose another name, or adopt it and look at the next preview: {import_command(named, name, instance)}"
+        # A run would replace an imported claim, because the rendered manifest names no volume. Its data would be lost.
+        return warning(named.path, what, f"choose another name, or use this claim: storage.claimName: {named.place[3]}")
+    remedy = f"choose another name, or adopt it (then look at a preview): {import_command(named, name, instance)}"
     return warning(named.path, what, remedy)
 
 
@@ -108,7 +108,7 @@ def _unchecked_kinds(live: LiveObjects) -> Iterator[Problem]:
 
 
 def import_command(named: NamedObject, name: StackName, instance: Instance = MAIN) -> str:
-    """Return the command that adopts an object into the state. The next run changes the object to its plan."""
+    """Return the command that adopts an object into Pulumi's state. The next run changes the object as planned."""
     *_, namespace, object_name = named.place
     identifier = f"{namespace}/{object_name}" if namespace else object_name
     urn = f"urn:pulumi:{name.stack}::{name.project}::{instances.TYPE}"

@@ -41,12 +41,12 @@ class VariantPlan:
     key: str
     """Key of the service."""
     owner: str
-    """Owner of the objects: the service key, or `<key>.canary`. No service key equals that: keys contain no dot."""
+    """Owner of the objects: the service key, or `<key>.canary`, which is no service key, because keys have no dot."""
     path: Path
     """Path of the variant in the configuration."""
     names: Names
     user_labels: Mapping[str, str]
-    """Labels that users wrote for the service and the stack. Those of the service take precedence."""
+    """Labels that users wrote for the service and the stack. Labels of the service take precedence."""
     user_annotations: Mapping[str, str]
     """Annotations that users wrote for the service."""
     model: str
@@ -71,14 +71,14 @@ class VariantPlan:
     port: int
     """Port on which the serving pods receive requests from the Service. It is the first port of the pool."""
     ports_annotation: str | None
-    """Annotation of serving pods with the ports that they serve. None if the pool has one port, or if the picker of
-    the release reads no annotation."""
+    """Key of the annotation that lists the ports of a serving pod. None if the pool has one port, or if the picker of
+    the release reads no such annotation."""
     endpoint_picker: Picker | None
-    """None if the Service of the decode pods gets the requests. There is no pool then."""
+    """None if the variant has no picker. Then a Service of the decode pods gets the requests, and there is no pool."""
     gke: LoadBalancing | None
     """Settings of GKE's load balancer. None if the gateway is not GKE's."""
     requests: PoolRequests
-    """Objectives of the pool, and the model names that it rewrites."""
+    """Objectives of the pool, and its rewrites of model names."""
     monitoring: Monitoring | None
     """Scraping of metrics. None if the stack has no scraper."""
     policies: tuple[Policy, ...]
@@ -86,8 +86,8 @@ class VariantPlan:
     metered_as: str | None
     """Id by which the interceptor bills requests of the variant. None if they are not metered."""
     resource_id: str | None
-    """Value of the label by which the interceptor searches for the variant's Service: the same id. None if it does not
-    search for the Service."""
+    """Value of the label by which the interceptor searches for the variant's Service; equal to `metered_as`. None if
+    the interceptor does not search for the Service."""
     domain: str
     """DNS domain of the cluster."""
     warnings: tuple[Problem, ...]
@@ -106,7 +106,7 @@ class VariantPlan:
 
     @property
     def generation_prefix(self) -> str:
-        """Return the prefix for logical names of objects that exist once per generation; empty without generation.
+        """Return the prefix for logical names of objects that every generation has; empty for no generation.
 
         The objects of two generations exist at the same time during a rollout.
         """
@@ -212,7 +212,7 @@ class StackPlan:
     """None if no requests are metered."""
     interceptor_network: InterceptorNetwork
     grants: tuple[InterceptorGrant, ...]
-    """Permissions of the interceptor to read Services. Empty if it does not search for Services."""
+    """Permissions of the interceptor to read Services. Empty if the interceptor does not search for Services."""
     caches: tuple[StoragePlan, ...]
     """Claims of the caches, with the Jobs that fill them, ordered by key."""
     own_warnings: tuple[Problem, ...]
@@ -256,13 +256,13 @@ class StackPlan:
         )
 
     def _before_metered(self, service: ServicePlan) -> tuple[Id, ...]:
-        """Return the objects of the interceptor that precede a service's route."""
+        """Return the objects of the interceptor that must exist before a service's route."""
         is_metered = self.interceptor is not None and service.primary.metered_as is not None
         return self.interceptor.precedes_routes if self.interceptor is not None and is_metered else ()
 
 
 def _before_mirror(route: Route) -> tuple[Id, ...]:
-    """Return the objects of a route's mirror that precede the route."""
+    """Return the objects of a route's mirror that must exist before the route."""
     key = None if route.mirror is None else route.mirror.key
     return () if key is None else (Id(key, parts.SERVICE), Id(key, parts.MIRROR_GRANT))
 
@@ -270,7 +270,7 @@ def _before_mirror(route: Route) -> tuple[Id, ...]:
 def decide(
     resolved: Resolved, release: Release, name: StackName, profiles: Mapping[Path, ChosenProfile] = NO_PROFILES
 ) -> StackPlan:
-    """Return the plan of the stack called `name`, which has passed the rules.
+    """Return the plan of a stack that has passed the rules. `name` is the name of the stack.
 
     `profiles` are the selected profiles, by the path of the service, canary or prefill.
     """

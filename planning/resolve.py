@@ -22,7 +22,7 @@ class Resolved:
     configured_variants: tuple[ConfiguredVariant, ...]
     """All primaries and canaries, in the order of the configuration; a canary follows its primary."""
     release: Release | None
-    """Facts of the release channel. None if the channel is unknown; then there are no contexts."""
+    """Facts of the release channel. None if the channel is unknown. In this case, contexts and routes are empty."""
     contexts: Contexts
     routes: Mapping[str, Route]
     """Routes by service key."""
@@ -30,7 +30,7 @@ class Resolved:
 
 
 def resolve(stack: Stack) -> Resolved:
-    """Resolve a stack, which may contain mistakes."""
+    """Resolve a stack, even if it contains mistakes."""
     classes, variants = accelerators.classes(stack.accelerators), tuple(variant.configured_variants(stack))
     if stack.release not in channels():
         return Resolved(stack, classes, variants, None, Contexts({}, {}, {}), {}, ())

@@ -1,8 +1,8 @@
 """Rights that a user needs to preview a stack, to deploy it or to see its status: rules of Roles and a ClusterRole.
 
-The requests of the provider are in provider/pkg/await of pulumi-kubernetes (4.25): `await.go` for all objects,
-`deployment.go` and `job.go` for further objects that it reads while it waits. Discovery and the version need no rule:
-every authenticated user has `system:discovery`.
+The source of the provider's requests is provider/pkg/await of pulumi-kubernetes (4.25): `await.go` has the requests for
+all objects, `deployment.go` and `job.go` have the requests for further objects that the provider reads while it waits.
+Discovery and the version need no rule, because every authenticated user has the ClusterRole `system:discovery`.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -29,16 +29,16 @@ _OF_PODS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "Deployment": (("", "persistentvolumeclaims"), ("", "pods"), ("apps", "replicasets")),
     "Job": (("", "pods"),),
 }
-"""Groups and resources that the provider reads while it waits for an object of a kind, and in a refresh."""
+"""Groups and resources that the provider reads while it waits for an object, and in a refresh, by the object's kind."""
 _URLS = "/"
-"""Stands in the place of an API group if the resources are paths of the API server."""
+"""Value of a rule's `group` if its resources are URL paths of the API server."""
 _UNCHECKED = "the rights of this run went unchecked"
 _EVERYWHERE = ""
-"""Namespace of rules that hold in the whole cluster."""
+"""Value for a rule's namespace if the rule applies to the whole cluster."""
 
 
 class Purpose(StrEnum):
-    """Purposes of rights."""
+    """Purpose for which a user needs rights."""
 
     PREVIEW = "preview"
     DEPLOY = "deploy"
@@ -66,7 +66,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """Rights that a stack gives to its own identities. A user can give only rights that the user has."""
+    """Rights that a Role or ClusterRole of a stack gives. Only users who have these rights can create the Role."""
 
     namespace: str
     """Namespace of the Role; empty for a ClusterRole."""
@@ -76,7 +76,7 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Objects of a stack, and the rights that they give to identities of the stack."""
+    """Objects of a stack, and the rights that the stack's Roles and ClusterRoles give."""
 
     objects: frozenset[tuple[str, str]]
     """Kind (`apiVersion/Kind`) and namespace of its objects; empty for cluster-scoped objects."""
@@ -84,12 +84,12 @@ class Made:
     """Kind and namespace of the objects that a preview compares with the cluster, or whose marks it reads."""
     granted: tuple[Granted, ...]
     bound: frozenset[str]
-    """Names of ClusterRoles that the stack binds and does not make."""
+    """Names of existing ClusterRoles that the stack only binds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The smallest rules that suffice for a purpose, by namespace. The ClusterRole's rules have the empty namespace."""
+    """The smallest rules that suffice for a purpose, by namespace. An empty namespace stands for the ClusterRole."""
 
     rules: Mapping[str, tuple[Mapping[str, list[str]], ...]]
 
@@ -99,9 +99,9 @@ class Options:
     """Optional steps of a preview that need further rights."""
 
     secrets: bool = False
-    """Whether a preview checks that Secrets exist. Whoever may do this may read their values."""
+    """Whether a preview checks that Secrets exist. A right to do this is also a right to read their values."""
     dry_run: bool = False
-    """Whether a preview sends dry runs to the API server. They need the verbs for writing."""
+    """Whether a preview sends dry runs to the API server. Dry runs need the verbs for writing."""
 
 
 def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Rights:
@@ -123,7 +123,7 @@ def rights(purpose: Purpose, made: Made, needs: Needs, options: Options) -> Righ
 
 
 def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Problem]:
-    """Yield a warning for each namespace in which a user lacks rights, and a warning for the whole cluster.
+    """Yield a warning for each namespace in which a user lacks rights, and a warning for cluster-wide rights.
 
     A missing right is no error, because a run uses some rights only after a failure.
     """
@@ -137,7 +137,7 @@ def warnings(needed: Rights, permissions: Permissions | Unknown) -> Iterator[Pro
             return
         if texts:
             where = f"in namespace {namespace}" if namespace else "in the whole cluster"
-            what = f"this run may not {', '.join(texts)} {where}, so it may fail, or wait without end"
+            what = f"this run is not allowed to {', '.join(texts)} {where}, so it may fail, or wait without end"
             yield warning(Path(), what, "bind the Roles that `python -m cli rights STACK --for deploy` prints")
 
 
@@ -151,7 +151,7 @@ def _lacking(needed: Iterable[_Rule], permissions: Permissions, namespace: str) 
 
 
 def _allows(rule: _Rule, group: str, resource: str, verb: str, names: Collection[str]) -> bool:
-    """Tell whether a rule allows a verb for the objects with some names, or for all objects if there is no name."""
+    """Tell whether a rule allows a verb on the objects called `names`, or on all objects if `names` is empty."""
     limit = rule.get("resourceNames")
     return (
         _has(rule.get("verbs", ()), verb)
@@ -226,7 +226,7 @@ def _of_pods(made: Made, verbs: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
 
 
 def _grants(made: Made) -> Iterator[tuple[str, Rule]]:
-    """Yield the rights that a stack gives to its identities, and the right to bind ClusterRoles of others."""
+    """Yield rules with the rights that a stack's Roles give, and a rule for binding existing ClusterRoles."""
     for granted in made.granted:
         rule = granted.rule
         for group in rule.get("apiGroups", ()):
@@ -251,7 +251,7 @@ class _Verbs:
 
     @classmethod
     def of(cls, rules: Iterable[tuple[str, Rule]], created: Collection[str]) -> "_Verbs":
-        """Collect rules. Rules for namespaces that do not exist yet hold in the whole cluster."""
+        """Collect the verbs of rules. In namespaces that the stack creates, a rule applies to the whole cluster."""
         verbs = dict[tuple[str, str, str, tuple[str, ...]], set[str]]()
         for namespace, rule in rules:
             place = _EVERYWHERE if namespace in created else namespace
@@ -260,7 +260,7 @@ class _Verbs:
         return cls(verbs)
 
     def minimal(self) -> Iterator[tuple[tuple[str, str, str, tuple[str, ...]], tuple[str, ...]]]:
-        """Yield the verbs that no wider rule has. A rule is wider without names, or in the whole cluster."""
+        """Yield the verbs that no wider rule has. Rules without names and rules for the whole cluster are wider."""
         for (place, group, resource, names), verbs in sorted(self.verbs.items()):
             wider = {(place, group, resource, ()), (_EVERYWHERE, group, resource, ())}
             wider -= {(place, group, resource, names)}

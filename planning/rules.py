@@ -19,13 +19,13 @@ from planning.weights import pins
 from planning.weights.pins import MUTABLE_TAGS
 
 _SYSTEM_NAMESPACE, _SYSTEM_PREFIX = "default", "kube-"
-"""Namespace that every cluster has, and beginning of the names that Kubernetes reserves (Kubernetes documentation,
+"""Namespace that every cluster has, and prefix of the names that Kubernetes reserves (Kubernetes documentation,
 Namespaces, Working with Namespaces)."""
 _BYTES = frozenset({"ephemeral-storage", "memory"})
 """Resources that are counted in bytes."""
 _CREATE = Path("namespaceOptions", "create")
 _Field = tuple[Path, tuple[str, ...]]
-"""Place of a field: the path of a section, and keys below it. Paths are made for the few fields with a problem."""
+"""Place of a field: the path of a section, and keys below it. Full paths are built only for fields with a problem."""
 
 
 def problems(resolved: Resolved) -> list[Problem]:
@@ -76,7 +76,7 @@ def _resolved_problems(resolved: Resolved, release: Release) -> Iterator[Problem
 
 
 def _other_container_problems(configured: ConfiguredVariant, devices: frozenset[str]) -> Iterator[Problem]:
-    """Check the resources of picker and sidecar, which never have devices."""
+    """Check the resources of all containers of the picker, and of the sidecar. These containers never have devices."""
     path, spec = configured.path, configured.spec
     yield from _container_problems(
         path / "endpointPicker" / "resources", spec.endpoint_picker.resources, devices, device_remedy="remove it"
@@ -100,7 +100,7 @@ def _container_problems(
 ) -> Iterator[Problem]:
     """Reject bytes without a unit, requests above their limits, and devices, whose number follows from parallelism.
 
-    `device_remedy` is the remedy for a device in a container other than the engine.
+    `device_remedy` is the remedy for a device in a container other than the engine; empty for the engine.
     """
     for group, values in (("requests", resources.requests), ("limits", resources.limits)):
         for name in sorted(devices & values.keys()):
@@ -134,7 +134,7 @@ def _namespace_problems(stack: Stack) -> Iterator[Problem]:
 
 
 def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:
-    """Reject the creation of a namespace of Kubernetes. The run would take it over, and `destroy` would delete it."""
+    """Reject the creation of a namespace of Kubernetes. A run would take it over, and `destroy` would delete it."""
     if not stack.namespace_options.create:
         return
     uses = {Path("services", key, "namespace"): service.namespace for key, service in stack.services.items()}
@@ -149,7 +149,7 @@ def _system_namespace_problems(stack: Stack) -> Iterator[Problem]:
 
 
 def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
-    """Reject labels that this program sets itself, because it would overwrite the user's value."""
+    """Reject labels that this program sets itself, because the program would overwrite the user's value."""
     label_sets: list[tuple[_Field, Mapping[str, str]]] = [
         ((Path("labels"), ()), stack.labels),
         ((Path("observability", "metrics", "labels"), ()), stack.observability.metrics.labels),
@@ -163,7 +163,7 @@ def _reserved_label_problems(stack: Stack, variants: Iterable[ConfiguredVariant]
 
 
 def _reserved_annotation_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
-    """Reject annotations below this program's domain, because they would say something wrong about an object."""
+    """Reject annotations of users below this program's domain: readers would take them for facts from this program."""
     annotation_sets: list[tuple[_Field, Mapping[str, str]]] = [
         ((Path("services"), (key, "route", "annotations")), service.route.annotations)
         for key, service in stack.services.items()
@@ -187,7 +187,7 @@ def _decided_keys(
 
 
 def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[Problem]:
-    """Reject variants that would make the same object. The object applied later would overwrite the other one."""
+    """Reject variants that would make the same object. The second variant would overwrite the object of the first."""
     holders = dict[tuple[str, str], Path]()
     for context in sorted(variants, key=lambda context: str(context.path)):
         identities = [
@@ -209,7 +209,7 @@ def _duplicate_object_problems(variants: Iterable[VariantContext]) -> Iterator[P
 def _mutable_image_problems(stack: Stack, variants: Iterable[ConfiguredVariant]) -> Iterator[Problem]:
     """Reject mutable image tags.
 
-    Pods of one workload could run different images, and a preview would show no change.
+    With such a tag, pods of one workload could run different images, and a preview would show no change.
     """
     for (at, keys), image in _images(stack, variants):
         tag = "" if image is None or "@" in image else image.rpartition("/")[2].partition(":")[2]

@@ -12,7 +12,7 @@ from planning.serving import Workload
 
 
 def has_generations(plan: StackPlan) -> bool:
-    """Tell whether any variant has a generation, so that the pools in the cluster matter."""
+    """Tell whether any variant has a generation. If none has, the pools in the cluster need not be read."""
     return any(variant.names.generation is not None for service in plan.services for variant in service.variants)
 
 
@@ -37,7 +37,7 @@ def refusals(live: LiveObjects) -> Iterator[Problem]:
 
 
 def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
-    """Yield a warning for every route that does not lead to the interceptor yet."""
+    """Yield a warning for every metered service whose route in the cluster does not lead to the interceptor yet."""
     if plan.interceptor is None:
         return
     target = f"Service {plan.interceptor.namespace}/{plan.interceptor.service}"
@@ -52,7 +52,7 @@ def metering(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
             for ref in rule.get("backendRefs") or ()
         }
         if backends - {target}:
-            refused = "; until the route changes, network policies refuse them" if primary.policies else ""
+            refused = "; network policies refuse these requests until the route changes" if primary.policies else ""
             what = f"its requests move from {', '.join(sorted(backends - {target}))} to {target}{refused}"
             remedy = "make sure that the interceptor answers, and that clients are authenticated in front of it"
             yield warning(primary.path / "interceptor", what, remedy)
@@ -72,7 +72,7 @@ def replicas(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
 def ports(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
     """Yield a warning for every pool whose ports change while its pods still serve the old ports.
 
-    A new generation has no such problem, because its pool is made beside the old pool.
+    A new generation has no such problem, because it gets a new pool while the old pool still exists.
     """
     for service in plan.services:
         for variant in service.variants:
@@ -83,8 +83,8 @@ def ports(plan: StackPlan, live: LiveObjects) -> Iterator[Problem]:
             old = tuple(port["number"] for port in found.content["spec"].get("targetPorts", ()))
             if old and old != variant.target_ports:
                 changes = f"from {_range(old)} to {_range(variant.target_ports)}"
-                what = f"the pool's ports change {changes} before its pods do"
-                remedy = "requests to pods that are not yet replaced may fail; let a canary take them meanwhile"
+                what = f"the pool's ports change {changes} before its pods are replaced"
+                remedy = "requests to the old pods may fail; let a canary take the requests meanwhile"
                 yield warning(variant.path, what, remedy)
 
 
@@ -130,7 +130,7 @@ def _new_generation(variant: VariantPlan, pools: Pools) -> Iterator[Problem]:
     )
     devices = f", with up to {device_count} more devices in use meanwhile" if device_count else ""
     what = (
-        f"its pods cannot share a KV cache with those of {old_pools}: pool {names.pool} comes up beside it{devices}, "
-        "then requests move, then the old pods go"
+        f"its new pods cannot share a KV cache with the pods of {old_pools}: pool {names.pool} is added{devices}, "
+        "then requests move to it, then the old pods end"
     )
     yield warning(variant.path, what)

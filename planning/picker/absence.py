@@ -10,7 +10,7 @@ from planning.variant.context import VariantContext
 
 
 def problems(variant: VariantContext) -> Iterator[Problem]:
-    """Reject everything that only an endpoint picker can do."""
+    """Reject settings that have an effect only with an endpoint picker."""
     at = variant.path / "endpointPicker"
     yield from _other_keys(at, variant.spec.endpoint_picker)
     yield from _requests(variant)
@@ -49,5 +49,5 @@ def _requests(variant: VariantContext) -> Iterator[Problem]:
         what = "has no effect without an endpoint picker"
         yield Problem(variant.path / "objectives", what, remedy, (enabled,), explicit_only=True)
     if variant.variant_name != CANARY and variant.service.rewrites:
-        what = "leads to requests that the engine refuses: only a picker rewrites them, and the service has none"
+        what = "leads to requests that the engine refuses: only a picker rewrites them, and the service has no picker"
         yield Problem(variant.path / "rewrites", what, remedy, (enabled,))

@@ -58,7 +58,7 @@ def typed_value(text: str, description: str) -> object:
 
 
 def _with_list(value: object, description: str) -> object:
-    """Return the list that a text with commas means."""
+    """Return the list of integers for a text with commas. Values of other flags are unchanged."""
     if shapes.kind(description) != "integers" or not shapes.fits(value, description):
         return value
     return go_values.integers(value)
@@ -73,7 +73,7 @@ def _together(values: dict[str, object], facts: PickerFlags, is_wrong: bool) -> 
 
 
 def _flags(arguments: Sequence[str], words: dict[str, str]) -> Iterator[tuple[str, str | None]]:
-    """Yield the names of flags with their values; None for a value that is missing."""
+    """Yield the name and the value of each flag. The value is None if it is missing."""
     rest = list(arguments)
     while rest:
         argument = rest.pop(0)

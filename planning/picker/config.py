@@ -1,4 +1,4 @@
-"""The EndpointPickerConfig of a variant: a preset or the user's, completed with scorer weights and flow control."""
+"""The EndpointPickerConfig of a variant: a preset or a user's configuration, with scorer weights and flow control."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ def predictor(spec: Variant, facts: PickerFacts) -> LatencyPredictor | None:
 
 
 def predictor_servers(spec: Variant, facts: PickerFacts) -> PredictorServers | None:
-    """Return the servers of the latency predictor that is deployed beside the picker. None if none is deployed."""
+    """Return the servers of a latency predictor in the picker's pods. None if the pods have no such servers."""
     asked, known = predictor(spec, facts), facts.latency_predictor
     return None if asked is None or asked.deploy is None or known is None else known.servers
 
@@ -64,7 +64,7 @@ def build(spec: Variant, names: Names, release: Release, cache: KvCache) -> dict
     picker, facts = spec.endpoint_picker, release.picker
     if picker.preset == "custom":
         config = {key: value for key, value in (picker.config or {}).items() if key not in HEADER}
-        # A section of the configuration wins over a section that the variant inherits.
+        # The section in `endpointPicker.config` wins over `endpointPicker.flowControl`, which may be inherited.
         section = None if FLOW_CONTROL in config else picker.flow_control
         return _with_flow_control(config, section, facts, declare=False)
     template = preset(picker.preset, facts, disaggregated=spec.prefill is not None)
@@ -95,7 +95,7 @@ def _with_tls_metrics(config: dict[str, Any], facts: TlsMetricsFacts) -> dict[st
 
 
 def preset(name: str, facts: PickerFacts, *, disaggregated: bool) -> dict[str, Any] | None:
-    """Return a preset's template. None if the release lacks the preset, or its form for disaggregated prefill."""
+    """Return a preset's template. None if the release lacks the preset, or lacks the requested form of the preset."""
     preset_facts = facts.presets.get(name)
     if preset_facts is None:
         return None

@@ -52,9 +52,9 @@ class Companion:
 
 
 def plan(picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Companion, ...]:
-    """Return the further containers of the picker's pods: those of the user by name, then a predictor's `servers`.
+    """Return the further containers of the picker's pods: containers of the user, then `servers` of a predictor.
 
-    `servers` is None if no predictor is deployed.
+    Containers of the user are sorted by name. `servers` is None if no predictor is deployed.
     """
     deployment = None if picker.latency_predictor is None else picker.latency_predictor.deploy
     predictor = () if servers is None or deployment is None else _predictor(deployment, servers)
@@ -62,14 +62,14 @@ def plan(picker: EndpointPicker, servers: PredictorServers | None) -> tuple[Comp
 
 
 def address(server: PredictorServer) -> str:
-    """Return the URL of a server of the predictor for the other containers of its pod."""
+    """Return the URL by which other containers of the same pod reach a server of the predictor."""
     return f"http://localhost:{server.port}"
 
 
 def _predictor(deployment: PredictorDeployment, servers: PredictorServers) -> tuple[Companion, Companion]:
     """Return the servers of a latency predictor.
 
-    They have no readiness probe: a predictor that has not learnt yet must not keep requests from the picker.
+    They have no readiness probe, because the picker must get requests even while a predictor is still learning.
     """
     training, prediction = servers.training, servers.prediction
     learning = _server(TRAINING, training, deployment.training_image, deployment.training_resources, {})
@@ -114,7 +114,7 @@ def _companion(name: str, container: PickerContainer) -> Companion:
 
 
 def problems(at: Path, picker: EndpointPicker, servers: PredictorServers | None) -> Iterator[Problem]:
-    """Reject containers with a name or with ports that are taken, and references to missing variables."""
+    """Reject containers whose name or port is already used in the pod, and references to missing variables."""
     holders = {picker.port: "the picker", HEALTH_PORT: "the picker's health service", METRICS_PORT: "its metrics"}
     names = {PICKER_CONTAINER: "the picker's own container"}
     if servers is not None:

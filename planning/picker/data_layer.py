@@ -1,4 +1,4 @@
-"""Data between plugins of an endpoint picker, and the sources that read metrics and events of pods.
+"""Checks of data that plugins of an endpoint picker exchange, and of sources that read metrics and events of pods.
 
 The checks follow llm-d-router: `CreateMissingDataProducers` and `Runtime.Configure` in pkg/epp/datalayer.
 """
@@ -19,7 +19,7 @@ _OBJECTS = "objects"
 
 
 def data(graph: Graph, facts: PickerFacts) -> Iterator[Problem]:
-    """Yield a problem for each plugin that needs data without a producer. The picker adds some producers itself."""
+    """Yield a problem for each plugin that needs data which nothing produces. The picker adds some producers itself."""
     produced = {(kind, plugin.name) for plugin in graph.plugins if plugin.facts for kind in plugin.facts.produces}
     kinds = {kind for kind, _ in produced}
     for plugin in graph.plugins:
@@ -92,7 +92,7 @@ def _repeated_kind(graph: Graph, at: Path, name: str, kinds: set[tuple[object, .
 
 
 def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
-    """Tell whether the picker adds a producer that brings a data source of its own."""
+    """Tell whether the picker adds a producer that registers a data source."""
     table, seen = facts.plugins.table, set[str]()
     pending = [(plugin.facts, plugin.parameters) for plugin in graph.plugins if plugin.facts is not None]
     while pending:
@@ -105,7 +105,7 @@ def _adds_source(graph: Graph, facts: PickerFacts) -> bool:
 
 
 def _facts(graph: Graph, name: object, facts: PickerFacts) -> Plugin | None:
-    """Return the facts about the plugin that a name means. None if there is no such plugin."""
+    """Return the facts about the plugin called `name`, declared or added. None if there is no such plugin."""
     declared = graph.find(str(name))
     if declared is not None:
         return declared.facts

@@ -25,7 +25,7 @@ class Scope:
     path: Path
     values: Mapping[str, Any]
     defaults: Mapping[str, Any]
-    """Values of absent keys, by their dotted paths."""
+    """Default values of absent keys, by the dotted paths of the keys."""
     declared: Collection[str] = ()
     """Names of declared plugins."""
 
@@ -56,7 +56,7 @@ def problems(scope: Scope, rules: Sequence[Demand]) -> Iterator[Problem]:
 def holds(condition: Condition, scope: Scope, *, otherwise: bool) -> bool:
     """Tell whether a condition holds for one of the values at its path.
 
-    `otherwise` is the result for comparisons of a value that is absent or is no number.
+    `otherwise` is the result of a comparison with a bound if the value is absent or no number.
     """
     if condition.null is not None and scope.writes_null(condition.at) != condition.null:
         return False
@@ -182,7 +182,7 @@ def _message_of_presence(condition: Condition, scope: Scope) -> tuple[str, str]:
     known = " or ".join(str(choice) for choice in [*(condition.any_of or []), *(condition.folded or [])] if choice)
     messages = {
         "is missing; add it": missing,
-        "cannot stand here; remove one of them": condition.empty or condition.blank or condition.present is False,
+        "cannot be set; remove one of them": condition.empty or condition.blank or condition.present is False,
         "cannot be null; remove it": condition.null is False,
         f"names no plugin ({name}); declare it under plugins": condition.declared,
         f"is the same as {condition.differs}; write another": condition.differs is not None,

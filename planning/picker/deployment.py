@@ -27,8 +27,8 @@ from planning.variant.context import VariantContext
 CONFIG_KEY = "config.yaml"
 """Key of the configuration in its ConfigMap, and name of the mounted file."""
 _MIN_GRACE_SECONDS = 130
-"""Minimum termination grace period in seconds. Gateways close their ext-proc streams in less time, so that the picker
-outlives the streams."""
+"""Minimum termination grace period in seconds. Gateways close their ext-proc streams sooner, so the picker outlives the
+streams."""
 _DRAIN_FLAG = "drain-timeout"
 """Flag for the time in which a terminating picker still answers new requests."""
 _DRAIN_MARGIN_SECONDS = 15
@@ -40,7 +40,7 @@ class Origination:
     """TLS from Istio's gateway to the picker, by a DestinationRule."""
 
     authority: str | None
-    """Secret with the CA that verifies the picker. None if the gateway does not verify it."""
+    """Secret with the CA that verifies the picker. None if the gateway does not verify the picker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Picker:
     liveness: HealthProbe
     metrics_auth: bool
     certificate: str | None
-    """Secret with the picker's certificate. None if the picker makes one itself or serves in plain text."""
+    """Secret with the picker's certificate. None if the picker generates its certificate or serves in plain text."""
     origination: Origination | None
     """TLS from the gateway. None if the gateway is not Istio, or if the picker serves in plain text."""
     requests: dict[str, str]
@@ -101,7 +101,7 @@ class Picker:
     warnings: tuple[Problem, ...]
 
     def checksum(self) -> str:
-        """Return the SHA-256 of the configuration, for an annotation that restarts the pods if it changes.
+        """Return the SHA-256 of the configuration, for an annotation whose change restarts the pods.
 
         A picker reads its configuration only when it starts.
         """
@@ -158,7 +158,7 @@ def _warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _tls_metrics_warnings(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning if the picker cannot read metrics of prefill pods with TLS. It treats such pods as full."""
+    """Yield a warning if the picker cannot read metrics of prefill pods with TLS. A picker treats such pods as full."""
     spec, facts = variant.spec, variant.release.picker
     if not config.serves_tls(spec):
         return
@@ -177,7 +177,8 @@ def drain(spec: Variant) -> Drain:
     """Return the termination times of a picker's pod. The grace period lets the streams of running requests finish.
 
     A stream lasts as long as its request. A terminating picker waits for its streams until Kubernetes kills it
-    (llm-d-router v0.10.0, rungroup.go and internal/runnable/grpc.go), so its grace period is no shorter than theirs.
+    (llm-d-router v0.10.0, rungroup.go and internal/runnable/grpc.go). Therefore the picker's grace period is at least
+    as long as the grace period of the serving pods.
     """
     explicit = seconds(spec.endpoint_picker.flags.get(_DRAIN_FLAG, "0s")) + _DRAIN_MARGIN_SECONDS
     of_serving_pods = lifecycle.drain(spec.drain_timeout, engine_drains=True).grace
@@ -185,7 +186,7 @@ def drain(spec: Variant) -> Drain:
 
 
 def _wait(picker: EndpointPicker) -> Wait:
-    """Return the wait for the pickers. With a leader they start at the same time, otherwise in turn."""
+    """Return the wait for the pickers. Pickers that elect a leader start together, others one after the other."""
     elects = replication.elects_leader(picker)
     steps = 1 if elects else picker.replicas
     conditions = _leader_conditions(picker.replicas) if elects else ()
@@ -193,7 +194,7 @@ def _wait(picker: EndpointPicker) -> Wait:
 
 
 def _leader_conditions(replicas: int) -> tuple[str, ...]:
-    """Return the conditions of a finished rollout of several pickers: all pods are updated, and one of them leads."""
+    """Return the conditions of a finished rollout of several pickers: all pods are updated, and one pod leads."""
     numbers = {"updatedReplicas": replicas, "replicas": replicas, "readyReplicas": 1}
     # The numbers of a status belong to an older spec until the controller has observed this generation.
     current = f"jsonpath={{$[?({CURRENT})].observedGeneration}}"

@@ -117,7 +117,7 @@ class _Parser:
 def cel(value: object) -> str:
     """Return a CEL expression, which may use the variable `usage`. Raises `ValueError` if it has a mistake."""
     if not isinstance(value, str):
-        raise ValueError  # noqa: TRY004, readers have one error
+        raise ValueError  # noqa: TRY004, all readers raise ValueError
     tokens, at = list[tuple[str, str]](), 0
     while at < len(value):
         match = _TOKEN.match(value, at)

@@ -64,7 +64,7 @@ class JsonFraction(float):
 def boolean(value: object) -> bool:
     """Return a boolean of JSON."""
     if not isinstance(value, bool):
-        raise ValueError  # noqa: TRY004, readers have one error
+        raise ValueError  # noqa: TRY004, all readers raise ValueError
     return value
 
 
@@ -108,7 +108,7 @@ def parsed_integer(text: str) -> int:
 def text(value: object) -> str:
     """Return a text of JSON."""
     if not isinstance(value, str):
-        raise ValueError  # noqa: TRY004, readers have one error
+        raise ValueError  # noqa: TRY004, all readers raise ValueError
     return value
 
 
@@ -141,7 +141,7 @@ def quantity(value: object) -> Fraction:
 
 
 def message_size(value: object) -> int | None:
-    """Return the size of a gRPC message in bytes: a whole quantity, which a `B` may follow. None for an empty text."""
+    """Return the size of a gRPC message in bytes: a whole quantity that may end in `B`. None for an empty text."""
     written = text(value)
     if written == "":
         return None
@@ -179,7 +179,7 @@ def label_value(value: object) -> str:
 def labels(value: object) -> dict[str, str]:
     """Return a mapping of labels."""
     if not isinstance(value, dict):
-        raise ValueError  # noqa: TRY004, readers have one error
+        raise ValueError  # noqa: TRY004, all readers raise ValueError
     pairs = cast("dict[object, object]", value)
     return {label_key(key): "" if inner is None else label_value(inner) for key, inner in pairs.items()}
 
@@ -253,12 +253,12 @@ def log_level(value: object) -> str:
 
 
 def names(value: object) -> list[str]:
-    """Return the items of a text with commas."""
+    """Return the comma-separated items of a text."""
     return [part.strip() for part in text(value).split(",") if part.strip()]
 
 
 def integers(value: object) -> list[int]:
-    """Return the integers of a text with commas, each of them once."""
+    """Return the integers of a list, or of a text with commas. From a text, a repeated integer is returned once."""
     if isinstance(value, list):
         return [integer(item) for item in cast("list[object]", value)]
     return list(dict.fromkeys(int(part) for part in text(value).split(",") if _is_decimal(part)))

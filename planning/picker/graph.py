@@ -17,9 +17,9 @@ FLOW_CONTROL = "flowControl"
 """Name of the feature gate for flow control, and of the section of the configuration that the gate enables."""
 KIND = "EndpointPickerConfig"
 HEADER = ("apiVersion", "kind")
-"""Keys with the version and the kind of a file. A stack always writes them, in place of a user's values."""
+"""Keys with the version and the kind of a configuration file. A stack sets them, and drops a user's values."""
 _PARSER_WORD = f"{shapes.PLUGIN}parser"
-"""Shapes of configurations (in the release facts) have this text at a field that holds the name of a parser."""
+"""Description of a field with the name of a parser, in the shapes of the release facts (`planning.picker.shapes`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,8 @@ class DeclaredPlugin:
     def shape(self) -> Mapping[str, Any] | None:
         """Return the shape that the parameters must have. None if the parameters are not checked.
 
-        It is the former shape if some written keys are in the former shape only, and none in the current shape only.
+        The result is the former shape if some written key is only in the former shape, and no written key is only in
+        the current shape.
         """
         if self.facts is None or self.facts.parameters is None or self.facts.former_parameters is None:
             return None if self.facts is None else self.facts.parameters
@@ -92,7 +93,7 @@ class Profile:
     entries: tuple[Entry, ...]
 
     def is_for(self, role: str) -> bool:
-        """Tell whether a filter of the profile selects the pods of a role, by its type or by the role's label."""
+        """Tell whether a filter of the profile selects the pods of a role, by the filter's type or the role's label."""
         filters = (entry.plugin for entry in self.entries if "filter" in entry.groups)
         return any(
             plugin is not None
@@ -112,7 +113,7 @@ class Graph:
     profiles: tuple[Profile, ...]
     references: tuple[Reference, ...]
     added: frozenset[str]
-    """Names of the plugins that the picker adds."""
+    """Names of the plugins that the picker adds itself."""
 
     def find(self, name: str) -> DeclaredPlugin | None:
         """Return the declared plugin called `name`. None if there is none."""
@@ -147,7 +148,7 @@ def _in_effect(plugin: DeclaredPlugin) -> Mapping[str, Any]:
 
 
 def default_references(config: Mapping[str, Any], facts: PickerFacts) -> dict[str, str]:
-    """Return the names of plugins that the picker uses without a reference, each with its required group."""
+    """Return the names of plugins that the picker uses without a reference, with the group that each must have."""
     adds = facts.config.adds
     if adds is None:
         return {}
@@ -184,7 +185,7 @@ def _without_superseded(config: Mapping[str, Any], facts: PickerFacts) -> Mappin
 
 
 def _names_of_parsers(config: Mapping[str, Any]) -> list[str]:
-    """Return the names of the parsers that a configuration names, in the current key or else in the deprecated key."""
+    """Return the names of parsers under the current key of a configuration, or else under the deprecated key."""
     listed = [str(item.get("pluginRef")) for _, item in mappings(_section(config, "requestHandler").get("parsers"))]
     former = _text(config, "parser", "pluginRef")
     return listed or ([former] if former else [])
@@ -254,7 +255,10 @@ def feature_gates(config: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def used_parsers(graph: Graph, facts: PickerFacts) -> Iterator[tuple[Reference, Plugin]]:
-    """Yield every reference to a parser that takes requests, with the facts of its type."""
+    """Yield every reference to a parser that gets requests, with the facts of the parser's type.
+
+    Parsers that follow a parser for every path get no requests.
+    """
     for reference in graph.references:
         if reference.groups == ("parser",):
             declared = graph.find(reference.name)

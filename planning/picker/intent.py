@@ -17,7 +17,7 @@ from planning.picker.words import SCHEDULING, example, with_article
 from planning.releases import Handler, Need, Plugin
 
 _ACTIVE = frozenset({"eviction", "producer", "profile-handler", "request"})
-"""Groups whose plugins work as soon as they are declared. Plugins of other groups work only if they are named."""
+"""Groups whose plugins work as soon as they are declared. Other plugins work only if a reference names them."""
 
 
 def _empty(graph: Graph, _: Setting) -> Iterator[Problem]:
@@ -43,12 +43,12 @@ def _unused_plugins(graph: Graph, _: Setting) -> Iterator[Problem]:
             continue
         if "picker" in groups and not every_profile_has_picker:
             continue
-        place = "add it to a profile" if groups & SCHEDULING else "name it where it is meant"
+        place = "add it to a profile" if groups & SCHEDULING else "refer to it where it is needed"
         yield Problem(plugin.at, f"is used nowhere ({plugin.name})", f"{place}, or remove it")
 
 
 def _misplaced_entries(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield entries of profiles whose plugins have no effect there, and weights of plugins that are no scorers."""
+    """Yield profile entries whose plugins have no effect in profiles, and weights of plugins that are no scorers."""
     table = setting.facts.plugins.table
     for reference in graph.references:
         declared = graph.find(reference.name)
@@ -77,13 +77,13 @@ def _duplicates(graph: Graph, _: Setting) -> Iterator[Problem]:
             if entry.plugin is None or "picker" in entry.groups:
                 continue
             if entry.plugin.name in seen:
-                what = f"stands twice in one profile ({entry.plugin.name})"
+                what = f"is listed twice in one profile ({entry.plugin.name})"
                 yield Problem(entry.at, what, "remove one of them")
             seen.add(entry.plugin.name)
 
 
 def _ignored_section(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Yield a section whose feature gate is switched off. Without an entry for the gate, a warning is enough."""
+    """Yield the section `flowControl` if the configuration switches its feature gate off."""
     is_off = feature_gates(graph.config).get(FLOW_CONTROL) is False
     if is_off and ignored_keys(graph, setting):
         what = "has no effect while its feature gate is off (flowControl=false)"
@@ -121,7 +121,7 @@ def _ineffective(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _is_reported(graph: Graph, path: Path) -> bool:
-    """Tell whether another check judges the name at a path: the name of a producer whose data a plugin needs."""
+    """Tell whether a path has the name of a producer whose data a plugin needs. `data_layer` judges such names."""
     for plugin in graph.plugins:
         if plugin.facts is not None and path.is_within(plugin.at):
             scope = Scope(plugin.at / "parameters", plugin.parameters, plugin.facts.defaults)
@@ -137,7 +137,8 @@ def _is_reported(graph: Graph, path: Path) -> bool:
 def _required_plugin(graph: Graph, plugin: DeclaredPlugin, required: str, need: Need) -> Iterator[Problem]:
     declared = [other for other in graph.plugins if other.type == required]
     if not declared:
-        yield Problem(plugin.at / "type", f"needs {required} beside it ({plugin.type})", "declare it under plugins")
+        what = f"needs {required}, which is not declared ({plugin.type})"
+        yield Problem(plugin.at / "type", what, "declare it under plugins")
     for key in need.parameters:
         if declared and not any(other.parameter(key) for other in declared):
             yield Problem(declared[0].place(key), f"is missing, and {plugin.type} needs it", "add it")
@@ -202,11 +203,11 @@ def _profiles_of_roles(graph: Graph, declared: DeclaredPlugin, handler: Handler)
         name = next((value for key in keys if (value := declared.parameter(key))), role)
         if graph.profiles and name not in names and (role == "decode" or asks_prefill):
             what = f"has no profile called {name}, which {declared.type} looks for"
-            yield Problem(graph.path / "schedulingProfiles", what, "add it, or name another in its parameters")
+            yield Problem(graph.path / "schedulingProfiles", what, "add it, or name another profile in its parameters")
 
 
 def _other_roles(graph: Graph, _: Setting) -> Iterator[Problem]:
-    """Yield filters that leave a profile without the pods of its role."""
+    """Yield filters that select pods of another role than the role of their profile."""
     for declared in graph.handlers[:1]:
         handler = None if declared.facts is None else declared.facts.handler
         for role, keys in ({} if handler is None else handler.profiles).items():

@@ -108,7 +108,7 @@ def _lonely(graph: Graph) -> Iterator[Problem]:
     for plugin in graph.plugins:
         for kind in [] if plugin.facts is None else plugin.facts.wants:
             if kind not in types:
-                what = f"has no effect without {kind} beside it ({plugin.type})"
+                what = f"has no effect without {kind}, which is not declared ({plugin.type})"
                 yield warning(plugin.at / "type", what, "declare it under plugins")
 
 
@@ -143,7 +143,7 @@ def _parameter_warnings(declared: DeclaredPlugin) -> Iterator[Problem]:
         value = declared.parameter(dotted)
         problem = None if value is None else shapes.leaf_problem(declared.place(dotted), value, description)
         if problem is not None:
-            yield warning(problem.path, f"{problem.what}, and the picker takes another value", problem.remedy)
+            yield warning(problem.path, f"{problem.what}, so the picker uses another value", problem.remedy)
     for dotted, reason in facts.unread.items():
         if declared.parameter(dotted) is not None:
             yield warning(declared.place(dotted), f"is deprecated and has no effect ({dotted})", f"remove it: {reason}")

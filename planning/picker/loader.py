@@ -32,7 +32,7 @@ _GATE_VALUES = frozenset({"0", "1", "f", "false", "t", "true"})
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The surroundings of a configuration: the release, the flags and the pool."""
+    """Facts from outside a configuration: the release, and settings of the picker and its pool."""
 
     release: Release
     flow_control: bool = False
@@ -81,7 +81,7 @@ def gate_is_on(graph: Graph, setting: Setting, gate: str) -> bool:
 
 
 def is_ignored(graph: Graph, setting: Setting, path: Path) -> bool:
-    """Tell whether the picker ignores a path: all of `flowControl` but the detector, while the gate is off."""
+    """Tell whether the picker ignores a path. With the gate off, it reads only the detector of `flowControl`."""
     below = path.below(graph.path) if path.is_within(graph.path) else path
     return (
         below[:1] == (FLOW_CONTROL,)
@@ -117,7 +117,7 @@ def _types(graph: Graph, setting: Setting) -> Iterator[Problem]:
 
 
 def _names(graph: Graph, setting: Setting) -> Iterator[Problem]:
-    """Check that names differ, and that a name which the picker looks up has a plugin of the right group."""
+    """Check that names differ, and that names which the picker looks up belong to plugins of the right group."""
     seen, types = set[str](), set[str]()
     expected = default_references(graph.config, setting.facts)
     for plugin in graph.plugins:
@@ -193,7 +193,7 @@ def _profiles(graph: Graph, _: Setting) -> Iterator[Problem]:
             yield Problem(entry.at, f"is a second picker in one profile ({name})", "keep one of them")
     if not graph.profiles:
         for plugin in [plugin for plugin in graph.plugins if "picker" in plugin.groups][1:]:
-            what = f"is a second picker, and without profiles all are used ({plugin.name})"
+            what = f"is a second picker, and without profiles all pickers are used ({plugin.name})"
             yield Problem(plugin.at, what, "keep one of them, or write schedulingProfiles")
 
 

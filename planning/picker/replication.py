@@ -13,7 +13,8 @@ from planning.variant.context import VariantContext
 _ACTIVE_ACTIVE = "active-active"
 _CACHE_SCORER, _CACHE_PRODUCER = "prefix-cache-scorer", "approx-prefix-cache-producer"
 _PRODUCER_NAME = "prefixMatchInfoProducerName"
-"""Parameter with the producer that the scorer reads. Without it, the scorer reads the approximate cache."""
+"""Parameter of the scorer with the name of a producer, whose data the scorer reads. Without the parameter, the scorer
+reads the approximate cache."""
 
 
 def elects_leader(picker: EndpointPicker) -> bool:
@@ -24,15 +25,15 @@ def elects_leader(picker: EndpointPicker) -> bool:
 def rollout(picker: EndpointPicker) -> RollingUpdate:
     """Return the rollout of several pickers.
 
-    Pickers that elect a leader are replaced all at once. A pod that waits for the lease is never ready, so a rollout
-    that keeps the old leader never ends: old and new pods share the lease, whose name follows from the pool.
+    Pickers that elect a leader are replaced all at once. Old and new pods share the lease, whose name follows from the
+    pool. A pod that waits for the lease is never ready, so a rollout that keeps the old leader would never end.
     """
     steps = (0, picker.replicas) if elects_leader(picker) else (1, 0)
     return RollingUpdate.model_validate({"type": "RollingUpdate", "maxSurge": steps[0], "maxUnavailable": steps[1]})
 
 
 def problems(at: Path, variant: VariantContext) -> Iterator[Problem]:
-    """Reject `replication: active-active` with one picker, or if release or preset do not support it."""
+    """Reject `replication: active-active` with one picker, or with a release or preset that does not support it."""
     picker, facts = variant.spec.endpoint_picker, variant.release.picker
     if picker.replication != _ACTIVE_ACTIVE:
         return
@@ -44,7 +45,7 @@ def problems(at: Path, variant: VariantContext) -> Iterator[Problem]:
         what = f"is not supported by the pickers of {variant.release.name} ({picker.replication})"
         yield Problem(path, what, "remove it, or choose a newer release")
     if picker.preset == "approximate-prefix-cache":
-        what = f"divides what preset {picker.preset} remembers: each picker knows its own requests only"
+        what = f"divides the memory of preset {picker.preset}: each picker remembers only its own requests"
         yield Problem(path, what, "use preset: precise-prefix-cache, or remove it", (at / "preset",))
 
 
@@ -54,7 +55,7 @@ def warnings(at: Path, variant: VariantContext) -> Iterator[Problem]:
     if elects_leader(picker):
         yield from _leader_warnings(at, variant)
     elif picker.replicas > 1 and picker.preset == "custom" and _remembers_requests(picker.config or {}):
-        what = f"divides what {_CACHE_PRODUCER} remembers: each picker knows its own requests only"
+        what = f"divides the memory of {_CACHE_PRODUCER}: each picker remembers only its own requests"
         yield warning(at / "replication", what, f"use precise-prefix-cache-producer, and name it in {_PRODUCER_NAME}")
 
 
@@ -73,7 +74,7 @@ def _gapless_way(picker: EndpointPicker, facts: PickerFacts) -> str:
     if facts.active_active is None:
         return "remove it: a single picker is replaced without a gap"
     preset = "preset: precise-prefix-cache and " if picker.preset == "approximate-prefix-cache" else ""
-    return f"one picker, or {preset}replication: {_ACTIVE_ACTIVE}, is replaced without a gap"
+    return f"use one picker, or {preset}replication: {_ACTIVE_ACTIVE}: then pickers are replaced without a gap"
 
 
 def _remembers_requests(config: Mapping[str, Any]) -> bool:

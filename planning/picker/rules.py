@@ -82,7 +82,7 @@ def _picker_problems(variant: VariantContext) -> list[Problem]:
 
 
 def _combination(at: Path, variant: VariantContext, variant_facts: VariantFacts) -> Iterator[Problem]:
-    """Yield the linter's problems in the configuration that a preset and the other keys make together."""
+    """Yield the linter's problems in the configuration that follows from a preset and the other keys."""
     spec, picker = variant.spec, variant.spec.endpoint_picker
     if config.preset(picker.preset, variant_facts.picker, disaggregated=spec.prefill is not None) is None:
         return
@@ -96,7 +96,7 @@ def _combination(at: Path, variant: VariantContext, variant_facts: VariantFacts)
 
 @cache
 def _problems_of(made: str, release: str, roles: int, block_size: int | None, engine: str) -> tuple[Problem, ...]:
-    """Return the problems of a configuration, given as JSON. Results are cached, because services often share one."""
+    """Return the problems of a configuration in JSON. Results are cached, because services share configurations."""
     facts = VariantFacts(channel(release), roles > 1, block_size, vllm=engine == "vllm")
     return tuple(lint.problems(Path(), json.loads(made), facts))
 
@@ -125,7 +125,7 @@ def _copies(at: Path, variant: VariantContext) -> Iterator[Problem]:
         if count == 1:
             continue
         if not variant.release.picker.ports.tells_events_apart:
-            what = f"does not distinguish copies of the model in a pod in {variant.release.name} ({copies}: {count})"
+            what = f"does not distinguish copies of the model in a pod ({copies}: {count}, {variant.release.name})"
             yield Problem(at / key, what, "use another preset, or replicas instead of copies", (copies,))
         elif role.parallelism.load_balancing == "internal":
             what = f"reads only the cache of the first copy of the model in a pod ({copies}: {count})"
@@ -154,10 +154,10 @@ def _containers(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _traffic(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
-    """Reject `resources` beside `traffic`, because requests and limits follow from `traffic`."""
+    """Reject `resources` together with `traffic`, because requests and limits follow from `traffic`."""
     if picker.traffic is not None and "resources" in picker.model_fields_set:
         remedy = "keep one of them, or write resources: null here to drop inherited resources"
-        yield Problem(at / "traffic", "decides resources, but these are set, too", remedy, (at / "resources",))
+        yield Problem(at / "traffic", "decides resources, but resources are set, too", remedy, (at / "resources",))
 
 
 def _patch(at: Path, variant: VariantContext) -> Iterator[Problem]:
@@ -192,7 +192,7 @@ def _failure_mode(at: Path, picker: EndpointPicker) -> Iterator[Problem]:
         remedy = "write why requests may bypass the picker, or remove failureMode"
         yield Problem(at / "failOpenReason", what, remedy, (at / "failureMode",))
     if picker.failure_mode == "FailClose" and picker.fail_open_reason is not None:
-        what = "has no effect while requests are refused (FailClose)"
+        what = "has no effect with failureMode: FailClose"
         yield Problem(at / "failOpenReason", what, "remove it, or set failureMode: FailOpen", explicit_only=True)
 
 
@@ -206,7 +206,7 @@ def _authority(at: Path, variant: VariantContext) -> Iterator[Problem]:
 
 
 def _images(path: Path, spec: Variant, release: Release) -> Iterator[Problem]:
-    """Reject images of another release line, which cannot read this line's configuration and flags."""
+    """Reject images of another release line. They cannot read the configuration and the flags of this line."""
     sidecar = spec.sidecar.image if spec.sidecar is not None else None
     for at, image in (("endpointPicker", spec.endpoint_picker.image), ("sidecar", sidecar)):
         lines = None if image is None else other_line(release, image)
@@ -334,12 +334,12 @@ def _predictor(at: Path, predictor: LatencyPredictor, variant_facts: VariantFact
             ("predictionServers", predictor.prediction_servers),
         ):
             if not address:
-                yield Problem(at / key, "is missing (no deploy)", "add it, or write deploy: {} for a predictor here")
+                yield Problem(at / key, "is missing (no deploy)", "add it, or write deploy: {} to deploy a predictor")
         return
     facts = variant_facts.picker.latency_predictor
     if predictor.addresses:
         remedy = "remove it, or trainingServer and predictionServers"
-        yield Problem(at / "deploy", "stands beside addresses of another predictor", remedy)
+        yield Problem(at / "deploy", "is set together with addresses of another predictor", remedy)
     if facts is None or facts.servers is None:
         what = f"is not possible in {variant_facts.release.name}, which has no images for it"
         yield Problem(at / "deploy", what, "write trainingServer and predictionServers, or choose a newer release")

@@ -9,7 +9,7 @@ The word says what the leaf holds:
 - a key of `planning.picker.go_values.READERS`: a value of this type;
 - `cel`: an expression that `planning.picker.expressions` accepts;
 - `plugin:GROUP,GROUP`: the name of a plugin that belongs to one of the groups;
-- `name:GROUP`: the name of a plugin, which `planning.picker.intent` checks;
+- `name:GROUP`: a name of a plugin that only `planning.picker.intent` checks;
 - `never`: nothing, because the leaf must be absent.
 
 A `!` after the word makes the leaf required. The constraints are `>0`, `>=0`, `<1`,
@@ -31,7 +31,9 @@ from planning.picker import expressions, go_values
 
 PLUGIN = "plugin:"
 _NAME = "name:"
+"""Beginning of the words of leaves with the name of a plugin. The groups of the plugin follow."""
 REQUIRED = "!"
+"""Sign after the word of a leaf that must be present."""
 _READERS = {**go_values.READERS, "cel": expressions.cel}
 WORDS = {
     "any": ("", ""),
@@ -87,7 +89,7 @@ class Reading:
     path: Path
     noun: str = "key"
     folds: bool = False
-    """Whether keys that differ in case only are the same, as they are in parameters of plugins."""
+    """Whether keys that differ only in case count as the same key. They do in parameters of plugins."""
 
     def at(self, part: str | int) -> "Reading":
         """Return the reading of a key or an item of the value."""
@@ -195,7 +197,7 @@ def fold(text: str) -> str:
 
 
 def references(path: Path, value: object, shape: object) -> Iterator[Reference]:
-    """Yield every mention of a plugin in a value. An empty name mentions none."""
+    """Yield every mention of a plugin in a value. Empty names are skipped."""
     if isinstance(shape, str):
         if isinstance(value, str) and value and shape.startswith((PLUGIN, _NAME)):
             yield Reference(path, value, leaf(shape).groups, shape.startswith(PLUGIN))

@@ -45,7 +45,7 @@ class _Sizing(Sourced):
 
 
 def resources(variant: VariantContext) -> Resources:
-    """Return requests and limits of the picker container: computed from its traffic, if the user states the traffic."""
+    """Return requests and limits of the picker container. If the spec has `traffic`, both are computed from it."""
     picker = variant.spec.endpoint_picker
     if picker.traffic is None:
         return picker.resources

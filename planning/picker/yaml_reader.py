@@ -1,7 +1,7 @@
-"""Reader of configuration files as the endpoint picker reads them: YAML 1.1 with Go's rules, or JSON.
+"""Reader of configuration files with the endpoint picker's rules: YAML 1.1 as Go reads it, or JSON.
 
-The picker decodes with sigs.k8s.io/yaml, which reads as go-yaml 2 does: `y` and `off` are booleans, `0o17` is a number,
-and a date is text. A file that begins with `{` is JSON (k8s.io/apimachinery, serializer/json, `IsJSONBuffer`).
+The picker decodes with sigs.k8s.io/yaml, which follows go-yaml 2: `y` and `off` are booleans, `0o17` is a number, and a
+date is text. A file that begins with `{` is JSON (k8s.io/apimachinery, serializer/json, `IsJSONBuffer`).
 """
 
 import json
@@ -68,7 +68,7 @@ def read(text: str) -> File:
 
 
 def scalar(text: str) -> object:
-    """Return the value of an unquoted scalar. Raises `ValueError` for a number that JSON does not have."""
+    """Return the value of an unquoted scalar. Raises `ValueError` for numbers that JSON lacks, such as infinity."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if _INFINITE.fullmatch(text):
@@ -86,7 +86,7 @@ def scalar(text: str) -> object:
 
 
 def is_ambiguous(text: str) -> bool:
-    """Tell whether the picker reads a text as something else if it is not quoted."""
+    """Tell whether the picker would read a text as another value if the text were not quoted."""
     try:
         return scalar(text) != text
     except ValueError:
@@ -144,7 +144,7 @@ def _scalar(path: Path, node: yaml.ScalarNode, found: list[Problem]) -> object:
 
 
 def _mapping(path: Path, node: yaml.MappingNode, found: list[Problem], above: tuple[int, ...]) -> dict[str, object]:
-    """Return a mapping. A key that is both merged and written is a mistake, like a key that is written twice."""
+    """Return a mapping. A key must not be written twice, nor be both written and merged."""
     values = dict[str, object]()
     for key_node, value_node in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
         if isinstance(key_node, yaml.ScalarNode) and key_node.tag == f"{_TAG}plain" and key_node.value == _MERGE:
@@ -163,7 +163,7 @@ def _merge(path: Path, node: yaml.Node, found: list[Problem], above: tuple[int, 
     for each in cast("list[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else [node]:
         value = _value(path, each, found, above)
         if not isinstance(value, dict):
-            raise ValueError(f"is no YAML: {path / _MERGE} merges what is no mapping")  # noqa: TRY004, it is the file's
+            raise ValueError(f"is no YAML: {path / _MERGE} must be a mapping")  # noqa: TRY004, a mistake in the file
         yield from cast("dict[str, object]", value).items()
 
 

@@ -21,7 +21,7 @@ _OTHER = Unknown("it is not compared")
 def changes(earlier: ClusterFacts | None, facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[Problem]:
     """Yield a warning for each object that a stack needs and that has changed since an earlier preview.
 
-    The stack's own routes are left out. Facts that are unknown in `earlier` or `facts` are not compared.
+    Routes and Services of the stack are left out. Facts that are unknown in `earlier` or `facts` are not compared.
     """
     if earlier is None:
         return
@@ -56,7 +56,7 @@ def _narrow(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[t
 
 
 def _narrow_references(facts: ClusterFacts, needs: Needs, identity: Identity) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of the known parts that objects refer to, without objects that a stack does not need."""
+    """Yield name and value of further parts, if they are known, without objects that a stack does not need."""
     if not isinstance(facts.namespaces, Unknown):
         found, names = facts.namespaces.namespaces, needs.namespaces - needs.created
         yield "namespaces", Namespaces({name: found[name] for name in found.keys() & names})
@@ -75,7 +75,7 @@ def _narrow_references(facts: ClusterFacts, needs: Needs, identity: Identity) ->
 
 
 def _is_beside(route: LiveRoute, needs: Needs, identity: Identity) -> bool:
-    """Tell whether a route of somebody else is on a Gateway of the stack."""
+    """Tell whether a route belongs to somebody else, and is attached to a Gateway that the stack uses."""
     is_attached = any(parent.gateway in needs.gateways for parent in route.parents)
     return is_attached and identity.verdict(route.mark) is not Verdict.OURS
 

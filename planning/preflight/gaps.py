@@ -1,4 +1,4 @@
-"""Names of the checks that could not be made, because a read failed or was not allowed."""
+"""Warnings about checks that did not run, because facts could not be read."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from planning.preflight.severity import Mode
 
 
 def gaps(needs: Needs, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
-    """Yield a warning for each reason why facts are unknown, with all checks that were not made for this reason."""
+    """Yield a warning for each reason for which facts are unknown. The warning lists the checks that did not run."""
     if mode == "skip":
         return
     by_reason = dict[str, list[str]]()

@@ -1,8 +1,8 @@
 """Checks of the cluster: whether it has each kind that a stack needs, with all its fields, and each metric.
 
-A preview does not notice that a CRD is missing. The update then fails halfway, after a minute of retries. A preview
-does not notice either that the API server drops fields that an older CRD lacks. An autoscaler whose metric is missing
-never changes the number of replicas.
+A preview does not notice that a CRD is missing. The update then fails halfway, after a minute of retries. If a CRD is
+too old, the API server drops the fields that the CRD lacks, and a preview does not notice this, either. An autoscaler
+whose metric is missing never changes the number of replicas.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,8 +20,8 @@ from planning.releases import channel
 from planning.serving.autoscaling import Autoscaler, EngineLoad, Passed, PickerLoad
 
 _CILIUM = "cilium.io/"
-"""First part of Cilium's API versions. Its network does not match nodes by address (Cilium, Network Policy, CIDR
-based, `policy-cidr-match-mode`)."""
+"""First part of Cilium's API versions. By default, network policies do not match nodes by address in Cilium's network
+(Cilium, Network Policy, CIDR based, `policy-cidr-match-mode`)."""
 _MIN_VERSION = "1.30"
 _SINCE = {f"{CLAIM_TEMPLATE_API}/ResourceClaimTemplate": "1.34"}
 """First Kubernetes version that serves a kind, for kinds that need a newer version than `_MIN_VERSION`."""
@@ -64,13 +64,13 @@ def bundles(plan: StackPlan, facts: ClusterFacts, mode: Literal["strict", "warn"
             what = f"whether it is new enough for {purpose} went unchecked: its version is no number ({installed})"
             problems.append(warning(Path(bundle.definition or ""), what))
         elif installed and gateways.numbers(installed) < gateways.numbers(minimum):
-            what = f"is of {bundle.name} {installed}, and {purpose} needs {minimum} or newer"
+            what = f"comes from {bundle.name} {installed}, but {purpose} needs {minimum} or newer"
             problems.append(Problem(Path(bundle.definition or ""), what, _installation(bundle), severity=severity))
     return problems
 
 
 def _minimum_versions(plan: StackPlan) -> dict[str, tuple[str, str]]:
-    """Return the minimum version of each API group's CRDs, and its reason as a text."""
+    """Return the minimum version of each API group's CRDs, and a text that names what needs this version."""
     requirements = channel(plan.release).requirements
     minimums = {item.group: (item.version, f"release {plan.release}") for item in requirements.of_definitions}
     variants = [variant for service in plan.services for variant in service.variants]
@@ -83,13 +83,13 @@ def _minimum_versions(plan: StackPlan) -> dict[str, tuple[str, str]]:
 
 
 def addresses(stack: Stack, facts: ClusterFacts) -> Iterator[Problem]:
-    """Yield a warning if the cluster's network may not match the API server by the addresses of `apiServerCIDRs`."""
+    """Yield a warning if `apiServerCIDRs` may not match the API server, because the cluster has Cilium's network."""
     spec = stack.network_policies
     if spec is None or not spec.api_server_cidrs or isinstance(facts.apis, Unknown):
         return
     if any(kind.startswith(_CILIUM) for kind in facts.apis.kinds):
         what = (
-            "may not match the API server: Cilium, which this cluster has, matches no node and no API server by address"
+            "may not match the API server: Cilium in this cluster matches neither nodes nor the API server by address"
         )
         remedy = "remove it, or set Cilium's policy-cidr-match-mode to nodes"
         yield warning(Path("networkPolicies", "apiServerCIDRs"), what, remedy)

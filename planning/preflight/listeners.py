@@ -14,7 +14,7 @@ from planning.preflight.severity import SEVERITIES, Mode
 from planning.routes import Route, collisions
 
 _HTTP = frozenset({"HTTP", "HTTPS"})
-"""Protocols of listeners that admit HTTPRoutes unless `allowedRoutes.kinds` names other kinds."""
+"""Protocols whose listeners admit HTTPRoutes if `allowedRoutes.kinds` is empty."""
 _ROUTE = "HTTPRoute"
 
 
@@ -50,7 +50,7 @@ def listeners(
 
 
 def _namespace_labels(name: str, needs: Needs, facts: ClusterFacts) -> Mapping[str, str] | Unknown:
-    """Return the labels of a namespace. If this run creates it, these are its future labels."""
+    """Return the labels of a namespace. If this run creates the namespace, the result is its future labels."""
     if isinstance(facts.namespaces, Unknown):
         return facts.namespaces
     live = facts.namespaces.namespaces.get(name)
@@ -92,7 +92,7 @@ def _namespace_verdict(case: _Case, ref: GatewayRef, selected: list[Listener]) -
             return
         sources = ", ".join(f"{each.name}: {each.namespaces}" for each in selected)
         what = f"no selected listener of Gateway {ref} admits routes of namespace {namespace} ({sources})"
-        remedy = "let allowedRoutes.namespaces of a listener admit it, or name another gateway"
+        remedy = "let allowedRoutes.namespaces of a listener admit the namespace, or name another gateway"
         yield case.at, what, remedy
         return
     yield from _host_verdict(case, ref, [each for each in selected if admitted[each.name] is not False])
@@ -125,7 +125,7 @@ def _host_verdict(case: _Case, ref: GatewayRef, selected: list[Listener]) -> Ite
 
 
 def _meet(first: str, second: str) -> bool:
-    """Tell whether a host exists that matches both hosts. A wildcard stands for one or more labels."""
+    """Tell whether some host name matches both patterns. A wildcard stands for one or more DNS labels."""
     first, second = first.lower(), second.lower()
     return first == second or any(
         wide.startswith("*.") and narrow.endswith(wide[1:]) for wide, narrow in ((first, second), (second, first))

@@ -35,7 +35,7 @@ def unresolved_ids(plan: StackPlan, services: Iterable[Mapping[str, Any]]) -> It
 
 
 def metering(plan: StackPlan, facts: ClusterFacts, mode: Mode) -> Iterator[Problem]:
-    """Yield a problem for each other Service of the cluster that has the labels of a planned Service."""
+    """Yield a problem for each Service of the cluster with the resource id, but not the name, of a planned Service."""
     if mode == "skip" or isinstance(facts.metered, Unknown):
         return
     holders = dict[tuple[str, str], list[MeteredService]]()
@@ -55,7 +55,7 @@ def _duplicate_problems(
     """Yield the problem of a resource id that another Service has.
 
     If only the name of a service changes, there is no problem, because the run deletes the old Service before it
-    creates the new Service. If the key changes, the run deletes the old Service only at its end.
+    creates the new Service. If the key changes, the run deletes the old Service only at the end of the run.
     """
     at = service.primary.path / "interceptor" / "resourceId"
     place, is_ours = f"Service {holder.namespace}/{holder.name}", identity.verdict(holder.mark) is Verdict.OURS

@@ -16,7 +16,7 @@ _CREATE = Path("namespaceOptions", "create")
 
 
 def namespaces(needs: Needs, facts: ClusterFacts, owners: Owners, identity: Identity, mode: Mode) -> Iterator[Problem]:
-    """Yield a problem for every namespace that is missing, is being deleted, or is created here but belongs to others.
+    """Yield a problem for every namespace that is missing or being deleted, or that a stack creates but others own.
 
     A run with provider 4.28 or older would take over an existing namespace, and `destroy` would delete this namespace
     with all its objects.
@@ -29,8 +29,8 @@ def namespaces(needs: Needs, facts: ClusterFacts, owners: Owners, identity: Iden
         if verdict is not None:
             yield Problem(*verdict, severity=SEVERITIES[mode])
         elif live is not None and name in needs.created and _read(live, identity) is Verdict.UNMARKED:
-            what = f"namespace {name} exists, and does not say which stack it belongs to; this run takes it over"
-            yield warning(_CREATE, what, "if it is another stack's, write create: false")
+            what = f"namespace {name} exists without the mark of a stack; this run takes it over"
+            yield warning(_CREATE, what, "if it belongs to another stack, write create: false")
 
 
 def _missing(name: str, needs: Needs, owners: Owners) -> tuple[Path, str, str] | None:
@@ -49,8 +49,8 @@ def _verdict(
     if name not in needs.created or _read(live, identity) in {Verdict.OURS, Verdict.UNMARKED}:
         return None
     owner = marks.read(_metadata(live)).owner
-    whose = "somebody else's" if owner is None else f"of stack {owner}"
-    what = f"namespace {name} exists and is {whose}; destroying this stack would delete it and all its objects"
+    whose = "somebody else" if owner is None else f"stack {owner}"
+    what = f"namespace {name} belongs to {whose}; destroying this stack would delete it and all its objects"
     return _CREATE, what, "write create: false, or another namespace"
 
 

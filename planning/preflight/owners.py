@@ -10,17 +10,17 @@ from planning.ground.needs import Reference
 from planning.plans import StackPlan
 
 _VARIANTS = frozenset({"canary"})
-"""Keys of a service whose values belong to another owner."""
+"""Keys below a service that have the values of another owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Configuration of a stack, and the places of its owners in it."""
+    """Configuration of a stack, and the path of each owner in this configuration."""
 
     tree: Mapping[str, Any]
     """Merged tree of the configuration."""
     paths: Mapping[str, Path]
-    """Place of each owner."""
+    """Path of each owner."""
 
     @classmethod
     def of(cls, tree: Mapping[str, Any], plan: StackPlan) -> "Owners":
@@ -31,9 +31,10 @@ class Owners:
         return cls(tree, {**{variant.owner: variant.path for variant in variants}, **caches, **metering})
 
     def locate(self, reference: Reference, keys: Collection[str]) -> Path:
-        """Return the path of a value that equals the name of a reference, at or below one of `keys`.
+        """Return the path at which a user wrote the name of a reference. The path contains one of `keys`.
 
-        If there is none, return the place of the owner. A value at the top of the configuration counts as well.
+        The name is searched in the owner's section, then at the top of the configuration. If the name is not found, the
+        result is the path of the owner.
         """
         at = self.paths.get(reference.owner, Path())
         top = ((Path(key), self.tree.get(key)) for key in keys)
@@ -51,7 +52,7 @@ class Owners:
         return at if self._value(at) is not None else Path("gateway")
 
     def namespace(self, name: str) -> Path:
-        """Return the first place that names a namespace."""
+        """Return the path of the first service that names a namespace, else the path of the key `namespace`."""
         keys = ((Path("services", key, "namespace"), name) for key in self._value(Path("services")) or ())
         return next((at for at, _ in keys if self._value(at) == name), Path("namespace"))
 

@@ -1,4 +1,4 @@
-"""Check of the stack's pools as they are in the cluster: whether their gateways accept them."""
+"""Check of the stack's pools in the cluster: whether gateways accept the pools."""
 
 from collections.abc import Iterator
 

@@ -20,7 +20,7 @@ _MOST_NAMES = 6
 def classes(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> Iterator[Problem]:
     """Yield a problem for every StorageClass and PriorityClass that the cluster does not have.
 
-    A claim without its class is never bound. Pods without their priority class are refused.
+    If its StorageClass is missing, a claim is never bound. If their PriorityClass is missing, pods are refused.
     """
     if mode == "skip":
         return
@@ -43,7 +43,7 @@ def secrets(needs: Needs, facts: ClusterFacts, owners: Owners, mode: Mode) -> It
     """Yield a warning for every Secret that pods need and the cluster does not have.
 
     A missing Secret is never an error: somebody may create it while pods wait, or after this run creates its namespace.
-    The message does not contain the name of the Secret, because a user may have written a token there by mistake.
+    The message does not contain the name of the Secret, because a user may have written a token instead of the name.
     """
     if mode == "skip" or isinstance(facts.secrets, Unknown):
         return

@@ -1,4 +1,4 @@
-"""Severity of problems of a cluster that lacks objects."""
+"""Severity of problems with objects that a cluster lacks."""
 
 from collections.abc import Mapping
 from typing import Literal

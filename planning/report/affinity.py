@@ -1,4 +1,4 @@
-"""Demands of pods on nodes besides the labels of an accelerator class: node affinity, and demands for the scheduler."""
+"""Demands of pods on nodes beyond accelerator classes: node affinity, and demands that only the scheduler evaluates."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -23,7 +23,7 @@ _REQUESTS = "requests."
 
 
 _Nodes = tuple[ClassNode, ...] | Unknown
-"""Nodes that take pods."""
+"""Nodes on which some pods may run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Capacity:
 
 
 def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: ClusterFacts) -> Capacity:
-    """Return the capacity for the changes of workloads; `gone` are workloads that end when all others are ready."""
+    """Return the capacity for the changes of workloads. The workloads in `gone` end when the others are ready."""
     with_devices = [change for change in changes if change.has_devices]
     starting = [change for change in changes if change.additional.high]
     growing = [change for change in starting if change.devices_per_replica]
@@ -115,7 +115,7 @@ def of_changes(changes: Sequence[Change], gone: Sequence[Running], facts: Cluste
 
 
 def _groups(changes: Iterable[Change], takers: Mapping[Place, _Nodes]) -> dict[tuple[str, bool], list[Change]]:
-    """Return the changes whose nodes are known, by resource, and by whether any node takes their pods."""
+    """Return the changes whose nodes are known, grouped by resource, and by whether any node takes the pods."""
     found = dict[tuple[str, bool], list[Change]]()
     for change in changes:
         nodes = takers[change.place]
@@ -135,7 +135,7 @@ def _resource(change: Change) -> str:
 
 
 def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _Nodes]) -> DeviceCapacity:
-    """Return whether the additional pods of workloads with one kind of devices fit the nodes."""
+    """Return whether additional pods fit the nodes, for workloads with the same kind of devices."""
     free, names = dict[str, int](), dict[Place, frozenset[str]]()
     is_certain = not any(affinity.further_demands(change.workload.placement) for change in changes)
     for change in changes:
@@ -166,9 +166,9 @@ def _devices(resource: str, changes: Sequence[Change], takers: Mapping[Place, _N
 
 
 def _lenient(verdict: Verdict, changes: Iterable[Change]) -> Verdict:
-    """Return `TIGHT` instead of `SHORT` if pods of another size may get devices of their predecessors.
+    """Return a verdict, but `TIGHT` instead of `SHORT` if new pods may get devices of the pods that they replace.
 
-    The nodes of the predecessors are unknown.
+    Whether they do is uncertain, because the nodes of the replaced pods are unknown.
     """
     is_lacking = verdict is Verdict.SHORT
     return Verdict.TIGHT if is_lacking and any(change.may_inherit for change in changes) else verdict
@@ -252,7 +252,7 @@ def _present(change: Change) -> Range:
 
 
 def _peaks(change: Change, present: Range) -> Iterator[tuple[str | None, Range]]:
-    """Yield pairs of an accelerator class and the devices of it that a workload has at the worst moment."""
+    """Yield each accelerator class with the number of its devices that a workload has at the worst moment."""
     old = change.running
     if old is not None and change.is_reshaped:
         yield old.accelerator, present
@@ -264,7 +264,7 @@ def _peaks(change: Change, present: Range) -> Iterator[tuple[str | None, Range]]
 
 
 def _nodes(name: str, changes: Iterable[Change], takers: _Takers) -> dict[str, int] | None:
-    """Return the free devices of the nodes that take pods of a class; None if they are unknown."""
+    """Return the number of free devices of each node that takes pods of a class; None if a number is unknown."""
     found = dict[str, int]()
     for change in changes:
         if change.accelerator == name:
@@ -280,7 +280,7 @@ def _free(nodes: Mapping[str, int] | None) -> int | None:
 
 
 def _lacks(changes: Iterable[Change], facts: ClusterFacts) -> Iterator[Lack]:
-    """Yield the quotas on devices that additional pods exceed. The API server then refuses to create the pods."""
+    """Yield the quotas, on devices or on pods, that a change exceeds. The API server then refuses to create pods."""
     if isinstance(facts.quotas, Unknown):
         return
     needed = dict[tuple[str, str], Range]()

@@ -43,7 +43,10 @@ def _interceptor(plan: StackPlan) -> Iterator[str]:
 
 
 def _targets(plan: StackPlan) -> dict[tuple[str, str], str]:
-    """Return ids of nodes by namespace and name of the pool, of the Service without a picker, or of the interceptor."""
+    """Return the diagram's id of each pool, of each Service without a picker, and of the interceptor.
+
+    The keys are namespace and name.
+    """
     targets = {
         (variant.names.namespace, _target(variant)): f"s{number}v{index}"
         for number, service in enumerate(plan.services)

@@ -16,7 +16,7 @@ _NONE: Mapping[str, Any] = {}
 _SHOWN = re.compile(
     r"\d{1,9}(\.\d{1,6})?(Ki|Mi|Gi|Ti|K|M|G|T|s|m|h|%)?|true|false|auto|none|(b?float|f[pl]|int)\d+(_e\dm\d)?"
 )
-"""Values of flags that are shown: short numbers, and words that vLLM's own help has."""
+"""Values of flags that are shown: short numbers, and words from the help of vLLM."""
 _MOST_NAMES = 4
 """Maximum number of flags or of variables that are listed."""
 
@@ -57,7 +57,7 @@ def _image_edits(old: str, new: str) -> Iterator[str]:
 
 
 def _reference(image: str) -> tuple[str, str]:
-    """Return repository and version of an image: its tag, else the beginning of its digest."""
+    """Return the repository of an image, and its version: the tag, else the beginning of the digest."""
     name, _, digest = image.partition("@")
     repository, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "")
     return repository, tag or digest[:19]
@@ -80,7 +80,7 @@ def _flag_edits(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def flags(arguments: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the values of each flag of a command line. Words before the first flag have an empty flag."""
+    """Return the values of each flag of a command line. The key of words before the first flag is empty."""
     found, flag = dict[str, tuple[str, ...]](), ""
     for argument in arguments:
         if argument.startswith("--"):

@@ -57,7 +57,7 @@ class Diagnostic:
     """A message of the program, of a provider or of a policy."""
 
     severity: str
-    """`error`, `warning` or `info`; of a policy, `mandatory` counts as an error and all else as a warning."""
+    """`error` or `warning`. The violation of a mandatory policy is an error, of any other policy a warning."""
     message: str
     """Text without colours."""
     resource: str
@@ -73,7 +73,7 @@ class Events:
     stack: str
     """Name of the stack; empty if the run ended before it named the stack."""
     steps: tuple[Step, ...]
-    """Steps on objects and components, the last step of each resource and operation."""
+    """Steps on objects and components. Repeated events of one resource and operation are one step."""
     diagnostics: tuple[Diagnostic, ...]
     is_complete: bool
     """Whether the run wrote its summary, its last event."""

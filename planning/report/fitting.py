@@ -1,4 +1,4 @@
-"""Fit of the roles of a stack as rows of a table, and how much less memory a change leaves for the KV cache."""
+"""Rows of a table with the fit of each role of a stack, and the memory for the KV cache that a change takes away."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -41,18 +41,22 @@ def rows(plan: StackPlan) -> Iterator[Row]:
 
 
 def cells(fit: Fit) -> tuple[str, ...]:
-    """Return weights, overhead, usable memory, cache of a sequence and free memory, then tokens and sequences."""
+    """Return the cells of a row as texts.
+
+    Their order is: weights, overhead, usable memory, cache of one sequence, free memory, requested context, longest
+    possible context, number of sequences. Contexts are in tokens.
+    """
     sizes = (fit.weights, fit.overhead, fit.usable, fit.cache, fit.free)
     return *map(gibibytes, sizes), str(fit.request.tokens), str(fit.longest), str(fit.most_sequences)
 
 
 def headroom(workload: Workload, old: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return how much less memory a change leaves for the KV cache, as text.
+    """Return a text with the free memory of a device before and after a change that takes memory from the KV cache.
 
-    The result is empty if the change leaves no less memory, or if the memory before or after it is unknown.
+    The result is empty if the free memory does not shrink, or is unknown before or after the change.
 
-    `old` is the object before the change. Only its arguments are read, so its pods must have the same weights
-    and devices as the pods after the change (`is_comparable`).
+    `old` is the object before the change. Only the engine's arguments are read from `old`, so the pods must have the
+    same weights and devices before and after the change (`is_comparable`).
     """
     after, spec = workload.fit, running.template(workload.kind, old).get("spec", _NONE)
     containers = [each for each in spec.get("containers", ()) if each.get("name") == workload.engine.name]

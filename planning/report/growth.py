@@ -82,7 +82,7 @@ class Change:
 
     @property
     def is_reshaped(self) -> bool:
-        """Tell whether a pod requests other devices than before, so that it cannot take the place of an old pod."""
+        """Tell whether new pods cannot take the places of old pods, because they request more or other devices."""
         old, layout = self.running, self.workload.layout
         if old is None or (self.workload.device_claim is not None and not old.devices_per_pod):
             return False
@@ -90,9 +90,10 @@ class Change:
 
     @property
     def may_inherit(self) -> bool:
-        """Tell whether reshaped pods may still get devices of their predecessors.
+        """Tell whether reshaped pods may still get devices of the old pods.
 
-        The predecessors may run on the same nodes if their class is the same, or takes nodes of any product.
+        The old pods may run on nodes of the new pods' class if they have the same class, an unknown class, or a class
+        that demands no labels of nodes.
         """
         old = self.running
         if old is None or not self.is_reshaped:
@@ -103,7 +104,7 @@ class Change:
     def additional(self) -> Range:
         """Return the number of replicas that need a place while all old pods still run.
 
-        Further replicas take the places of old replicas that have ended. A rollout starts at most `maxSurge` replicas
+        Other new replicas take the places of old replicas that have ended. A rollout starts at most `maxSurge` replicas
         beyond the requested number (Kubernetes documentation, Deployments, Max Surge).
         """
         if self.running is None or self.is_reshaped:
@@ -138,7 +139,8 @@ def place(variant: VariantPlan, workload: Workload) -> Place:
 def lacks(rendered: object, fields: Mapping[str, Any]) -> bool:
     """Tell whether a rendered value lacks a field of a tree (FieldsV1). The change then removes this field.
 
-    Source: Kubernetes API, FieldsV1: `f:` and a field, `k:` and the keys of a list's item, `v:` and a value of a set.
+    A key of the tree is `f:` and a field, `k:` and the keys of a list's item, or `v:` and a value of a set (Kubernetes
+    API, FieldsV1).
     """
     for key, below in fields.items():
         kind, _, name = key.partition(":")
@@ -164,7 +166,7 @@ def _child(rendered: object, kind: str, name: str) -> object:
 
 
 def is_contained(rendered: object, live: object) -> bool:
-    """Tell whether a live value is the rendered one, apart from keys that the API server and its hooks have added."""
+    """Tell whether a live value equals the rendered value, except for keys that the API server and its hooks add."""
     if isinstance(rendered, Mapping):
         found = cast("Mapping[str, object]", live) if isinstance(live, Mapping) else None
         items = cast("Mapping[str, object]", rendered).items()

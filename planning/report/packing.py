@@ -6,9 +6,9 @@ from enum import Enum
 from math import gcd
 
 _MOST_STEPS = 2000
-"""Maximum number of pods that the exact search places and takes back before it gives up."""
+"""Maximum number of placements that the exact search tries before it gives up."""
 _MOST_PODS = 200
-"""Maximum number of pods that are searched exactly."""
+"""Maximum number of pods for which an exact search is made."""
 
 
 class Verdict(Enum):
@@ -47,7 +47,7 @@ class Packing:
 def pack(free: Mapping[str, int], pods: Iterable[Pods]) -> Packing:
     """Place pods on nodes with `free` devices.
 
-    Larger pods are placed first (first-fit decreasing), and among equal pods those that fewer nodes take.
+    Larger pods are placed first (first-fit decreasing). Among pods of the same size, pods with fewer nodes come first.
     """
     waiting = [each for each in pods if each.count]
     ordered = sorted(waiting, key=lambda each: (-each.size, len(each.nodes), each.owner))
@@ -78,7 +78,7 @@ def _takers(free: Mapping[str, int], each: Pods) -> Iterator[str]:
 
 
 def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
-    """Tell whether counts prove that the pods do not fit: too few free devices, or too few places of a size."""
+    """Tell whether counts prove that the pods do not fit: too few free devices, or too few places for large pods."""
     waiting = tuple(pods)
     everywhere = frozenset(name for each in waiting for name in each.nodes)
     for nodes in {*(each.nodes for each in waiting), everywhere}:
@@ -94,7 +94,7 @@ def _impossible(free: Mapping[str, int], pods: Iterable[Pods]) -> bool:
 
 
 def _search(free: dict[str, int], ordered: Sequence[Pods]) -> bool:
-    """Tell whether the pods fit, by trying all placements. After too many steps, the search returns True."""
+    """Tell whether the pods fit, by trying placements. With too many pods or steps, they count as fitting."""
     sizes = [each for each in ordered for _ in range(each.count)]
     return len(sizes) > _MOST_PODS or _Search(free, sizes, ordered).place(0)
 

@@ -1,4 +1,4 @@
-"""Changes of paths: new and removed addresses of routes, and the destinations of their requests."""
+"""Changes of paths: addresses of routes that are new, are gone, or send requests to other destinations."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

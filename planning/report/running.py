@@ -18,7 +18,7 @@ _TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "Deployment": ("spec", "template"),
     "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "workerTemplate"),
 }
-"""Path of the template of the pods; of a LeaderWorkerSet, the template of the workers."""
+"""Path of the template of the pods. For a LeaderWorkerSet, these are the workers."""
 _NONE: Mapping[str, Any] = {}
 
 
@@ -66,7 +66,7 @@ def of_object(
 
 
 def template(kind: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the template of a workload's pods; of a LeaderWorkerSet, the template of the workers."""
+    """Return the template of a workload's pods. For a LeaderWorkerSet, these are the workers."""
     return reduce(lambda found, key: found.get(key, _NONE), _TEMPLATES.get(kind, ("spec", "template")), content)
 
 
@@ -76,7 +76,7 @@ def template_fields(kind: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def leader_labels(kind: str, content: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the labels of a workload's pods; of a LeaderWorkerSet, the labels of the leaders."""
+    """Return the labels of a workload's pods. For a LeaderWorkerSet, these are the leaders."""
     groups = content.get("spec", _NONE).get("leaderWorkerTemplate", _NONE)
     found = groups.get("leaderTemplate", _NONE) if kind == "LeaderWorkerSet" else template(kind, content)
     return found.get("metadata", _NONE).get("labels", _NONE)
@@ -89,7 +89,10 @@ def _is_device(name: str, number: object) -> bool:
 def _class(
     resources: Iterable[str], pod: Mapping[str, Any], classes: Mapping[str, AcceleratorClass], planned: str | None
 ) -> str | None:
-    """Return the class with a pod's resource whose node labels it requires; of several, the one with most labels."""
+    """Return the class whose resource a pod requests and whose node labels it requires.
+
+    Of several such classes, the class with most labels is chosen, then `planned`.
+    """
     labels, names = _required_labels(pod), frozenset(resources)
     fitting = (
         (len(cls.node_labels), name == planned, name)

@@ -35,9 +35,9 @@ _RESTARTING = ("spec.template", "spec.leaderWorkerTemplate")
 """Beginnings of the paths of properties whose difference replaces pods."""
 _HIDDEN = "…"
 _UNCHECKED = " went unchecked"
-"""Words in every warning about a check that was not made: the check stands before the words, the reason after them."""
+"""Words in every warning about a check that did not run: the check is named before the words, the reason after them."""
 _NOISE = ("an unhandled error occurred: program exited with non-zero exit code", "using pulumi-")
-"""Beginnings of messages that are left out: the end of a program after its errors, and the file of a plugin."""
+"""Beginnings of messages that reports leave out: that the program failed after its errors, and which plugin is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Composed:
 
 
 def of_events(events: Events) -> Summary:
-    """Return the summary of a run with a mistaken configuration. It has only the diagnostics."""
+    """Return the summary of a run whose configuration has mistakes. It contains only diagnostics and drift."""
     nothing = Cost(Decimal(0), Decimal(0))
     return Summary(
         stack=events.stack,
@@ -202,7 +202,7 @@ def _is_gap(diagnostic: Diagnostic) -> bool:
 
 
 def _gap(message: str) -> str:
-    """Return the unmade check that a warning is about, with the reason in parentheses."""
+    """Return the name of the omitted check from a warning, with the reason in parentheses."""
     subject, _, rest = message.partition(_UNCHECKED)
     more, _, reason = rest.partition(": ")
     return f"{subject}{more} ({reason})"
@@ -262,7 +262,7 @@ def _lines(
 
 
 def _headroom(change: Change, step: Step) -> tuple[str, ...]:
-    """Return the memory for the KV cache that a change costs, as text."""
+    """Return the memory for the KV cache that a change takes away, as text."""
     is_comparable = fitting.is_comparable(step.kind, step.old, step.new)
     return fitting.headroom(change.workload, step.old) if is_comparable else ()
 
@@ -274,7 +274,7 @@ def _moves(step: Step) -> bool:
 
 
 def _replica_edits(change: Change) -> tuple[str, ...]:
-    """Return the change of the number of replicas if pods restart, because the words for a restart do not say it."""
+    """Return the change of the number of replicas if pods restart. The words for a restart do not contain it."""
     is_scaled = change.restarts and change.before != change.after and change.workload.autoscaler is None
     return (f"replicas {change.before} → {change.after}",) if is_scaled else ()
 

@@ -18,7 +18,7 @@ class Rates:
     load: int
     """Bytes in a second from a volume to devices."""
     begin: int
-    """Seconds of a start besides fetching and loading weights."""
+    """Seconds of a start, without the time for fetching and loading weights."""
 
 
 def start_seconds(change: Change, size: str | None, rates: Rates) -> int:

@@ -82,7 +82,7 @@ def rows() -> list[Row]:
 
 
 def path(operation: PathOperation, address: str, destinations: str) -> str:
-    """Return what happens to an address. `destinations` are those of its requests before and after the change."""
+    """Return what happens to an address. `destinations` names where its requests go before and after the change."""
     row = next(row for row in _table().paths if row.operation == operation)
     return row.words.format(address=address, destinations=destinations)
 
@@ -138,7 +138,7 @@ def ready(change: Change) -> int:
 
 
 def _numbers(change: Change) -> dict[str, object]:
-    """Return the numbers that stand in the words."""
+    """Return the numbers that the words can contain."""
     rollout = change.workload.rollout
     step = 0 if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)
     replicas = change.after.low
@@ -152,7 +152,7 @@ def _numbers(change: Change) -> dict[str, object]:
 
 
 def _remedy(change: Change) -> str:
-    """Return advice against an outage. A surge helps only if no old pod ends before a new one is ready."""
+    """Return advice against an outage. A surge helps only if no old pod ends before a new pod is ready."""
     rollout = change.workload.rollout
     more = "" if isinstance(rollout, Recreate) else f"replicas: {rollout.max_unavailable + 1}, or "
     return f"{more}maxSurge: 1 with maxUnavailable: 0 avoids it"

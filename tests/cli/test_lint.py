@@ -159,7 +159,10 @@ def test_a_reason_and_a_warning_are_printed(tmp_path, capsys):
     code, printed = run(capsys, str(file), "llm-d-0.10", None, ())
     assert (code, printed.out, printed.err) == (
         1,
-        ("plugins[1]: is used nowhere (edf-ordering-policy); name it where it is meant, or remove it [used nowhere]\n"),
+        (
+            "plugins[1]: is used nowhere (edf-ordering-policy); refer to it where it is needed, or remove it "
+            "[used nowhere]\n"
+        ),
         ("warning: plugins[0].type: is deprecated (tokenizer); use token-producer before v0.11, which removes it\n"),
     )
 

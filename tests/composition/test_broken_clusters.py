@@ -117,7 +117,7 @@ BREAKS = {
     "version": (
         lambda facts: replace(facts, bundles=Bundles({HTTPROUTES: "v1.2.1"})),
         "error",
-        f"{HTTPROUTES}: is of Gateway API v1.2.1, and release llm-d-0.10 needs v1.3.0 or newer; ",
+        f"{HTTPROUTES}: comes from Gateway API v1.2.1, but release llm-d-0.10 needs v1.3.0 or newer; ",
     ),
     "metric": (
         lambda facts: replace(facts, metrics=Metrics(())),
@@ -235,9 +235,7 @@ def test_breaks_are_as_severe_as_the_configuration_says(mode, severities):
 
 OURS = {"app.kubernetes.io/part-of": "inference-stacks", "app.kubernetes.io/managed-by": "pulumi"}
 CREATED = tree() | {"namespaceOptions": {"create": True}}
-SOMEBODYS = (
-    "namespaceOptions.create: namespace models exists and is somebody else's; destroying this stack would delete it"
-)
+SOMEBODYS = "namespaceOptions.create: namespace models belongs to somebody else; destroying this stack would delete it"
 
 
 @pytest.mark.parametrize(
@@ -246,7 +244,7 @@ SOMEBODYS = (
         (CREATED, None, []),
         (CREATED, LiveNamespace(OURS, {}), []),
         (CREATED, LiveNamespace({}, {labels.STACK: str(NAME)}), []),
-        (CREATED, LiveNamespace({}, {labels.STACK: "a/b/c"}), [SOMEBODYS.replace("somebody else's", "of stack a/b/c")]),
+        (CREATED, LiveNamespace({}, {labels.STACK: "a/b/c"}), [SOMEBODYS.replace("somebody else", "stack a/b/c")]),
         (CREATED, LiveNamespace({}, {}), [SOMEBODYS]),
         (CREATED, LiveNamespace(OURS, {}, terminating=True), ["namespace: this namespace is being deleted (models)"]),
         (tree(), LiveNamespace({}, {}), []),

@@ -55,7 +55,7 @@ def test_a_deployment_run_warns_of_the_cluster_then_of_its_routes_then_of_the_ch
     assert kinds.endswith(UNCHECKED)
     assert routes == f"whether other routes on gateways/gateway claim the same requests {UNCHECKED}"
     assert references == f"namespaces (models), listeners of gateways/gateway, nodes, quotas of models {UNCHECKED}"
-    assert names == f"the owners of existing objects with names of this stack {UNCHECKED}"
+    assert names == f"whether existing objects belong to other stacks {UNCHECKED}"
     generations = f"services.qwen.canary: generations of running pods {UNCHECKED}"
     assert others == [OF_ROUTES, generations, OF_PLAN]
 
@@ -113,7 +113,7 @@ def test_what_preflight_refuses_is_warned_of_first_and_nothing_is_said_of_the_ch
         "whether the cluster's CRDs are new enough went unchecked: it was refused",
         "whether other routes on gateways/gateway claim the same requests went unchecked: it was refused",
         "namespaces (models), listeners of gateways/gateway, nodes, quotas of models went unchecked: it was refused",
-        "the owners of existing objects with names of this stack went unchecked: cluster.facts is none",
+        "whether existing objects belong to other stacks went unchecked: cluster.facts is none",
     ]
     headline, *lines = str(error.value).splitlines()
     assert headline == "The cluster is not as this stack needs it, nothing was changed:"

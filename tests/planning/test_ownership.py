@@ -23,7 +23,7 @@ BINDING = NamedObject(
     None,
 )
 OTHER, OLD, FOREIGN = Mark("chat.blue", "acme/chat/blue"), Mark(is_generated=True), Mark()
-UNCHECKED = "the owners of existing objects with names of this stack went unchecked"
+UNCHECKED = "whether existing objects belong to other stacks went unchecked"
 
 
 def problems(mark, *objects, mode="strict", identity=US, unchecked=()):
@@ -41,7 +41,7 @@ def test_an_object_of_another_stack_is_an_error_that_names_it():
     (line,) = lines(problems(OTHER), "error")
     assert line == (
         "Deployment models/qwen-decode: belongs to stack acme/chat/blue; choose another name or namespace, or write "
-        "formerly: [acme/chat/blue] if this stack was called so"
+        "formerly: [acme/chat/blue] if this stack had that name"
     )
     assert problems(OTHER, identity=Identity(NAME, ("acme/chat/blue",))) == []
     (line,) = lines(problems(Mark("chat.blue")), "error")
@@ -76,7 +76,7 @@ def test_somebodys_object_is_told_with_the_command_that_adopts_it():
     urn = "urn:pulumi:prod::chat::inference-stacks:index:InferenceStack"
     assert line == (
         "Deployment models/qwen-decode: exists without the mark of a stack; unless this stack imported it, a run "
-        "overwrites it or fails; choose another name, or adopt it and look at the next preview: "
+        "overwrites it or fails; choose another name, or adopt it (then look at a preview): "
         "pulumi import kubernetes:apps/v1:Deployment "
         f"qwen-decode models/qwen-decode --parent 'qwen={urn}$inference-stacks:index:ModelServiceStack::qwen' "
         f"--provider 'cluster={urn}$pulumi:providers:kubernetes::cluster' --protect=false"
@@ -94,7 +94,7 @@ def test_a_claim_of_somebodys_is_used_rather_than_adopted():
         ("", "PersistentVolumeClaim", "models", "weights"), "kubernetes:core/v1:PersistentVolumeClaim", "a", None
     )
     (line,) = lines(problems(FOREIGN, claim), "warning")
-    assert line.endswith("fails; choose another name, or use it: storage.claimName: weights")
+    assert line.endswith("fails; choose another name, or use this claim: storage.claimName: weights")
 
 
 @pytest.mark.parametrize("identity", [US, Identity(NAME, ("chat/old",))])

@@ -173,11 +173,11 @@ def test_who_has_the_rights_is_told_nothing(whole, models):
 @pytest.mark.parametrize(
     ("whole", "models", "text"),
     [
-        ((NAMESPACES,), (DEPLOYMENTS | {"verbs": ["patch"]},), "may not list deployments in namespace models"),
-        ((NAMESPACES,), (DEPLOYMENTS | {"resourceNames": ["qwen"]},), "may not list deployments, patch deployments in"),
-        ((NAMESPACES,), (DEPLOYMENTS | {"apiGroups": [""]},), "may not list deployments, patch deployments in"),
-        ((), (NAMESPACES, DEPLOYMENTS), "may not get namespaces in the whole cluster"),
-        ((NAMESPACES | {"resourceNames": ["other"]},), (DEPLOYMENTS,), "may not get namespaces in the whole cluster"),
+        ((NAMESPACES,), (DEPLOYMENTS | {"verbs": ["patch"]},), "not allowed to list deployments in namespace models"),
+        ((NAMESPACES,), (DEPLOYMENTS | {"resourceNames": ["qwen"]},), "to list deployments, patch deployments in"),
+        ((NAMESPACES,), (DEPLOYMENTS | {"apiGroups": [""]},), "to list deployments, patch deployments in"),
+        ((), (NAMESPACES, DEPLOYMENTS), "to get namespaces in the whole cluster"),
+        ((NAMESPACES | {"resourceNames": ["other"]},), (DEPLOYMENTS,), "to get namespaces in the whole cluster"),
     ],
 )
 def test_who_lacks_a_right_is_told_which(whole, models, text):

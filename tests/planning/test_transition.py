@@ -42,15 +42,15 @@ def test_another_form_of_the_cache_is_another_pool_beside_the_first(cache):
     old, new = (each.services[0].primary.names for each in (before, after))
     (line,) = lines(transition.warnings(after, pools(before)), "warning")
     assert line == (
-        f"services.qwen: its pods cannot share a KV cache with those of {old.pool} ({old.generation}): pool "
-        f"{new.pool} comes up beside it, with up to 6 more devices in use meanwhile, then requests move, then the "
-        "old pods go"
+        f"services.qwen: its new pods cannot share a KV cache with the pods of {old.pool} ({old.generation}): pool "
+        f"{new.pool} is added, with up to 6 more devices in use meanwhile, then requests move to it, then the "
+        "old pods end"
     )
 
 
 def test_prefill_that_is_switched_on_leaves_the_pods_that_serve_alone():
     (line,) = told(tree(qwen={"prefill": {}, "accelerator": "cpu"}), pools(plan(tree(qwen={}))))
-    assert "those of qwen (one role): pool qwen-" in line
+    assert "the pods of qwen (one role): pool qwen-" in line
     assert "devices" not in line
 
 
@@ -147,7 +147,7 @@ def test_routes_that_begin_to_be_metered_are_said_with_where_their_requests_go()
         "front of it"
     )
     (guarded,) = moved(metered | {"networkPolicies": {"gatewayPods": {"app": "gateway"}}}, routes(tree(qwen={})))
-    assert "; until the route changes, network policies refuse them; make sure" in guarded
+    assert "; network policies refuse these requests until the route changes; make sure" in guarded
 
 
 def test_nothing_is_said_of_routes_that_are_new_metered_already_or_not_metered():

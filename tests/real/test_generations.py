@@ -62,8 +62,8 @@ def test_another_cache_comes_up_beside_the_one_that_serves(deploy):
     done, moved = deployment.attempt()
     output = done.stdout
     assert done.returncode == 0, output + done.stderr
-    assert f"services.qwen: its pods cannot share a KV cache with those of qwen-{old} ({old}): pool qwen-" in output
-    assert "comes up beside it, with up to 4 more devices in use meanwhile, then requests move" in output
+    assert f"services.qwen: its new pods cannot share a KV cache with the pods of qwen-{old} ({old}): pool" in output
+    assert "is added, with up to 4 more devices in use meanwhile, then requests move to it" in output
     new = generation_of(deployment, name)
     assert new != old
     assert moved.done == {

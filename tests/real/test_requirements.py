@@ -31,7 +31,8 @@ def test_what_a_cluster_lacks_is_told_at_preview_before_anything_is_changed(depl
     done = deploy(in_namespace("lacking", qwen={}), bare).preview()
     assert done.returncode != 0
     older = (
-        r"httproutes\.gateway\.networking\.k8s\.io: is of Gateway API v1\.2\.1, and release llm-d-0\.10 needs v1\.3\.0"
+        r"httproutes\.gateway\.networking\.k8s\.io: comes from Gateway API v1\.2\.1, but release llm-d-0\.10 needs "
+        r"v1\.3\.0"
     )
     assert said(done, rf"{older} or newer; {INSTALL}") == 1
     pool = r"inference\.networking\.k8s\.io/v1/InferencePool: the cluster does not serve it"

@@ -315,8 +315,8 @@ def test_a_run_names_each_right_that_it_lacks_before_anything_changes(ground, ru
     assert {right: lines for right, lines in found.items() if len(lines) != 1} == {}
     for right, (line,) in found.items():
         assert f"may not {right.verb} {right.resource} in {place[right]}" in line
-    assert "this run may not patch configmaps, create services in namespace rights" in runs.failures["up"]
-    assert "this run may not" not in runs.deployment
+    assert "this run is not allowed to patch configmaps, create services in namespace rights" in runs.failures["up"]
+    assert "this run is not allowed to" not in runs.deployment
 
 
 def test_without_any_right_to_preview_it_is_told_what_went_unchecked_or_a_refresh_is_refused(ground, runs):

@@ -121,7 +121,9 @@ def test_a8_a_name_that_means_two_base_models_is_refused():
 
 
 OLDER = {"httproutes.gateway.networking.k8s.io": "v1.2.1", "inferencepools.inference.networking.k8s.io": "v1.0.0"}
-NEEDED = "httproutes.gateway.networking.k8s.io: is of Gateway API v1.2.1, and release llm-d-0.10 needs v1.3.0 or newer"
+NEEDED = (
+    "httproutes.gateway.networking.k8s.io: comes from Gateway API v1.2.1, but release llm-d-0.10 needs v1.3.0 or newer"
+)
 
 
 def live(versions):
@@ -158,7 +160,7 @@ def test_a_pool_with_several_ports_needs_a_newer_definition():
     several = plan(tree(qwen=copies | {"engine": {"image": "registry.example/vllm-openai:v0.23.0"}}))
     older, newer = ({"inferencepools.inference.networking.k8s.io": version} for version in ("v1.0.2", "v1.1.0"))
     (line,) = lines(bundles(several, live(older), "strict"), "error")
-    assert ", and a pool with several ports needs v1.1.0 or newer; install" in line
+    assert ", but a pool with several ports needs v1.1.0 or newer; install" in line
     assert bundles(several, live(newer), "strict") == bundles(plan(tree()), live(older), "strict") == []
 
 

@@ -431,7 +431,7 @@ def test_a_mode_and_a_reason_without_each_other_are_refused_where_they_are_writt
     what = "is missing, and FailOpen sends requests to any pod of the pool while no picker answers"
     assert message == f"{AT}.failOpenReason: {what}; write why requests may bypass the picker, or remove failureMode"
     (message,) = told(stack(failOpenReason=REASON))
-    what = "has no effect while requests are refused (FailClose)"
+    what = "has no effect with failureMode: FailClose"
     assert message == f"{AT}.failOpenReason: {what}; remove it, or set failureMode: FailOpen"
 
 

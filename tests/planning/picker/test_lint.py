@@ -56,7 +56,7 @@ def test_a_sound_configuration_has_no_problems():
         ),
         (
             single({"type": "edf-ordering-policy"}),
-            "plugins[2]: is used nowhere (edf-ordering-policy); name it where it is meant, or remove it",
+            "plugins[2]: is used nowhere (edf-ordering-policy); refer to it where it is needed, or remove it",
         ),
         (
             single(profile=[{"pluginRef": "decode-filter"}]),

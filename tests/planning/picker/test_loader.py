@@ -82,7 +82,7 @@ TWO_WATCHES = [PODS, PODS | {"name": "again"}]
             [{"type": "max-score-picker"}, {"type": "random-picker"}],
             {},
             (
-                "plugins[1]: is a second picker, and without profiles all are used (random-picker); "
+                "plugins[1]: is a second picker, and without profiles all pickers are used (random-picker); "
                 "keep one of them, or write schedulingProfiles"
             ),
         ),
@@ -141,7 +141,7 @@ def test_values_that_the_picker_replaces_are_warnings():
     assert lines(planned(endpointPicker=spec).warnings, "warning") == [
         (
             "services.qwen.endpointPicker.config.plugins[1].parameters.maxNumOfEndpoints: is not above 0, "
-            "and the picker takes another value; write a value above 0"
+            "so the picker uses another value; write a value above 0"
         )
     ]
 

@@ -130,9 +130,9 @@ def test_pickers_that_are_all_at_work_elect_nobody():
 @pytest.mark.parametrize(
     ("picker", "fate", "way"),
     [
-        ({}, "refused", "one picker, or preset: precise-prefix-cache and replication: active-active, is"),
-        (PRECISE, "refused", "one picker, or replication: active-active, is"),
-        ({**PRECISE, "failureMode": "FailOpen", "failOpenReason": "any"}, "sent to any pod", "one picker, or replic"),
+        ({}, "refused", "use one picker, or preset: precise-prefix-cache and replication: active-active: then"),
+        (PRECISE, "refused", "use one picker, or replication: active-active: then"),
+        ({**PRECISE, "failureMode": "FailOpen", "failOpenReason": "any"}, "sent to any pod", "use one picker, or rep"),
     ],
 )
 def test_pickers_that_elect_a_leader_are_told_to_end_all_at_once(picker, fate, way):
