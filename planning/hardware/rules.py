@@ -16,9 +16,9 @@ from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, small
 _ASSUMED_NODE_DEVICES = 8
 """Number of devices of a node for classes that do not state it. The boards of every vendor have 8."""
 _MAX_LISTED = 8
-"""Maximum number of divisors that a message lists. If there are more, it lists only the nearest ones."""
+"""Maximum number of divisors that a message lists. If there are more divisors, it lists only the nearest ones."""
 _MAX_DOUBLINGS = 16
-"""Number of pipeline sizes that the search for a remedy tries. Each is twice the size before."""
+"""Number of pipeline sizes that the search for a remedy tries. Each size is twice the previous size."""
 _SERVICE_PATH_LENGTH = 2
 """Number of parts in the path of a service, such as `services.qwen`."""
 
@@ -29,7 +29,7 @@ def problems(user: Mapping[str, UserClass]) -> list[Problem]:
 
 
 def check_class(path: Path, name: str, classes: Mapping[str, AcceleratorClass]) -> list[Problem]:
-    """Reject the class called `name` of the role at `path` if `classes` does not have it."""
+    """Reject `name`, the accelerator class of the role at `path`, if `classes` lacks it."""
     if name in classes:
         return []
     at = path / "accelerator"
@@ -141,7 +141,7 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
 
 
 def _whole_node_remedy(memory: str, per_device: int, spread: Spread) -> str | None:
-    """Return the setting that takes all devices of a node; None if it does not suffice, or does not fit."""
+    """Return the `tensor` that takes all devices of a node; None if this gives too little memory, or is impossible."""
     if spread.devices_per_node is None:
         return None
     tensor = spread.devices_per_node // spread.data_local
