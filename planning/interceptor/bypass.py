@@ -1,4 +1,4 @@
-"""Rule for settings that need an endpoint picker: metered requests bypass the picker and go to a Service."""
+"""Checks of settings that need an endpoint picker: metered requests bypass the picker and go to a Service."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class _Bypassed:
     is_set: Callable[[Variant], object]
     what: str
     explicit_only: bool = False
-    """Whether the key is harmless where it is inherited."""
+    """Whether the key is harmless if it is inherited."""
 
 
 _BYPASSED = (
@@ -57,7 +57,7 @@ def _problem(service: Path, at: Path, what: str, *, explicit_only: bool = False)
 
 
 def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[Problem]:
-    """Reject a canary without requests, and a canary with a share: the interceptor forwards to one Service."""
+    """Reject a canary without requests, and a canary with a share: the interceptor cannot divide requests."""
     if canary is None:
         return
     depends_on, at = (Path("interceptor"), path / "interceptor"), path / "canary"

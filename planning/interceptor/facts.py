@@ -1,4 +1,4 @@
-"""Facts of the interceptor's program, from a table: headers, paths, and what its images do."""
+"""Facts of the interceptor's program from the table `phoebe.yaml`: headers, paths, modes and settings of images."""
 
 from typing import Literal
 
@@ -26,9 +26,9 @@ class Routing(Sourced):
     """Search of Services by labels."""
 
     domain: str
-    """Domain of the cluster in the addresses of Services."""
+    """Cluster domain in the addresses of Services that the interceptor asks."""
     port: str
-    """Name of the preferred port."""
+    """Name of the port of a Service that the interceptor prefers."""
 
 
 class PodFacts(Sourced):
