@@ -14,14 +14,14 @@ from planning.ground import tables
 from planning.releases import Release, Sourced, repository_and_tag
 
 _TAG = re.compile(r"v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:-.+)?")
-"""Tag of a release, with or without the name of a build after it, such as `v0.21.0` or `v0.15.1-x86_64`."""
+"""Tag of a release of vLLM. The name of a build may follow. Examples are `v0.21.0` and `v0.15.1-x86_64`."""
 
 
 class ImageFamily(Sourced):
     """Images whose version of vLLM is known."""
 
     repositories: list[str]
-    """Last segments of the names of repositories, so that images of a mirror are known, too."""
+    """Last segments of the names of the images' repositories. So images in a mirror are known, too."""
     versions: dict[str, str] = Field(default={})
     """Version of vLLM by tag; empty if the tag itself is the version."""
 
@@ -42,7 +42,7 @@ class MultiPort(GroupFlags):
     """Flags that do not work if every copy of the model in a pod has its own port."""
 
     tls_since: str
-    """First version that serves TLS with several ports."""
+    """First version that serves TLS on several ports."""
 
 
 class Groups(Spec):
@@ -68,7 +68,7 @@ class Table(Spec):
     variables: dict[str, list[str]]
     """Environment variables of vLLM itself."""
     values: dict[str, list[str]]
-    """Keys of JSON values, as `--flag.key`, and their values where vLLM enumerates them, as `--flag.key=value`."""
+    """Keys of JSON values, as `--flag.key`. If vLLM enumerates the values of a key, also these: `--flag.key=value`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
 
 @cache
 def versions_with(name: str) -> str | None:
-    """Return, for messages, the versions that know a flag, JSON value or variable; None if no version knows it."""
+    """Return, for messages, the versions that know a flag, JSON value or variable; None if no version does."""
     for known, names in (*table().flags.items(), *table().values.items(), *table().variables.items()):
         if name in names or name[1:] in names:
             first, _, last = known.rpartition(", ")[2].partition("..")
