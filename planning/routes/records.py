@@ -28,7 +28,7 @@ class Match:
     path: str
     """Path prefix in whole segments; `/` matches every path."""
     headers: Mapping[str, str]
-    """Exact values by header name as written; names match without regard to case."""
+    """Exact values by header name. Names are as the user wrote them, and match without regard to case."""
     at: Path
     """Path in the configuration, such as `services.qwen.route.matches[0]`."""
 
@@ -101,7 +101,7 @@ class Route:
     matches: tuple[Match, ...]
     """Matches from the configuration, without the headers of the canary."""
     rules: tuple[Rule, ...]
-    """Rules made of the matches. Among rules that match equally well, the first one wins."""
+    """Rules made of the matches. Among rules that match equally well, the first rule applies."""
     annotations: Mapping[str, str]
     """Annotations of the route. They take precedence over the annotations of all objects of the service."""
     set_headers: Mapping[str, str]
@@ -109,7 +109,7 @@ class Route:
     mirror: Mirror | None
     timeouts: Timeouts | None
     model_names: ModelNames | None = None
-    """Names for payload processors. None if the route does not depend on them."""
+    """Names for payload processors. None if no match of the route has a model."""
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ _VERSION = "v1alpha2"
 def plan(variant: VariantContext) -> PoolRequests:
     """Return objectives and aliases of a variant's pool. Without an endpoint picker there are none.
 
-    The canary's pool has the same aliases, because requests under each of these names may go to the canary.
+    The canary's pool has the same aliases as the primary's, because requests for each alias may go to the canary.
     """
     if not variant.has_picker:
         return PoolRequests("", (), ())
@@ -42,7 +42,7 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _unread(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about objectives and rewrites that the release's own picker does not read."""
+    """Yield warnings about objectives and rewrites that the picker of the release does not read."""
     facts, service = variant.release.picker.unread_requests, variant.service
     if facts is None or variant.spec.endpoint_picker.image is not None:
         return

@@ -27,8 +27,8 @@ _FRAMING_HEADERS = frozenset({"content-length", "host", "transfer-encoding"})
 def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
     """Return the routes of the services that have one, by service key, and every problem of routes and rewrites.
 
-    A service whose route has a problem has no route in the result. Problems that count only for explicit values
-    (`explicit_only`) are an exception.
+    A service whose route has a problem has no route in the result. Its route stays if all its problems count only for
+    explicit values (`explicit_only`).
     """
     routes, sound_routes, found = dict[str, Route](), list[Route](), list[Problem]()
     for variant in contexts.of(PRIMARY):
@@ -50,7 +50,7 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning if the route allows longer requests than terminating pods of the primary or canary wait for."""
+    """Yield a warning if the route allows requests that last longer than a terminating pod of a variant waits."""
     canary, timeouts = variant.service.canary, httproute.timeouts(variant)
     if timeouts is None or timeouts.request is None:
         return
@@ -209,7 +209,7 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
 
 
 def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
-    """Reject two changes of one header, and changes of the picker's headers and of headers that frame messages.
+    """Reject a second change of a header, and changes of the picker's headers and of headers that frame messages.
 
     A gateway applies the filters of a route after it has asked the endpoint picker.
     """
@@ -319,7 +319,7 @@ def _targets(variant: VariantContext, rewrite: Rewrite, at: Path) -> Iterator[Pr
 
 
 def _served_names(variant: VariantContext) -> tuple[str, ...]:
-    """Return the model names that the engine serves. Empty if only a custom image knows them."""
+    """Return the model names that the engine serves. Empty if only a custom image knows these names."""
     name = served_name(variant.spec.model.name, variant.spec.model.source)
     if name is None or images.is_custom(variant.spec, variant.spec):
         return ()

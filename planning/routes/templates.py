@@ -34,7 +34,7 @@ _INVALID_IN_LABEL = re.compile(r"[^a-z0-9-]")
 class TemplateError(ValueError):
     """A template that yields no path.
 
-    `shown` is the expression or path with the mistake, `why` the reason.
+    `shown` is the expression or path with the mistake, `why` is the mistake.
     """
 
     def __init__(self, shown: str, why: str, remedy: str = "change the template") -> None:
@@ -45,10 +45,10 @@ class TemplateError(ValueError):
 def path(template: str, record: Mapping[str, Any]) -> str:
     """Return the path prefix that a template yields for a record.
 
-    Raises `TemplateError` for an expression that has not exactly one value or lacks a brace, and for a path that is
-    empty or too long.
+    Raises `TemplateError` for an expression without exactly one value, for a brace without its counterpart, and for a
+    path that is empty or too long.
     """
-    # In aim-engine, `{}` is text and not an expression. The normal form of a path drops this text.
+    # In aim-engine, `{}` is text and not an expression. `normalize` removes this text.
     rest = _EXPRESSION.sub("", template.replace("{}", ""))
     if "{" in rest or "}" in rest:
         raise TemplateError(template, "has a brace without its counterpart", "write a path such as {.metadata.name}")
