@@ -76,7 +76,7 @@ def problems(
     for name, value in explicit.items():
         at = path / name
         if name in reserved:
-            found.append(Problem(at, "is already decided", f"remove it: {reserved[name]}"))
+            found.append(Problem(at, "is set by this program", f"remove it: {reserved[name]}"))
         else:
             found += dangling(at, value, merged)
     return found

@@ -223,7 +223,8 @@ def _check_key(at: Path, target: Target) -> _Verdict:
     """Reject a key that is a directive of another patch format, that is reserved, or that another key decides."""
     key = at[-1]
     if isinstance(key, str) and key.startswith("$"):
-        return f"is no directive here ({key})", "write null to remove a key; an item of a list cannot be removed"
+        remedy = "write null to remove a key; an item of a list cannot be removed"
+        return f"is a directive of another patch format ({key})", remedy
     if at.parent in _LABELLED and isinstance(key, str) and key.startswith(_RESERVED_PREFIX):
         return f"is reserved ({_RESERVED_PREFIX})", "remove it, or use a key of your own"
     if at.parent in _LABELS and isinstance(key, str) and labels.is_reserved(key):

@@ -68,7 +68,7 @@ def _check_required(at: Path, required: object) -> Iterator[Problem]:
     elif not isinstance(terms, list):
         yield Problem(at, "is not a list", "write terms: [{matchExpressions: [...]}]")
     elif not terms:
-        yield Problem(at, "is empty, which no node matches", f"add a term, or remove {REQUIRED}")
+        yield Problem(at, "is empty, so no node matches", f"add a term, or remove {REQUIRED}")
     else:
         for index, term in enumerate(cast("list[object]", terms)):
             yield from _check_term(at / index, term)

@@ -131,7 +131,7 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
     local = f", dataLocal {spread.data_local}" if spread.data_local > 1 else ""
     what = (
         f"would need {spread.devices_per_stage} devices in a pod ({memory}, {gibibytes(per_device)} a device{local}), "
-        f"nodes of {name} {'have' if is_known else 'are taken to have'} {node_devices}"
+        f"but nodes of {name} {'have' if is_known else 'are assumed to have'} {node_devices}"
     )
     remedy = _whole_node_remedy(memory, per_device, spread) or _enlarge_remedy(
         memory, per_device, spread, explicit_tensor=False
@@ -176,7 +176,7 @@ def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spre
         if not is_tensor_chosen(role.parallelism, role.accelerator_memory, cls):
             sizes = f"tensor {spread.tensor} × dataLocal {spread.data_local}"
             nodes = f"nodes of {role.accelerator} have {node_devices}"
-            what = f"a pod would need {spread.devices_per_stage} devices ({sizes}), {nodes}"
+            what = f"a pod would need {spread.devices_per_stage} devices ({sizes}), but {nodes}"
             yield Problem(at, what, f"use {_reduce_remedy(spread)}", _dependencies(path, role))
     else:
         pods = f"data {spread.data} over {spread.data // spread.data_local}"

@@ -66,7 +66,7 @@ def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[
         what = "would get no requests (in mode label, the interceptor asks the Service and ignores weights)"
         yield Problem(at, what, f"remove it, or {remedy}", depends_on)
     elif 0 < canary.weight < ALL:
-        what = f"cannot divide requests: the interceptor forwards all of a rule to one Service ({canary.weight})"
+        what = f"cannot divide requests: the interceptor sends all requests of a rule to one Service ({canary.weight})"
         yield Problem(at / "weight", what, f"write 0 with headers, or 100, or {remedy}", depends_on)
 
 

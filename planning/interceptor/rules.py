@@ -65,7 +65,7 @@ def _search(stack: Stack, spec: Interceptor) -> Iterator[Problem]:
     domain = facts().routing.domain
     if spec.mode == "label" and len(namespaces) > 1:
         what = f"label finds only Services of one namespace (label; services live in {', '.join(sorted(namespaces))})"
-        remedy = "use mode: header, one stack per namespace, or set interceptor.enabled: false for the others"
+        remedy = "use mode: header, one stack per namespace, or interceptor.enabled: false in all but one namespace"
         yield Problem(_AT / "mode", what, remedy)
     if spec.mode == "label" and stack.cluster.domain != domain:
         what = f"label forwards only to names below {domain} (label; cluster.domain is {stack.cluster.domain})"
@@ -184,7 +184,7 @@ def _events(deploy: InterceptorDeployment) -> Iterator[Problem]:
     at = _AT / "deploy"
     if facts().line_of(deploy.image) is None:
         what = "is not a known image, so its support for the mode went unchecked"
-        yield warning(at / "image", what, "name a known tag beside the digest, or send a request after the run")
+        yield warning(at / "image", what, "name a known tag beside the digest, or send a test request after the run")
     if deploy.emit.valkey_addr is None and deploy.settings_secret is None:
         what = "events of metering stay in the pods, and are lost when the pods end"
         yield warning(at / "emit", what, "set valkeyAddr")

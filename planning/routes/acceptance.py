@@ -101,7 +101,8 @@ def _gateway_warnings(
     if isinstance(live, Unknown):
         yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: {live.reason}")
     elif gateway is None and ref.kind != _KIND:
-        yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: the kind is {ref.kind}")
+        what = f"whether anybody accepts the routes of {services} went unchecked: the parent is not a Gateway"
+        yield warning(at, f"{what} ({ref.kind})")
     elif gateway is None:
         yield warning(at, f"there is no such Gateway, so nobody will accept the routes of {services}")
     elif not gateway.accepted:

@@ -37,7 +37,7 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
     canary = variant.service.canary
     if canary is not None and canary.weight and variant.spec.objectives:
         # An objective belongs to one pool only.
-        what = "a request names the objective of one pool; requests that reach the canary by weight have priority 0"
+        what = "an objective belongs to one pool, so requests that reach the canary by weight have priority 0"
         yield warning(variant.path / "objectives", what)
 
 

@@ -224,7 +224,7 @@ def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
     for place, name in places:
         if name.lower() in read:
             what = f"is read by the endpoint picker before a route sets headers ({name})"
-            yield Problem(place, what, "remove it, and let clients send it")
+            yield Problem(place, what, "remove it, and let clients send the header")
     places += [(at / "removeHeaders" / index, name) for index, name in enumerate(spec.remove_headers)]
     for place, name in places:
         if name.lower() in reserved:
@@ -269,7 +269,8 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror", explicit_only=True)
     target = services.get(mirror.service)
     if target is not None and target.parallelism.load_balancing == "external":
-        what = f"gets requests by its Service, which reaches only the first copy of a model in a pod ({mirror.service})"
+        reason = "its Service, which reaches only the first copy of the model in a pod"
+        what = f"gets mirrored requests through {reason} ({mirror.service})"
         depends_on = (Path("services", mirror.service, "parallelism"),)
         yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror", depends_on)
 
@@ -288,9 +289,7 @@ def _rule_count(variant: VariantContext, at: Path, rules: Sequence[Rule]) -> Ite
         rules_per_path = (
             "two rules, one of them for canary.headers" if canary is not None and canary.headers else "a rule"
         )
-        what = (
-            f"needs {len(rules)} rules, but a route has at most {_MAX_RULES} ({rules_per_path} for each rewritten path)"
-        )
+        what = f"needs {len(rules)} rules, but a route has at most {_MAX_RULES} (each rewritten path: {rules_per_path})"
         yield Problem(at / "matches", what, "remove some matches", (variant.path / "canary",))
 
 
@@ -299,7 +298,7 @@ def _rewrites(variant: VariantContext) -> Iterator[Problem]:
     for index, rewrite in enumerate(variant.service.rewrites):
         at = variant.path / "rewrites" / index
         if rewrite.model in seen:
-            yield Problem(at / "model", f"has an earlier entry ({rewrite.model})", "write one entry with all targets")
+            yield Problem(at / "model", f"is in an earlier entry ({rewrite.model})", "write one entry with all targets")
         seen.add(rewrite.model)
         if len({target.weight is None for target in rewrite.targets}) > 1:
             yield Problem(at / "targets", "gives weights to some targets only", "write a weight for all, or for none")
@@ -312,7 +311,8 @@ def _targets(variant: VariantContext, rewrite: Rewrite, at: Path) -> Iterator[Pr
         target_path, model = at / "targets" / index / "model", target.model
         if served and model not in served:
             depends_on = (variant.path / "model", variant.path / "engine")
-            yield Problem(target_path, f"is not served here ({model})", f"write {' or '.join(served)}", depends_on)
+            what = f"is not a model of this service ({model})"
+            yield Problem(target_path, what, f"write {' or '.join(served)}", depends_on)
         elif model in seen:
             yield Problem(target_path, f"is a target twice ({model})", "write it once, with the sum of the weights")
         seen.add(model)

@@ -62,7 +62,7 @@ def normalize(rendered: str) -> str:
     """
     text = rendered.strip()
     if not text:
-        raise TemplateError("an empty path", "nothing is left of it")
+        raise TemplateError("the template", "yields an empty path")
     absolute = text if text.startswith("/") else f"/{text}"
     trimmed = absolute.rstrip("/") or "/"
     _within_limit(trimmed)
@@ -91,7 +91,7 @@ def _value(expression: str, record: Mapping[str, Any]) -> str:
     """Return the text that replaces an expression; `expression` is the text inside of the braces."""
     shown = f"{{{expression}}}"
     if not expression:
-        raise TemplateError("{ }", "says nothing", "write a path such as {.metadata.name}")
+        raise TemplateError("{ }", "has no expression", "write a path such as {.metadata.name}")
     literal = _TEXT.fullmatch(expression)
     if literal:
         return segment(literal[1] or literal[2] or "")
@@ -117,7 +117,7 @@ def _single_value(shown: str, expression: str, record: Mapping[str, Any]) -> obj
         names.append(_step_text(step))
         values = inner_values
     if len(values) > 1:
-        raise TemplateError(shown, f"means {len(values)} values", "name one of them")
+        raise TemplateError(shown, f"has {len(values)} values", "name one of them")
     return values[0]
 
 
