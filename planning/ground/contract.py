@@ -166,7 +166,7 @@ class Service(TypedDict):
     paths: list[str]
     """Path prefixes of its route."""
     hostnames: list[str]
-    """Hostnames of its route; empty for all of the Gateway."""
+    """Hostnames of its route; empty for all hostnames of the Gateway."""
     gateway: Gateway | None
     """The Gateway of its route; null without a route."""
     weight: int
