@@ -18,8 +18,8 @@ _BLOCK = 16
 _SIDES = 2
 """Number of tensors that attention caches: keys and values."""
 _EVEN = 1.5
-"""Limit of the ratio between the largest and the smallest number of layers of a kind. Below this limit, all kinds are
-padded to the largest number (vllm 0.21.0, `_get_kv_cache_groups_uniform_page_size`)."""
+"""Limit of a ratio: layers of the most frequent kind for each layer of the rarest kind. Below this limit, all kinds are
+padded to the most frequent kind's number (vllm 0.21.0, `_get_kv_cache_groups_uniform_page_size`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def head_dim(architecture: Architecture) -> int | None:
 def without_windows(found: tuple[Group, ...]) -> tuple[Group, ...]:
     """Return the groups of an engine that keeps all tokens, even in layers with a window.
 
-    If every layer has a window, the groups stay unchanged. With a single kind of layers, the engine frees the tokens
+    If every layer has a window, the groups stay unchanged: with a single kind of layers, the engine frees the tokens
     that have left the window (vllm 0.21.0, unify_hybrid_kv_cache_specs).
     """
     if all(group.window is not None for group in found):

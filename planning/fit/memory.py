@@ -46,7 +46,7 @@ class Adapters:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A model, its devices and the settings with which it is served."""
+    """A model, its devices and the settings with which the engine serves the model."""
 
     architecture: Architecture
     weights: int
@@ -232,7 +232,7 @@ def _outside(request: Request, overhead: overheads.Overhead) -> int:
 
 
 def _activations(request: Request, batch: overheads.Batch) -> int:
-    """Return the peak bytes of a step: the inputs of a layer, and its network or the sampler, whichever is larger."""
+    """Return the peak bytes of a step: the inputs of a layer, and the larger of the layer's network and the sampler."""
     architecture = request.architecture
     hidden, inner = architecture.hidden_size, architecture.intermediate_size
     if hidden is None or inner is None or architecture.vocab_size is None:

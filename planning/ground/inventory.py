@@ -1,7 +1,7 @@
 """Records of a cluster's nodes, namespaces, classes, quotas, Secrets, devices and pools.
 
-Some of these records, such as `Nodes`, have a single field. It is named like the field of `ClusterFacts` that holds
-the record.
+Some of these records, such as `Nodes`, have a single field. Its name is also the name of the field of `ClusterFacts`
+that holds the record.
 """
 
 from collections.abc import Mapping

@@ -33,8 +33,8 @@ def of_class(
 ) -> tuple[ClassNode, ...] | Unknown:
     """Return the nodes with the labels and the devices that pods need. `Unknown` if the nodes are unknown.
 
-    For device claims, the devices of all drivers on a node count, because only the DeviceClass, by its
-    expressions, determines which devices it selects.
+    For device claims, the devices of all drivers on a node count, because only the expressions of the
+    DeviceClass determine which devices a claim can get.
     """
     if isinstance(facts.nodes, Unknown):
         return facts.nodes

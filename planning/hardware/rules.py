@@ -14,9 +14,9 @@ from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor, spread_of
 
 _ASSUMED_NODE_DEVICES = 8
-"""Number of devices of a node for classes that do not state it. The boards of every vendor have 8."""
+"""Number of devices of a node for classes that do not state this number. The boards of every vendor have 8."""
 _MAX_LISTED = 8
-"""Maximum number of divisors that a message lists. If there are more divisors, it lists only the nearest ones."""
+"""Maximum number of divisors that a message lists. Of more divisors, it lists only the nearest."""
 _MAX_DOUBLINGS = 16
 """Number of pipeline sizes that the search for a remedy tries. Each size is twice the previous size."""
 _SERVICE_PATH_LENGTH = 2

@@ -71,7 +71,7 @@ def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[
 
 
 def _scaling_problems(path: Path, at: Path, variant: Variant) -> Iterator[Problem]:
-    """Reject metrics of an endpoint picker, and zero replicas: only the picker's queue could scale up from zero."""
+    """Reject metrics of an endpoint picker, and zero replicas: only a picker's queue scales up from zero."""
     scaling = variant.autoscaling
     if scaling is None or not variant.endpoint_picker.enabled:
         return

@@ -112,7 +112,7 @@ def plan(spec: Interceptor, metered: Iterable[VariantContext]) -> Deployment | N
 
 
 def wal_folder(deploy: InterceptorDeployment) -> str:
-    """Return the directory above the write-ahead log, at which a volume is mounted."""
+    """Return the folder of the write-ahead log. A volume is mounted at this folder."""
     return deploy.emit.wal_path.rpartition("/")[0]
 
 

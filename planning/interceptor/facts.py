@@ -23,7 +23,7 @@ class Headers(Sourced):
 
 
 class Routing(Sourced):
-    """Search of Services by labels."""
+    """Search for Services by labels."""
 
     domain: str
     """Cluster domain in the addresses of Services that the interceptor asks."""

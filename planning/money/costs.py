@@ -26,7 +26,7 @@ class Cost:
     low: Decimal
     high: Decimal
     unpriced: tuple[str, ...] = ()
-    """Accelerator classes without a price. Their devices are not in the two amounts."""
+    """Accelerator classes without a price. The two amounts do not include their devices."""
 
     def less(self, other: "Cost") -> "Cost":
         """Return this cost minus another cost."""

@@ -252,7 +252,7 @@ class Headers(Sourced):
     fairness_id: str
     model_rewrite: str
     base_model: str
-    """Header with the base model of a request. A payload processor reads the request's body and sets it."""
+    """Header with the base model of a request. A payload processor reads the request's body and sets this header."""
     ttft_slo: str
     tpot_slo: str
     destination: str

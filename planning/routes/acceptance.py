@@ -1,4 +1,4 @@
-"""Decision for which routes a run waits: routes whose Gateway a controller has accepted.
+"""Decision on the routes that a run waits for: routes whose Gateway a controller has accepted.
 
 Without a controller, a route never gets a status, and a wait for this route would fail only after its timeout.
 """

@@ -150,7 +150,7 @@ def _mirror(contexts: Contexts, variant: VariantContext) -> Mirror | None:
 
 
 def timeouts(variant: VariantContext) -> Timeouts | None:
-    """Return the time limits of a service's route. None if the route has none, or if the gateway ignores them."""
+    """Return the time limits of a service's route. None if the route has no limits, or the gateway ignores them."""
     spec, gateway = variant.service.route.timeouts, variant.gateway
     if spec is None or spec.request is spec.backend_request is None or not takes_timeouts(gateway):
         return None
@@ -158,6 +158,6 @@ def timeouts(variant: VariantContext) -> Timeouts | None:
 
 
 def takes_timeouts(gateway: Gateway | None) -> bool:
-    """Tell whether time limits of routes have an effect on a gateway. They have, unless the gateway's facts deny it."""
+    """Tell whether a gateway applies the time limits of routes. Without facts about this, the answer is yes."""
     facts = None if gateway is None else gateways.facts(gateway)
     return facts is None or facts.timeouts is None or facts.timeouts.route

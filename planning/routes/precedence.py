@@ -3,7 +3,7 @@
 Gateway API orders routes that match a request by the length of the host that matches, then by the length of the path,
 then by the number of headers. Between routes that are equal in all of these, the older route gets the request.
 
-- A route with a narrower host takes requests even from a route with a longer path that lacks this host.
+- A route with a narrower host takes requests even from routes with longer paths, if these routes lack the host.
 - If two routes have equally many headers on one path, a request with the headers of both goes to the older route.
 
 An index finds the claims by lookups. Only claims on the same host and path with different header names are compared in

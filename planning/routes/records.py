@@ -82,7 +82,7 @@ class ModelNames:
     """Model names in the bodies of requests to a service. Payload processors need these names."""
 
     base: str
-    """Name of the base model, which a processor writes into a header."""
+    """Name of the base model. A processor writes this name into a header."""
     others: tuple[str, ...]
     """Other names of the base model: adapters and aliases, sorted."""
 
@@ -124,7 +124,7 @@ class Objective:
     key: str
     """Name in the configuration."""
     name: str
-    """Name of the object, which clients send."""
+    """Name of the object. Clients send this name."""
     priority: int
 
 

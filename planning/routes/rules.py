@@ -105,7 +105,7 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
 
 
 def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
-    """Reject a version that does not serve the pools of the release."""
+    """Reject a gateway's version that does not serve the pools of the release."""
     at = Path("gateway") if variant.service.route.gateway is None else variant.path / "route" / "gateway"
     facts, version = gateways.facts(gateway), gateway.version
     if facts is None or version is None or not variant.has_picker:
