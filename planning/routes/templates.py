@@ -5,9 +5,9 @@ the service after the merge of its layers, with the keys of the configuration.
 
 The template language is aim-engine's. An expression is written in braces. It is a path into the record
 (`{.metadata.name}`, `{.metadata.labels['team']}`, `{.spec.model.name}`, `{.spec.pod.tolerations[0].key}`) or a quoted
-text, and must have exactly one value. The value becomes one path segment: in lower case, with `-` for characters that a DNS label cannot
-have. Only the value of an annotation, read as `.metadata.annotations['key']`, keeps its slashes and may become several
-segments.
+text, and must have exactly one value. The value becomes one path segment: in lower case, with `-` for characters that a
+DNS label cannot have. Only the value of an annotation, read as `.metadata.annotations['key']`, keeps its slashes and
+may become several segments.
 
 Exception
 └── TemplateError    a template that yields no path
