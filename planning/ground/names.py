@@ -42,7 +42,7 @@ class Names:
     pool: str
     """Name of the InferencePool."""
     decode: str
-    """Name of the decode workload and of the objects that belong to it. Without prefill it is the only workload."""
+    """Name of the decode workload and of the objects that belong to it. It is the only workload without prefill."""
     prefill: str
     """Name of the prefill workload and of the objects that belong to it."""
     picker: str
@@ -116,7 +116,7 @@ def names(namespace: str, service: str, variant: str = PRIMARY, generation: str 
 
 
 def cache(key: str) -> str:
-    """Return the name of a cache. The names of its claim and of its fill Job begin with it."""
+    """Return the name of a cache. The names of its claim and of its fill Job begin with this name."""
     return shorten(f"cache-{key}", _LONGEST_CLAIM)
 
 

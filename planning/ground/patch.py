@@ -35,7 +35,7 @@ _POD_SPECS = frozenset(template / "spec" for template in _TEMPLATES)
 _REQUIRED = frozenset(
     {Path("spec"), Path("spec", "leaderWorkerTemplate"), *_TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS}
 )
-"""Maps that a patch must not remove. It may remove keys below these maps."""
+"""Maps that no patch may remove. A patch may remove keys below these maps."""
 _LABELS = frozenset(at / "labels" for at in _METADATA)
 _IDENTITY = "is part of the object's identity"
 _DECIDED: Mapping[Path, tuple[str, str]] = {

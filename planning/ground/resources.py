@@ -15,7 +15,7 @@ def engine(spec: Resources, devices: int, offload: str | None) -> tuple[dict[str
     """Return requests and limits of an engine: the defaults, overridden by the user's values.
 
     A default request above a user's limit becomes equal to that limit, and a default limit below a user's request
-    becomes equal to that request. `offload` is the host memory of the KV cache. The default memory includes it.
+    becomes equal to that request. `offload` is the host memory of the KV cache, which the default memory includes.
     """
     multiplier, offload_gi = max(devices, 1), 0 if offload is None else _whole(amount(offload))
     requests = {"cpu": f"{_CPU * multiplier}", "memory": f"{_MEMORY * multiplier + offload_gi}Gi", **spec.requests}

@@ -1,7 +1,7 @@
 """Reader and writer of YAML with libyaml, which is several times as fast as PyYAML's Python code.
 
-The Python code is used if PyYAML was built without libyaml. It also writes the few values for which libyaml would write
-other bytes. A text must be the same on every machine, because pods roll when the text of their configuration
+The Python code is used if PyYAML was built without libyaml. It also writes the few values that libyaml would write in
+another way. A text must be the same on every machine, because pods roll when the text of their configuration
 changes.
 """
 
@@ -26,7 +26,7 @@ _BLOCKS_OTHERWISE = re.compile(r'\\[bfru]|\\n\\n"|"\\n"' + _LONG_OR_EMPTY_KEY)
 These are values with rare characters, with a text that ends in empty lines, or with a long or empty key.
 """
 _WIDE = 10_000
-"""Line width in characters. It keeps long strings on one line, so that a diff shows the words that changed."""
+"""Line width in characters. This width keeps long strings on one line, so that a diff shows the words that changed."""
 
 
 class _NoAnchors:

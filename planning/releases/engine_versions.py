@@ -33,7 +33,7 @@ class EngineImages(Spec):
 
 
 class GroupFlags(Sourced):
-    """Flags that need care in a replica that spans pods, in the canonical form of `models.flags`."""
+    """Flags that need care in some layouts of replicas, in the canonical form of `models.flags`."""
 
     flags: list[str]
 
@@ -64,7 +64,7 @@ class Table(Spec):
     versions: list[str]
     """The versions whose wheels were read, in ascending order."""
     flags: dict[str, list[str]]
-    """Flags of `vllm serve` as they are written, short ones too."""
+    """Flags of `vllm serve` as they are written, including short flags."""
     variables: dict[str, list[str]]
     """Environment variables of vLLM itself."""
     values: dict[str, list[str]]
@@ -83,7 +83,7 @@ class EngineVersion:
 
     @property
     def flags(self) -> frozenset[str]:
-        """Return the flags that are known, as they are written."""
+        """Return the flags that the version knows, as they are written."""
         return _names("flags", self.number)
 
     def is_at_least(self, number: str) -> bool:
@@ -91,18 +91,18 @@ class EngineVersion:
         return _order(self.number) >= _order(number)
 
     def knows_flag(self, name: str) -> bool:
-        """Tell whether a flag in the canonical form of `models.flags` is known.
+        """Tell whether the version knows a flag in the canonical form of `models.flags`.
 
         argparse also takes an unambiguous prefix of a flag.
         """
         return _knows_flag(self.number, name.partition(".")[0])
 
     def knows_variable(self, name: str) -> bool:
-        """Tell whether an environment variable is known."""
+        """Tell whether the version knows an environment variable."""
         return name in _names("variables", self.number)
 
     def knows_value(self, key: str) -> bool:
-        """Tell whether a key or value of a JSON value is known, such as `--kv-transfer-config.kv_role=kv_both`."""
+        """Tell whether the version knows a key or value in JSON, such as `--kv-transfer-config.kv_role=kv_both`."""
         return key in _names("values", self.number)
 
 
@@ -167,7 +167,7 @@ def _is_within(version: str, known: str) -> bool:
 
 @cache
 def _order(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, by which versions are ordered."""
+    """Return the numbers of a version. Versions are ordered by these numbers."""
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 

@@ -142,7 +142,7 @@ class Plugin(Spec):
     deprecated: Deprecation | None = None
     """Deprecation of the plugin; None if the plugin is not deprecated."""
     parameters: dict[str, Any] | None = None
-    """Parameters of the plugin, as a shape of `planning.picker.shapes`; None if they are not checked."""
+    """Parameters of the plugin, as a shape of `planning.picker.shapes`; None if parameters are not checked."""
     former_parameters: dict[str, Any] | None = None
     """Shape of the deprecated form of the parameters. One of the two forms is used, never both."""
     defaults: dict[str, Any] = Field(default={})
@@ -216,13 +216,13 @@ class Additions(Spec):
     """
 
     picker: str
-    """Added if no picker is declared."""
+    """Plugin of the group `picker`, added if no plugin of this group is declared."""
     handler: str
-    """Added for a single profile if no profile handler is declared."""
+    """Profile handler, added for a single profile if no profile handler is declared."""
     policies: list[str]
     """Policies of flow control; the picker always adds them."""
     parsers: list[str]
-    """Added if no parser is named. A named parser without a declaration is added, too."""
+    """Parsers, added if no parser is named. A named parser without a declaration is added, too."""
     detector: str
     """Saturation detector, added unless the configuration names another detector."""
     source: str
