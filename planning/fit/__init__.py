@@ -1,1 +1,1 @@
-"""Fit: whether a model fits the memory of its devices, and what would fit."""
+"""Fit: whether a model fits the memory of its devices, and how long its context and how large its batch may be."""

@@ -1,8 +1,8 @@
-"""Bytes of the KV cache that one sequence takes of each device.
+"""Bytes that the KV cache of one sequence takes on each device.
 
 `sequence_bytes` counts entries. `reserved_bytes` counts whole blocks, as the engine does when it starts. For a window,
-it adds the tokens of one step, because vLLM frees tokens that have left the window only after the step (vllm 0.21.0,
-`max_memory_usage_bytes` of the specs in v1/kv_cache_interface.py).
+`reserved_bytes` adds the tokens of one step, because vLLM frees tokens that have left the window only after the step
+(vllm 0.21.0, `max_memory_usage_bytes` of the specs in v1/kv_cache_interface.py).
 """
 
 from collections.abc import Iterable
@@ -18,8 +18,8 @@ _BLOCK = 16
 _SIDES = 2
 """Number of tensors that attention caches: keys and values."""
 _EVEN = 1.5
-"""Larger number of layers of two kinds, divided by the smaller: below this ratio, both are padded to the larger (vllm
-0.21.0, `_get_kv_cache_groups_uniform_page_size`)."""
+"""Limit of a ratio: layers of the most frequent kind for each layer of the rarest kind. Below this limit, all kinds are
+padded to the most frequent kind's number (vllm 0.21.0, `_get_kv_cache_groups_uniform_page_size`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Precision:
     width: float
     """Bytes of a number."""
     scale: int = 0
-    """Bytes of a scale. Each head of a token has a scale for keys and a scale for values."""
+    """Bytes of a quantization scale. Each head of a token has a scale for keys and a scale for values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Layers that cache in the same way."""
+    """Layers that cache in the same way: an entry for every `ratio` tokens, or a `state` of fixed size."""
 
     layers: int
     heads: int = 0
@@ -47,13 +47,13 @@ class Group:
     state: int = 0
 
     def entry(self, tensor: int, precision: Precision) -> float:
-        """Return the bytes of one layer's entry on each of `tensor` devices. A head is never divided among devices."""
+        """Return the bytes of one layer's entry on each of `tensor` devices. No head is split among devices."""
         heads = -(-self.heads // tensor)
         per_head = self.head_dim * precision.width + precision.scale
         return _SIDES * heads * per_head + self.latent * precision.width + self.fixed
 
     def entries(self, tokens: int) -> int:
-        """Return the number of entries of a sequence."""
+        """Return the number of entries of a sequence in each layer."""
         cached = tokens if self.window is None else min(tokens, self.window)
         return -(-cached // self.ratio)
 
@@ -74,7 +74,7 @@ class Setting:
 
 
 def groups(architecture: Architecture) -> tuple[Group, ...] | Unknown:
-    """Return the layers of a model in groups that cache in the same way."""
+    """Return the layers of a model, grouped by the way in which they cache."""
     family = architecture.family
     if family is not None and not families.knows(family):
         return Unknown(f"the cache of models of the family {family} is unknown")
@@ -113,10 +113,10 @@ def head_dim(architecture: Architecture) -> int | None:
 
 
 def without_windows(found: tuple[Group, ...]) -> tuple[Group, ...]:
-    """Return the layers as an engine reserves for them that does not free what has left a window.
+    """Return the groups of an engine that keeps all tokens, even in layers with a window.
 
-    Only beside layers that cache all tokens: a model of windows alone has one kind of layers, which keeps them (vllm
-    0.21.0, unify_hybrid_kv_cache_specs).
+    If every layer has a window, the groups stay unchanged: with a single kind of layers, the engine frees the tokens
+    that have left the window (vllm 0.21.0, unify_hybrid_kv_cache_specs).
     """
     if all(group.window is not None for group in found):
         return found
@@ -128,7 +128,7 @@ def without_windows(found: tuple[Group, ...]) -> tuple[Group, ...]:
 
 
 def sequence_bytes(found: Iterable[Group], tokens: int, setting: Setting) -> float:
-    """Return the bytes that a sequence takes of each device. Unused room in blocks is not counted."""
+    """Return the bytes that a sequence takes on each device. Unused room in blocks is not counted."""
     total = 0.0
     for group in found:
         layers = -(-group.layers // setting.pipeline)
@@ -138,7 +138,7 @@ def sequence_bytes(found: Iterable[Group], tokens: int, setting: Setting) -> flo
 
 
 def reserved_bytes(found: tuple[Group, ...], tokens: int, setting: Setting) -> int:
-    """Return the bytes of each device that the engine must have to serve a sequence of `tokens` tokens."""
+    """Return the bytes that the cache must have on each device to serve a sequence of `tokens` tokens."""
     size, total = _group_size(found), 0.0
     for group in found:
         padded = ceil(group.layers / size) * size
@@ -158,7 +158,7 @@ def _blocks(group: Group, tokens: int, setting: Setting) -> int:
 
 
 def _group_size(found: tuple[Group, ...]) -> int:
-    """Return the group size, to a multiple of which the layers of each kind are padded; 1 means no padding."""
+    """Return the group size. The number of layers of each kind is padded to a multiple of it; 1 means no padding."""
     numbers = [group.layers for group in found if not (group.fixed or group.latent)]
     if len(numbers) < _SIDES or not any(group.window is not None or group.state for group in found):
         return 1

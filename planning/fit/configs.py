@@ -24,7 +24,7 @@ _NAMES = {
 }
 """Keys of a `config.json` by field of `Architecture`. Source: the configurations of transformers 4.57 and 5.5."""
 _DTYPES = ("dtype", "torch_dtype")
-"""Keys for the type of numbers; transformers called it `torch_dtype` before version 4.56."""
+"""Keys with the type of the model's numbers; transformers used the key `torch_dtype` before version 4.56."""
 _TEXT = "text_config"
 """Key of the language model in the `config.json` of a model that also reads images or sound."""
 _SLIDING = "sliding_attention"
@@ -32,7 +32,7 @@ _FULL = frozenset({"full_attention", "attention", "deepseek_sparse_attention", "
 _WIDE, _NARROW = 4, 2
 """Bytes of a number in float32 and in bfloat16."""
 _INDEX_SCALE, _INDEX_BLOCK = 4, 128
-"""Bytes of a scale of an index in float8, and how many numbers share a scale (vllm 0.21.0, DeepseekV32Indexer in
+"""For an index in float8: bytes of a scale, and how many numbers share a scale (vllm 0.21.0, DeepseekV32Indexer in
 model_executor/models/deepseek_v2.py)."""
 _V4_ENTRY = 584
 """Bytes of an entry of DeepSeek V4: 448 in float8, 64 in bfloat16, 8 of scales (vllm 0.21.0, MLAAttentionSpec)."""
@@ -66,7 +66,7 @@ def architecture(config: object) -> Architecture | None:
 
 
 def _integers(values: _Config, keys: tuple[str, ...]) -> Iterator[int]:
-    """Yield the whole numbers above 0 at some keys."""
+    """Yield the values of `keys` that are whole numbers above 0."""
     for key in keys:
         value = values.get(key)
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
@@ -74,14 +74,14 @@ def _integers(values: _Config, keys: tuple[str, ...]) -> Iterator[int]:
 
 
 def _number(values: _Config, *keys: str) -> int:
-    """Return a whole number above 0. Raises `_UnknownError` if it is missing."""
+    """Return the first whole number above 0 at `keys`. Raises `_UnknownError` if there is none."""
     for value in _integers(values, keys):
         return value
     raise _UnknownError
 
 
 def _widths(values: _Config, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the width of the feed-forward network or of an expert, and the share of experts in the parameters."""
+    """Return the width of the feed-forward network or of an expert, and the share of the parameters in experts."""
     dense = next(_integers(values, ("intermediate_size", "n_inner", "ffn_hidden_size")), None)
     if "experts" not in known:
         return {} if dense is None else {"intermediate_size": dense}
@@ -93,7 +93,7 @@ def _widths(values: _Config, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expert_share(values: _Config, known: Mapping[str, Any], width: int, dense: int) -> float | None:
-    """Return which share of the parameters is in routed experts; None if numbers are missing."""
+    """Return the share of the parameters that are in routed experts; None if numbers are missing."""
     layers, hidden, heads = known.get("layers"), known.get("hidden_size"), known.get("heads")
     if layers is None or hidden is None or heads is None:
         return None
@@ -104,13 +104,13 @@ def _expert_share(values: _Config, known: Mapping[str, Any], width: int, dense: 
     head_dim = known.get("head_dim") or hidden // heads
     attention = layers * 2 * hidden * head_dim * (heads + known.get("kv_heads", heads))
     if "kv_lora_rank" in values:
-        attention //= 2  # the projections of queries are of a low rank, too
+        attention //= 2  # queries, like keys and values, have projections of a low rank
     embeddings = 2 * known.get("vocab_size", 0) * hidden
     return round(routed / (routed + shared + attention + embeddings + plain * _MATRICES * hidden * dense), 3)
 
 
 def _cache(values: _Config, family: str) -> dict[str, Any]:
-    """Return the fields about the cache of a model of a known family. If numbers are missing, `layers` is unknown."""
+    """Return the fields of an `Architecture` about the cache. If numbers are missing, `layers` becomes None."""
     try:
         groups = tuple(_READERS[families.shape(family)](values))
     except _UnknownError:
@@ -207,7 +207,7 @@ def _indexed_layers(values: _Config, layers: int) -> int:
 
 
 def _compression(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of DeepSeek V4: a window in each, and entries that stand for several tokens."""
+    """Yield the layers of DeepSeek V4. All cache a window; some also cache entries that stand for several tokens."""
     layers, ratios = _number(values, "num_hidden_layers"), values.get("compress_ratios")
     if not isinstance(ratios, list):
         raise _UnknownError
@@ -231,7 +231,7 @@ def _gated_delta(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _nemotron(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Nemotron-H (vllm 0.21.0, mamba2_state_shape; states in float32 by its configuration)."""
+    """Yield the layers of Nemotron-H (vllm 0.21.0, mamba2_state_shape). Its states are in float32."""
     pattern = values.get("hybrid_override_pattern")
     if not isinstance(pattern, str) or len(pattern) != _number(values, "num_hidden_layers"):
         raise _UnknownError
@@ -266,7 +266,7 @@ def _jamba(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _gemma4(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Gemma 4. Layers that cache all tokens have other heads. The last layers cache nothing."""
+    """Yield the layers of Gemma 4. Its two kinds of layers have different heads. The last layers may cache nothing."""
     kinds = _schedule(values)
     shared = values.get("num_kv_shared_layers", 0)
     if kinds is None or not isinstance(shared, int):
@@ -282,7 +282,7 @@ def _gemma4(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _minimax_m3(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of MiniMax M3, with the keys of its index."""
+    """Yield the layers of MiniMax M3, and the layers that also cache the keys of an index."""
     layers, sparse = _number(values, "num_hidden_layers"), values.get("sparse_attention_config")
     if not isinstance(sparse, dict):
         raise _UnknownError
@@ -296,7 +296,7 @@ def _minimax_m3(values: _Config) -> Iterator[CacheLayers]:
 
 
 def _inkling(values: _Config) -> Iterator[CacheLayers]:
-    """Yield the layers of Inkling, with the inputs of its short convolutions."""
+    """Yield the layers of Inkling. Every layer also caches the inputs of its short convolutions."""
     layers, local = _number(values, "num_hidden_layers"), values.get("local_layer_ids")
     if not isinstance(local, list):
         raise _UnknownError

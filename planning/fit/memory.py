@@ -1,6 +1,6 @@
 """Fit of a model on devices: weights, cache and overhead against the memory that the engine may use.
 
-An engine starts if the cache has room for one sequence of the longest context, that is of `model.maxModelLen` tokens.
+An engine starts if the cache has room for one sequence of the longest context, that is, `model.maxModelLen` tokens.
 If the cache has room for more sequences, the engine serves them together; sequences without room wait.
 """
 
@@ -20,8 +20,8 @@ _STREAMS = 2
 _GATED = 3
 """Number of outputs of a feed-forward network in memory at one time: two projections, and their product."""
 HALF = 2
-"""Bytes of a number in bfloat16 or float16, to which the engine converts wider numbers unless `--dtype` says otherwise
-(vllm 0.21.0, config/model.py, `_get_and_verify_dtype`)."""
+"""Bytes of a number in bfloat16 or float16. Unless `--dtype` is float32, the engine converts wider numbers to one
+of these types (vllm 0.21.0, config/model.py, `_get_and_verify_dtype`)."""
 _WIDTHS = {"float32": 4, "float": 4, "float64": 8}
 """Bytes of a number by type. Numbers of all other types have 2 bytes."""
 
@@ -46,7 +46,7 @@ class Adapters:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A model, its devices and the settings with which it is served."""
+    """A model, its devices and the settings with which the engine serves the model."""
 
     architecture: Architecture
     weights: int
@@ -60,7 +60,7 @@ class Request:
     expert: bool = False
     """Whether a device holds whole experts. Otherwise it holds a share of each expert."""
     number: int = HALF
-    """Bytes of a number with which the engine computes."""
+    """Bytes of one number in the type that the engine computes with."""
     utilization: float = 0.9
     """Share of a device's memory that the engine may use."""
     precision: cache.Precision | None = None
@@ -74,17 +74,17 @@ class Request:
     """Whether the engine records CUDA graphs and counts their memory."""
     context_parallel: int = 1
     offload: int = 0
-    """Bytes of the weights on each device that are kept in the host's memory."""
+    """Bytes of weights that each device leaves in the host's memory."""
     space: int | None = None
-    """Bytes of each device for the cache, if a setting states them; None if the cache gets all that is left."""
+    """Bytes for the cache on each device, if a setting states them; None if the cache gets all that is left."""
     adapters: Adapters | None = None
     windows: bool = True
-    """Whether the engine frees what has left the window of a layer, beside layers that cache all tokens."""
+    """Whether the engine frees tokens that have left a layer's window, even if other layers cache all tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Memory that a model takes of each device, in bytes."""
+    """Memory that a model takes on each device, in bytes."""
 
     request: Request
     weights: int
@@ -155,7 +155,7 @@ class Fit:
 
 
 def fits(request: Request) -> Fit | Unknown:
-    """Return the memory that a model takes of each device, or the reason why it is unknown."""
+    """Return the memory that a model takes on each device, or the reason why this memory is unknown."""
     groups = cache.groups(request.architecture)
     if isinstance(groups, Unknown):
         return groups
@@ -188,7 +188,7 @@ def width(dtype: str | None) -> int:
 def loaded_bytes(architecture: Architecture, files: int | None, number: int) -> int | None:
     """Return the bytes of the weights as the engine holds them; None if they are unknown.
 
-    `files` are the bytes of the published files. Without them, the number of parameters counts.
+    `files` are the bytes of the published files. If they are unknown, the result follows from the number of parameters.
     """
     if files is not None:
         return files * number // max(number, width(architecture.dtype))
@@ -224,7 +224,7 @@ def _weights(request: Request) -> int:
 
 
 def _outside(request: Request, overhead: overheads.Overhead) -> int:
-    """Return the bytes that an engine takes outside torch."""
+    """Return the bytes that an engine takes outside torch, including its CUDA graphs."""
     devices = request.tensor * request.pipeline * request.data
     taken = overheads.size(overhead.alone if devices == 1 else overhead.together)
     layers = -(-(request.architecture.layers or 0) // request.pipeline)
@@ -232,7 +232,7 @@ def _outside(request: Request, overhead: overheads.Overhead) -> int:
 
 
 def _activations(request: Request, batch: overheads.Batch) -> int:
-    """Return the peak bytes of a step: the inputs of a layer, and its network or the sampler, whichever is larger."""
+    """Return the peak bytes of a step: the inputs of a layer, and the larger of the layer's network and the sampler."""
     architecture = request.architecture
     hidden, inner = architecture.hidden_size, architecture.intermediate_size
     if hidden is None or inner is None or architecture.vocab_size is None:
@@ -256,7 +256,7 @@ def _adapters(request: Request) -> int:
     queries, keys = heads * each, (architecture.kv_heads or heads) * each
     inner = 0 if architecture.experts else architecture.intermediate_size or 0
     tensor = request.tensor
-    # If devices divide the output of a projection, the first matrix is whole on each device. Otherwise the second is.
+    # If devices divide a projection's output, each device has the whole first matrix, otherwise the whole second one.
     ins = 4 * hidden + queries // tensor + (2 * hidden + inner // tensor if inner else 0)
     outs = (queries + 2 * keys) // tensor + hidden + (2 * inner // tensor + hidden if inner else 0)
     layers = -(-(architecture.layers or 0) // request.pipeline)

@@ -1,4 +1,4 @@
-"""Memory that engines take of a device besides weights and cache, and their default batches: `overheads.yaml`."""
+"""Memory that engines take on a device besides weights and cache, and default batches, from `overheads.yaml`."""
 
 from functools import cache
 
@@ -9,7 +9,7 @@ from planning.ground.tables import Sourced
 
 
 class Overhead(Sourced):
-    """Bytes that an engine takes of each device of a vendor."""
+    """Bytes that an engine takes on each device of a vendor. `overheads.yaml` explains the fields."""
 
     hidden: Quantity
     alone: Quantity

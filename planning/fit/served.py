@@ -1,4 +1,4 @@
-"""Makes the request of a served model from the model, its devices, and the settings and flags of its engine."""
+"""Makes the `memory.Request` for a served model from the model, its devices, and its engine's settings and flags."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +20,13 @@ _GI = 2**30
 _NARROW_CACHE, _TINY_CACHE = 1, 0.5625
 """Bytes of a number in float8, and in four bits with an 8-bit scale per 16 numbers (vllm 0.21.0, FullAttentionSpec)."""
 _SCALE = 4
-"""Bytes of the scale of a head (vllm 0.21.0, AttentionSpec.page_size_bytes)."""
+"""Bytes of a quantization scale of a head (vllm 0.21.0, AttentionSpec.page_size_bytes)."""
 _WIDE = 4
 """Bytes of a number in float32."""
 _HYBRID = "--disable-hybrid-kv-cache-manager"
 _HYBRID_TRANSFERS_SINCE = "0.22.0"
-"""First version that frees what has left a window beside a connector, too (vllm 0.22.0, config/vllm.py). All connectors
-that the program writes do (SupportsHMA)."""
+"""First version that frees tokens that have left a window even if the engine has a connector (vllm 0.22.0,
+config/vllm.py). All connectors that this program configures support this (SupportsHMA)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,15 @@ class Served:
     block: int | None = None
     """Tokens of a block of the cache; None for the engine's default."""
     space: int | None = None
-    """Bytes of each device for the cache; None if the cache gets all that is left."""
+    """Bytes for the cache on each device; None if the cache gets all that is left."""
     version: EngineVersion | None = None
-    """Version of vLLM. An unknown version (None) is taken for a new one."""
+    """Version of vLLM. An unknown version (None) counts as new."""
     has_connector: bool = False
     """Whether the engine transfers or offloads its cache."""
 
 
 def request(served: Served) -> Request | Unknown:
-    """Return the request of a served model, or the reason why it is unknown."""
+    """Return the request for a served model, or the reason why its memory is unknown."""
     source = source_of(served.model)
     if isinstance(source, Unknown):
         return source
@@ -93,7 +93,7 @@ def request(served: Served) -> Request | Unknown:
 
 
 def _frees_windows(served: Served, arguments: Mapping[str, Flag]) -> bool:
-    """Tell whether the engine frees what has left the window of a layer, beside layers that cache all tokens."""
+    """Tell whether the engine frees tokens that have left a layer's window, even if other layers cache all tokens."""
     flag = arguments.get(_HYBRID)
     if flag is not None:
         return flag.name != _HYBRID
@@ -102,7 +102,7 @@ def _frees_windows(served: Served, arguments: Mapping[str, Flag]) -> bool:
 
 
 def _missing(architecture: Architecture, weights: int | None) -> Unknown:
-    """Return the reason why the memory of a model is unknown: its cache, else its weights, else its longest context."""
+    """Return the reason why a model's memory is unknown: the first unknown of cache, weights and longest context."""
     groups = cache.groups(architecture)
     if isinstance(groups, Unknown):
         return groups

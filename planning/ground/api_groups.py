@@ -15,6 +15,6 @@ METRICS_GROUP = "custom.metrics.k8s.io"
 
 
 def plural(kind: str) -> str:
-    """Return the plural name of a kind, as paths and RBAC rules have it. It is right for all kinds of a stack."""
+    """Return the plural name of a kind, as paths and RBAC rules have it. The rule is right for all kinds of a stack."""
     name = kind.lower()
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"

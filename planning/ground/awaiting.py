@@ -1,4 +1,4 @@
-"""Conditions and time limits that a deployment run waits for before it counts an object as done."""
+"""Records of waits: the conditions under which a run counts an object as done, and the time limit of the wait."""
 
 from dataclasses import dataclass
 

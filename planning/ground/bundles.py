@@ -17,7 +17,7 @@ class Bundle(Spec):
     kinds: list[str]
     """Kinds as `apiVersion/Kind`."""
     definition: str | None = None
-    """Name of a CRD that says in an annotation which version of the bundle is installed; None if no CRD does so."""
+    """Name of a CRD with an annotation that states the bundle's installed version; None if there is no such CRD."""
     source: str
 
 
@@ -26,7 +26,7 @@ class _Bundles(Spec):
 
 
 def versioned_definitions() -> tuple[str, ...]:
-    """Return the names of the CRDs that say which version of their bundle is installed."""
+    """Return the names of the CRDs with an annotation that states the installed version of their bundle."""
     return tuple(bundle.definition for bundle in all_bundles() if bundle.definition is not None)
 
 

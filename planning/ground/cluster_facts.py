@@ -43,7 +43,7 @@ class Served:
 
 @dataclass(frozen=True, slots=True, order=True)
 class GatewayRef:
-    """Reference to a Gateway, or to an object of another kind that takes its place as a route's parent."""
+    """Reference to the parent of a route: a Gateway, or an object of another kind."""
 
     group: str
     kind: str
@@ -188,9 +188,9 @@ class Permissions:
     """Rules that the user of a run has."""
 
     rules: Mapping[str, tuple[Mapping[str, Any], ...]]
-    """Rules as a Role has them, by namespace. Rules for the whole cluster have the empty namespace."""
+    """Rules in the form of a Role, by namespace. The key of rules for the whole cluster is an empty text."""
     is_complete: bool = True
-    """Whether the rules are complete. An authorizer outside of the API server does not list its rules."""
+    """Whether the rules are complete. They lack the rules of an authorizer outside of the API server."""
 
 
 Place = tuple[str, str, str, str]
@@ -217,7 +217,7 @@ class LiveObject:
 
     content: Mapping[str, Any]
     others: tuple[FieldOwner, ...] = ()
-    """Owners of the object's fields, without Pulumi."""
+    """Owners of the object's fields, except Pulumi."""
     ours: tuple[Mapping[str, Any], ...] = ()
     """Trees of the fields that Pulumi set, in the form of `FieldOwner.fields`."""
 
@@ -236,7 +236,7 @@ def _has(fields: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LiveObjects:
-    """Objects of the cluster that this program made, and marks of all objects with names of the stack's objects."""
+    """Objects of the cluster that this program made, and marks of all objects with the name of a planned object."""
 
     objects: Mapping[Place, LiveObject]
     refused: tuple[str, ...] = ()

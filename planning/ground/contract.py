@@ -27,12 +27,12 @@ class Model(TypedDict):
     source: str
     """URI of the weights, as the configuration has it."""
     digest: str | None
-    """Digest in the source, `sha256:` and 64 hex digits; null if it has none."""
+    """Digest in the source, `sha256:` and 64 hex digits; null if the source has no digest."""
     revision: str | None
-    """Revision in a source without a digest; null if it has none."""
+    """Revision in a source without a digest; null if the source has no revision."""
     locked: Locked | None
-    """Content of the weights in the lock of the stack. Null without a lock, and while pods from before the lock still
-    serve the files that they fetched then."""
+    """Content of the weights in the lock of the stack. Null without a lock, and while pods that are older than the lock
+    still serve the files that they fetched without the lock."""
     lockedAdapters: dict[str, Locked]
     """Content of the LoRA adapters in the lock of the stack, by name."""
 
@@ -127,7 +127,7 @@ class Profile(TypedDict):
 
 
 class Variant(TypedDict):
-    """A primary or a canary, with its own pods, and with its own pool and endpoint picker if it has them."""
+    """A primary or a canary: its pods, and its pool and endpoint picker if there are any."""
 
     pool: Pool | None
     """The InferencePool of the pods; null without an endpoint picker. Then the route leads to the Service."""
@@ -166,7 +166,7 @@ class Service(TypedDict):
     paths: list[str]
     """Path prefixes of its route."""
     hostnames: list[str]
-    """Hostnames of its route; empty for all of the Gateway."""
+    """Hostnames of its route; empty for all hostnames of the Gateway."""
     gateway: Gateway | None
     """The Gateway of its route; null without a route."""
     weight: int
@@ -180,9 +180,9 @@ class Service(TypedDict):
     interceptor: Interceptor | None
     """How requests are metered; null if they are not."""
     awaited: list[Awaited]
-    """Kinds of objects that were ready at the end of the run that wrote these outputs: workloads (`replicas`: with all
-    replicas that the configuration states), endpoint pickers, pools, and the route (accepted by its Gateway). A kind
-    that is absent may be ready or not."""
+    """Kinds of objects that were ready at the end of the run that wrote these outputs. `replicas` means that workloads
+    had all replicas that the configuration states, `route` that the Gateway had accepted the route. Objects of absent
+    kinds may be ready or not."""
     warnings: list[str]
     """Warnings about the service."""
 

@@ -44,8 +44,8 @@ def values(spec: Mapping[str, env.EnvValue]) -> dict[str, EnvValue]:
 def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue]) -> tuple[Variable, ...]:
     """Return the variables of a container, each after the variables that it refers to.
 
-    Otherwise, generated variables precede the user's. If the user sets a generated variable, the user's value
-    is used.
+    Apart from that, generated variables precede the user's variables. If the user sets a generated variable, the user's
+    value is used.
     """
     merged, placed = {**generated, **explicit}, dict[str, Variable]()
     if not [value for value in merged.values() if isinstance(value, str) and "$(" in value]:
@@ -67,7 +67,7 @@ def container_variables(generated: Mapping[str, EnvValue], explicit: Mapping[str
 def problems(
     path: Path, generated: Mapping[str, EnvValue], explicit: Mapping[str, EnvValue], reserved: Mapping[str, str]
 ) -> list[Problem]:
-    """Reject references that cannot be resolved, and reserved names. No message contains a value.
+    """Reject references that cannot be resolved, and variables with reserved names. No message contains a value.
 
     `path` is the place of the user's variables; `reserved` maps each reserved name to its remedy.
     """
@@ -76,7 +76,7 @@ def problems(
     for name, value in explicit.items():
         at = path / name
         if name in reserved:
-            found.append(Problem(at, "is already decided", f"remove it: {reserved[name]}"))
+            found.append(Problem(at, "is set by this program", f"remove it: {reserved[name]}"))
         else:
             found += dangling(at, value, merged)
     return found

@@ -56,7 +56,7 @@ ANY_TCP = (Port(None),)
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A flow from the source, which opens connections, to ports of the target."""
+    """A flow: the source opens connections to ports of the target."""
 
     source: End
     target: End
@@ -114,8 +114,8 @@ def api_server(pods: Pods, stack: Stack) -> Edge:
 def fetch_edges(pods: Pods, urls: Iterable[str], stack: Stack) -> Iterator[Edge]:
     """Yield the edges to the servers of weights.
 
-    A server outside the cluster may redirect to another host. Port 443 of the allowed addresses is therefore open in
-    addition to the port of the URL.
+    A server outside the cluster may redirect to another host. The edges to addresses outside the cluster therefore
+    allow port 443 in addition to the port of the URL.
     """
     yield from url_edges(pods, urls, stack, further=(HTTPS_PORT,))
 
@@ -139,7 +139,7 @@ def _ends(host: str, namespace: str, stack: Stack, *, is_https: bool) -> Iterato
     """Yield the possible ends of a flow to a host.
 
     A name of two parts may be `<service>.<namespace>` or a public domain, so both ends are yielded. On port 443 such a
-    name counts only as a public domain. A Service on port 443 has to be written with `.svc`.
+    name counts only as a public domain: a Service on port 443 has to be written with `.svc`.
     """
     address_range = _address_range(host)
     if address_range is not None:

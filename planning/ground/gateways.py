@@ -14,11 +14,11 @@ _NUMBERS = re.compile(r"v?([0-9]+(?:\.[0-9]+)*)")
 
 
 class WeightedPools(Sourced):
-    """Rules of a route that divide requests among several pools."""
+    """Support of rules that divide requests among several pools."""
 
     since: list[str] = Field(default=[])
-    """First version in each minor line that asks the picker of each pool. All versions of newer lines do so, too.
-    Empty if every version does so."""
+    """For each minor line, the first version that asks the picker of each pool. Newer lines ask all pickers from their
+    first version on. Empty if every version asks all pickers."""
 
 
 class Timeouts(Sourced):
@@ -36,7 +36,7 @@ class Proxies(Sourced):
     checks_pickers: bool
     """Whether the proxies send health checks to the health port of endpoint pickers."""
     subnet: str | None = None
-    """Name of a further source range of requests, which is in the user's network. None if there is no such range."""
+    """Name of a subnet in the user's network from which requests come, too. None if there is no such subnet."""
 
 
 class Minimum(Sourced):
@@ -64,14 +64,14 @@ class GatewayFacts(Spec):
     timeouts: Timeouts | None = None
     """None if the effect of timeouts is unknown."""
     proxies: Proxies | None = None
-    """None if its proxies are pods in the gateway's namespace."""
+    """None if the proxies are pods in the gateway's namespace."""
 
 
 class PayloadProcessors(Sourced):
     """Processors in front of a gateway that read the model from the bodies of requests."""
 
     labels: list[str]
-    """Labels of the ConfigMaps that tell a processor which models there are. Each label has the value `true`."""
+    """Labels of the ConfigMaps from which a processor learns the models. Each label has the value `true`."""
 
 
 class _Table(Spec):
@@ -80,7 +80,7 @@ class _Table(Spec):
 
 
 def facts(gateway: Gateway) -> GatewayFacts | None:
-    """Return the facts of a gateway's implementation; None for provider `none`: its implementation is unknown."""
+    """Return the facts of a gateway's implementation; None for provider `none`, whose implementation is unknown."""
     return None if gateway.provider == "none" else _table().providers[gateway.provider]
 
 
@@ -90,9 +90,9 @@ def payload_processors() -> PayloadProcessors:
 
 
 def asks_each_picker(gateway: Gateway) -> bool:
-    """Tell whether the picker of each pool is asked if a rule has several pools.
+    """Tell whether a gateway asks the picker of each pool if a rule has several pools.
 
-    If the version is unknown, the answer is yes only if every version asks.
+    If the gateway's version is unknown, the answer is yes only if every version asks all pickers.
     """
     known = facts(gateway)
     if known is None or not known.weighted_pools.since:

@@ -30,11 +30,11 @@ class Instance:
 
     @property
     def path(self) -> Path:
-        """Return the path put before paths of this configuration in messages: empty without a prefix."""
+        """Return the path that precedes all paths of this configuration in messages; empty without a prefix."""
         return Path(self.name) if self.prefix else Path()
 
     def locate(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Return problems with the path of this configuration put before their paths."""
+        """Return the problems, with `path` added at the beginning of their paths."""
         if not self.prefix:
             return list(problems)
         return [replace(problem, path=Path(self.name, *problem.path)) for problem in problems]

@@ -1,7 +1,7 @@
 """Records of a cluster's nodes, namespaces, classes, quotas, Secrets, devices and pools.
 
-Some of these records, such as `Nodes`, have a single field. It is named like the field of `ClusterFacts` that holds
-the record.
+Some of these records, such as `Nodes`, have a single field. Its name is also the name of the field of `ClusterFacts`
+that holds the record.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class Origin:
     """Cluster and time of facts."""
 
     cluster: str | None
-    """Name of the cluster in the kubeconfig; None if it has none."""
+    """Name of the cluster in the kubeconfig; None if the kubeconfig has no name for the cluster."""
     version: str | None
     """Version of Kubernetes; None if it could not be read."""
     time: str
@@ -79,9 +79,9 @@ class LiveNamespace:
 
     @property
     def level(self) -> str | None:
-        """Return the enforced Pod Security level. None if no label states a level: the cluster's default holds then.
+        """Return the enforced Pod Security level. None if no label states a level.
 
-        Kubernetes itself defaults to `privileged`.
+        Then the level is the cluster's default. The default of Kubernetes itself is `privileged`.
         """
         return self.labels.get(labels.POD_SECURITY_LEVEL)
 

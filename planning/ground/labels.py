@@ -1,7 +1,7 @@
 """Labels and selectors.
 
 Selectors hold only the identity of an object (service, role, variant, generation), because a Deployment whose selector
-changes has to be replaced. Everything that may change (model, version, the llm-d spellings) is a plain label.
+changes has to be replaced. Selectors never hold labels that may change (model, version, the llm-d spellings).
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ DECODE, PREFILL = "decode", "prefill"
 WORKER_OF = f"{_OURS}/worker-of"
 """Label with the service's name on a replica's worker pods. They lack `SERVICE`, so only the leader gets requests."""
 GROUP = "leaderworkerset.sigs.k8s.io/name"
-"""Label with the name of the LeaderWorkerSet. Its controller puts it on every pod of the set."""
+"""Label with the name of the LeaderWorkerSet. The set's controller puts this label on every pod of the set."""
 JOB = "batch.kubernetes.io/job-name"
-"""Label with the name of the Job. The Job controller puts it on every pod of the Job."""
+"""Label with the name of the Job. The Job controller puts this label on every pod of the Job."""
 POD_SECURITY_LEVEL = "pod-security.kubernetes.io/enforce"
 """Label of a namespace with the pod security level that the API server enforces."""
 POD_SECURITY = {POD_SECURITY_LEVEL: "restricted"}
@@ -29,7 +29,7 @@ POD_SECURITY = {POD_SECURITY_LEVEL: "restricted"}
 FAIL_OPEN_REASON = f"{_OURS}/fail-open-reason"
 """Annotation with the reason why a pool fails open: while no picker answers, requests go to any pod."""
 TAKEN_BACK = f"{_OURS}/taken-back"
-"""Annotation that lists the additions of somebody else that a run removed from the object."""
+"""Annotation that lists what somebody else had added to the object and a run has removed."""
 INTERCEPTOR = f"{_OURS}/interceptor"
 """Label with the name of the interceptor's Service on the interceptor's pods."""
 SERVICE_KEY = f"{_OURS}/service-key"

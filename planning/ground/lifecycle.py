@@ -18,7 +18,7 @@ _ENDPOINT_REMOVAL = 15
 _KILL_MARGIN = 15
 """Time between the engine's deadline for running requests and the kill."""
 WAIT_MARGIN = 60
-"""Time from an object's deadline in Kubernetes to the end of a wait, so that Kubernetes reports a failure first."""
+"""Time by which a wait exceeds an object's deadline in Kubernetes, so that Kubernetes reports a failure first."""
 PICKER_START = 540
 """Time within which an endpoint picker becomes ready, including the pull of its image on a node that lacks it."""
 
@@ -42,8 +42,8 @@ class Drain:
     pre_stop: int
     """Time from the pod's deletion until the engine gets its signal to end."""
     engine: int | None
-    """Time that the engine gives to running requests. None if the engine ends immediately; `pre_stop` then contains
-    this time."""
+    """Time that the engine gives to running requests. None if the engine ends immediately; then `pre_stop` includes the
+    time for running requests."""
     worker_pre_stop: int
     """`pre_stop` of a worker pod. The pod has to work for its leader until the leader has drained."""
     grace: int
@@ -63,7 +63,7 @@ def loading_seconds(health: Health, size: str | None, *, spans_pods: bool) -> in
     """Return the time from an engine's start until its model must be loaded.
 
     If a replica spans pods, its first engine waits until the other pods have fetched the weights and have started, too.
-    An explicit startup timeout contains this wait.
+    An explicit startup timeout includes this wait.
     """
     startup = startup_seconds(health, size)
     return startup + fetch_seconds(size) if spans_pods and health.startup_timeout is None else startup
@@ -112,7 +112,7 @@ def drain(timeout: str, *, engine_drains: bool) -> Drain:
 def wait_seconds(rollout: RollingUpdate | Recreate, replicas: int, step_deadline: int, step_drain: Drain) -> int:
     """Return how long a run waits for a workload: the time of all steps of its rollout.
 
-    A step replaces as many pods together as the rollout allows. It takes `step_deadline` and the drain of the old
+    A step replaces as many pods together as the rollout allows. A step takes `step_deadline` and the drain of the old
     pods.
     """
     per_step = replicas if isinstance(rollout, Recreate) else max(1, rollout.max_surge + rollout.max_unavailable)

@@ -24,10 +24,10 @@ _NONE: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class StackName:
-    """The name of a stack. The backend that keeps its state knows no other stack of this name."""
+    """The full name of a Pulumi stack. It is unique in the backend that stores the stack's state."""
 
     organization: str
-    """`organization`, if the backend is a folder or a bucket."""
+    """Name of the organization; the text `organization` if the backend is a folder or a bucket."""
     project: str
     stack: str
 
@@ -97,7 +97,7 @@ class Identity:
 
 @cache
 def label(project: str, stack: str) -> str:
-    """Return project and stack as the value of a label, different for different stacks.
+    """Return project and stack as the value of a label. Different stacks have different values.
 
     The value is `<project>.<stack>`. If this text is ambiguous, too long or not allowed, the value is the beginning of
     the text and a hash.
@@ -128,5 +128,5 @@ def read(metadata: Mapping[str, Any]) -> Mark:
 
 
 def per_stack(name: str, stack: StackName, longest: int) -> str:
-    """Return a name that two stacks in one namespace do not share."""
+    """Return a name that contains the stack, so that two stacks in one namespace never have the same name."""
     return shorten(f"{name}-{stack.label}", longest)

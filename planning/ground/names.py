@@ -1,8 +1,9 @@
 """Object names of services and caches.
 
-Names are legal and unique for all inputs: the base is the service's name, shortened with a hash of the full name if the
-longest derived name would not fit. Two services still collide if the name of one equals a derived name of the other:
-the picker of `qwen` is called `qwen-epp`, and a service may have the same name. `planning.rules` rejects such a pair.
+Names are legal for all inputs: the base is the service's name. If the longest derived name would not fit, the base is
+the beginning of the service's name and a hash of the full name. Two services collide if the name of one service equals
+a derived name of the other: the picker of `qwen` is called `qwen-epp`, and a service may have the same name.
+`planning.rules` rejects such a pair.
 """
 
 import hashlib
@@ -15,9 +16,9 @@ LONGEST = 63
 _LONGEST_SUFFIX = len("-canary-0fe1d-prefill-999-4294967295")
 """Length of the longest suffix that is added to a service's name.
 
-If replicas span pods, Kubernetes puts a revision label (`<workload>-<replica>-<revision>`) on the worker pods. Its
-longest value is that of replica 999 with a revision of ten digits. The suffix of Istio's shadow Service of a pool
-(`<pool>-ip-<8 hex>`) is shorter.
+If replicas span pods, Kubernetes puts a revision label (`<workload>-<replica>-<revision>`) on the worker pods. The
+longest value of this label is that of replica 999 with a revision of ten digits. The suffix of Istio's shadow Service
+of a pool (`<pool>-ip-<8 hex>`) is shorter.
 """
 _LONGEST_BASE = LONGEST - _LONGEST_SUFFIX
 _HASH = 8
@@ -31,7 +32,7 @@ class Names:
 
     namespace: str
     service: str
-    """The service in selectors and routes."""
+    """Name of the service in selectors and routes."""
     variant_name: str
     """`PRIMARY` or `CANARY`."""
     generation: str | None
@@ -41,7 +42,7 @@ class Names:
     pool: str
     """Name of the InferencePool."""
     decode: str
-    """Name of the decode workload and of the objects that belong to it. Without prefill it is the only workload."""
+    """Name of the decode workload and of the objects that belong to it. It is the only workload without prefill."""
     prefill: str
     """Name of the prefill workload and of the objects that belong to it."""
     picker: str
@@ -115,7 +116,7 @@ def names(namespace: str, service: str, variant: str = PRIMARY, generation: str 
 
 
 def cache(key: str) -> str:
-    """Return the name of a cache. The names of its claim and of its fill Job begin with it."""
+    """Return the name of a cache. The names of its claim and of its fill Job begin with this name."""
     return shorten(f"cache-{key}", _LONGEST_CLAIM)
 
 

@@ -6,7 +6,7 @@ from planning.ground.cluster_facts import GatewayRef
 
 PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
 LEVELS = (PRIVILEGED, BASELINE, RESTRICTED)
-"""Pod Security levels. Each admits less than the one before it."""
+"""Pod Security levels. Each level admits fewer pods than the previous level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Reference:
     """Reference from an object of the stack to another object."""
 
     name: str
-    """Name of the object. Empty for the default of its kind."""
+    """Name of the other object. Empty for the default object of its kind, such as the default StorageClass."""
     namespace: str
     """Namespace of both objects."""
     owner: str

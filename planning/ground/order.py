@@ -1,4 +1,4 @@
-"""Order in which the objects of a stack are registered. It follows from their ids and from relations between owners."""
+"""Order in which a stack's objects are registered. It follows from the objects' ids and relations between owners."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ class _Surroundings(NamedTuple):
     owners: tuple[str, str, str]
     parts: _Parts
     earlier: dict[Part, tuple[tuple[_Side, Part], ...]]
-    """Results of `_earlier` so far, by the following part; owners with the same parts around them share them."""
+    """Results of `_earlier` so far, by the part that follows. Owners whose `parts` are equal share this dict."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ class Part:
 
     name: str
     after: tuple["Part", ...] = field(default=(), repr=False)
-    """The parts that precede this part. If the stack lacks one of them, the predecessors of the missing part count."""
+    """The parts that precede this part. If the stack lacks such a part, the predecessors of the missing part count."""
     suffix: str = field(default="", repr=False)
     """End of the object's logical name, which never changes; empty if an owner may have several objects of the part."""
     role: str | None = None
@@ -84,7 +84,8 @@ PICKER = Part(
 DESTINATION_RULE = Part("destination-rule", (PICKER_SERVICE,), "destination-rule")
 HEALTH_CHECK_POLICY = Part("health-check-policy", (POOL,), "health-check-policy")
 BACKEND_POLICY = Part("backend-policy", (POOL,), "backend-policy")
-# The policies of a Service have names of their own: they exist beside those of the pool while a service changes.
+# Policies of a Service and policies of a pool are different parts, because a service that changes from one to the other
+# has both for some time.
 SERVICE_HEALTH_CHECK_POLICY = Part("service-health-check-policy", (SERVICE,), "health-check-policy")
 SERVICE_BACKEND_POLICY = Part("service-backend-policy", (SERVICE,), "backend-policy")
 METRICS_READER = Part("metrics-reader", (NAMESPACE,), "metrics-reader")

@@ -35,7 +35,7 @@ _POD_SPECS = frozenset(template / "spec" for template in _TEMPLATES)
 _REQUIRED = frozenset(
     {Path("spec"), Path("spec", "leaderWorkerTemplate"), *_TEMPLATES, *_METADATA, *_LABELLED, *_POD_SPECS}
 )
-"""Maps that must stay in the object. Keys below them may be removed."""
+"""Maps that no patch may remove. A patch may remove keys below these maps."""
 _LABELS = frozenset(at / "labels" for at in _METADATA)
 _IDENTITY = "is part of the object's identity"
 _DECIDED: Mapping[Path, tuple[str, str]] = {
@@ -61,7 +61,7 @@ class Target:
     decided: Mapping[Path, tuple[str, str]]
     """Fields that a patch of this kind may not set, each with what is wrong and a remedy."""
     drained: frozenset[str]
-    """Names of containers that pause before they end, because requests still arrive."""
+    """Names of containers that pause before they end, because requests arrive during this pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _key(field: str) -> str:
 
 
 def _name(field: str, item: object) -> str | None:
-    """Return the name of an item of the list `field`, or None if it has none."""
+    """Return the name of an item of the list `field`, or None if the item has no name."""
     name = (_map(item) or {}).get(_key(field))
     return name if isinstance(name, str) else None
 
@@ -195,7 +195,7 @@ def _base(field: str, item: _Tree, change: _Tree) -> _Tree:
 def _item_origins(field: str, path: Path, change: object, at: Path, patched: object) -> Iterator[tuple[Path, Path]]:
     """Yield, for each list item of a patch, its path in the patched object and its path in the configuration.
 
-    The two have different indexes if a list merges by name.
+    The indexes in these two paths may differ if a list merges by name.
     """
     tree, items, patched_items = _map(change), _list(change), _list(patched)
     if tree is not None:
@@ -223,7 +223,8 @@ def _check_key(at: Path, target: Target) -> _Verdict:
     """Reject a key that is a directive of another patch format, that is reserved, or that another key decides."""
     key = at[-1]
     if isinstance(key, str) and key.startswith("$"):
-        return f"is no directive here ({key})", "write null to remove a key; an item of a list cannot be removed"
+        remedy = "write null to remove a key; an item of a list cannot be removed"
+        return f"is a directive of another patch format ({key})", remedy
     if at.parent in _LABELLED and isinstance(key, str) and key.startswith(_RESERVED_PREFIX):
         return f"is reserved ({_RESERVED_PREFIX})", "remove it, or use a key of your own"
     if at.parent in _LABELS and isinstance(key, str) and labels.is_reserved(key):

@@ -15,7 +15,7 @@ def engine(spec: Resources, devices: int, offload: str | None) -> tuple[dict[str
     """Return requests and limits of an engine: the defaults, overridden by the user's values.
 
     A default request above a user's limit becomes equal to that limit, and a default limit below a user's request
-    becomes equal to that request. `offload` is the host memory of the KV cache. It is added to the default memory.
+    becomes equal to that request. `offload` is the host memory of the KV cache, which the default memory includes.
     """
     multiplier, offload_gi = max(devices, 1), 0 if offload is None else _whole(amount(offload))
     requests = {"cpu": f"{_CPU * multiplier}", "memory": f"{_MEMORY * multiplier + offload_gi}Gi", **spec.requests}
@@ -30,9 +30,9 @@ def engine(spec: Resources, devices: int, offload: str | None) -> tuple[dict[str
 
 
 def shared_memory(explicit: str | None, devices: int, offloaded: str | None = None) -> str:
-    """Return the size of /dev/shm in a pod with this many devices: the user's, or a default.
+    """Return the size of /dev/shm in a pod with `devices` devices: the user's value, or a default.
 
-    `offloaded` is the KV cache that is kept there. It is added to the default.
+    `offloaded` is the size of the KV cache in /dev/shm. The default includes this size.
     """
     base = _SHARED_MEMORY * devices if devices else 1
     return explicit or f"{base + (0 if offloaded is None else _whole(amount(offloaded)))}Gi"

@@ -1,7 +1,7 @@
 """Reader and writer of YAML with libyaml, which is several times as fast as PyYAML's Python code.
 
-The Python code is used if PyYAML was built without libyaml. It also writes the few values for which libyaml would write
-other bytes. A text must be the same on every machine, because pods roll when the text of their configuration
+The Python code is used if PyYAML was built without libyaml. It also writes the few values that libyaml would write in
+another way. A text must be the same on every machine, because pods roll when the text of their configuration
 changes.
 """
 
@@ -16,17 +16,17 @@ import yaml
 _LOADER = cast("Any", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 _LONG_OR_EMPTY_KEY = r'|"": |"[^"]{120,}": '
 _FOLDED_OTHERWISE = re.compile(r"\\" + _LONG_OR_EMPTY_KEY)
-"""Matches the JSON of values that libyaml may fold at other places than the Python code does.
+"""Matches the JSON of values that libyaml may fold at other places than PyYAML's Python code.
 
 These are values with a text that needs escapes, or with a long or empty key.
 """
 _BLOCKS_OTHERWISE = re.compile(r'\\[bfru]|\\n\\n"|"\\n"' + _LONG_OR_EMPTY_KEY)
-"""Matches the JSON of values that libyaml may write in another style than the Python code does.
+"""Matches the JSON of values that libyaml may write in another style than PyYAML's Python code.
 
 These are values with rare characters, with a text that ends in empty lines, or with a long or empty key.
 """
 _WIDE = 10_000
-"""Line width in characters. It keeps long strings on one line, so that a diff shows the words that changed."""
+"""Line width in characters. This width keeps long strings on one line, so that a diff shows the words that changed."""
 
 
 class _NoAnchors:
@@ -39,7 +39,7 @@ class _NoAnchors:
 
 @cache
 def _scalar_tag(text: str, implicit: tuple[bool, bool]) -> str:
-    """Return the tag that YAML gives to a scalar without a tag. Most scalars of objects are keys, and occur often."""
+    """Return the tag that YAML gives to a scalar without a tag. Most scalars are keys, which occur often."""
     return cast("Any", yaml).resolver.Resolver().resolve(yaml.ScalarNode, text, implicit)
 
 
@@ -94,7 +94,7 @@ def with_folding(value: object, is_quoted: Callable[[str], bool] = lambda _: Fal
 
 
 def _quoting(is_quoted: Callable[[str], bool]) -> type[yaml.SafeDumper]:
-    """Return a dumper that quotes some texts."""
+    """Return a dumper that quotes the texts for which `is_quoted` is true."""
 
     def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         style = "'" if is_quoted(text) else None

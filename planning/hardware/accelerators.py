@@ -40,7 +40,7 @@ class AcceleratorClass:
     devices_per_node: int | None
     """Number of devices in the largest node; None if unknown."""
     devices_per_chip: int
-    """Number of devices that the engine sees in one chip. The resource, or the device claim, counts chips."""
+    """Number of devices that the engine sees in one chip. The extended resource or the device claim counts chips."""
     device_files: tuple[str, ...]
     """Device files that by default only root and a special group may open on a node; empty if everyone may open
     them."""
@@ -77,7 +77,7 @@ class _Table(Spec):
 class _Draft:
     """A shipped class with the user's changes.
 
-    If tolerations or allocation are None, the vendor's class decides them.
+    If tolerations or allocation are None, the class for all products of the vendor provides them.
     """
 
     vendor: str
@@ -171,7 +171,7 @@ def _amend(base: _Draft, spec: UserClass) -> _Draft:
 
 
 def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
-    """Return the class of a draft. If the draft lacks allocation or tolerations, its vendor's class provides them."""
+    """Return the class of a draft. The vendor's classes (`vendor`) provide missing allocation or tolerations."""
     tolerations = draft.tolerations
     if tolerations is None:
         tolerations = tuple(toleration for cls in vendor for toleration in cls.tolerations or ())
@@ -194,8 +194,8 @@ def _resolve(draft: _Draft, vendor: list[_Draft]) -> AcceleratorClass:
 def nearest(name: str, classes: Iterable[str]) -> str | None:
     """Return the class that a name most likely means, or None.
 
-    A class whose name contains `name` comes first, then the longest class name that `name` contains, then the
-    most similar name.
+    A class whose name contains `name` comes first, then the longest class name that `name` contains, then the class
+    name most similar to `name`.
     """
     lowered, choices = name.lower(), list(classes)
     longer = [choice for choice in choices if lowered in choice]

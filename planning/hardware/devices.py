@@ -1,8 +1,8 @@
 """Layout of one replica over devices and pods.
 
 A copy of the model takes `tensor` devices for each of its `pipeline` stages, and a replica holds `data` copies. A pod
-takes `tensor` times `dataLocal` devices for each of its stages. The pods of a replica together
-take exactly the devices of the replica.
+holds `dataLocal` copies, and takes `tensor` times `dataLocal` devices for each stage in the pod. The pods of a replica
+together take exactly the devices of the replica.
 """
 
 from collections.abc import Iterator
@@ -33,16 +33,16 @@ class Layout:
     data_local: int
     """Number of copies of the model in a pod."""
     ports: int
-    """Number of ports on which a pod gets requests: one for each of its copies with external load balancing, else 1."""
+    """Number of ports on which a pod gets requests: with external load balancing one for each of its copies, else 1."""
     expert: bool
     """Whether experts are spread over all devices."""
     reasons: tuple[str, ...]
-    """Explanations of the numbers that the user did not write."""
+    """Explanations of the numbers in the layout that the user did not write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The sizes of a replica, and the capacity of a node."""
+    """The sizes of a replica, and the number of devices of a node."""
 
     tensor: int
     pipeline: int
@@ -71,7 +71,7 @@ class Spread:
 
     @property
     def fits(self) -> bool:
-        """Tell whether the layout is possible: a stage fits a node, and each pod holds all copies or all stages.
+        """Tell whether the layout is possible: a stage fits a node, and each pod contains all copies or all stages.
 
         A layout that divides both copies and stages among pods is not supported.
         """
@@ -84,7 +84,7 @@ class Spread:
 
 
 def layout(parallelism: Parallelism, accelerator_memory: str | None, cls: AcceleratorClass) -> Layout:
-    """Return the layout of a replica that `planning.hardware.rules` accepts."""
+    """Return the layout of a replica. `planning.hardware.rules` must have accepted its parallelism."""
     spread = spread_of(parallelism, accelerator_memory, cls)
     devices = 0 if spread.has_no_devices else spread.devices_per_stage * spread.stages
     return Layout(
@@ -123,7 +123,10 @@ def spread_of(parallelism: Parallelism, memory: str | None, cls: AcceleratorClas
 
 
 def smallest_tensor(memory: str, per_device: int, pipeline: int) -> int:
-    """Return the smallest power of two that gives each copy enough `memory` as `tensor`. `per_device` is in bytes."""
+    """Return the smallest power of two for `tensor` with which each copy of the model has `memory`.
+
+    `per_device` is the memory of a device in bytes.
+    """
     tensor = 1
     while per_device * tensor * pipeline < amount(memory):
         tensor *= 2

@@ -23,7 +23,7 @@ class ClassNode:
     allocatable: int
     """Number of devices that pods can get; 0 for a class without devices."""
     requested: int | None
-    """Number of these devices that running pods have requested; None if it is unknown."""
+    """Number of these devices that running pods have requested; None if this number is unknown."""
     obstacles: tuple[str, ...]
     """Reasons why no pod is placed on the node, such as `cordoned`; empty if pods may be placed there."""
 
@@ -33,8 +33,8 @@ def of_class(
 ) -> tuple[ClassNode, ...] | Unknown:
     """Return the nodes with the labels and the devices that pods need. `Unknown` if the nodes are unknown.
 
-    For device claims, the devices of all drivers on a node count, because only the expressions of the DeviceClass say
-    which devices it selects.
+    For device claims, the devices of all drivers on a node count, because only the expressions of the
+    DeviceClass determine which devices a claim can get.
     """
     if isinstance(facts.nodes, Unknown):
         return facts.nodes
@@ -73,9 +73,9 @@ def _devices(accelerator: AcceleratorClass, facts: ClusterFacts) -> Mapping[str,
 def _requested_devices(
     accelerator: AcceleratorClass, node: LiveNode, requested: Mapping[str, Mapping[str, int]] | None
 ) -> int | None:
-    """Return the number of requested devices of a node; None if it is unknown.
+    """Return the number of requested devices of a node; None if this number is unknown.
 
-    It is always unknown for device claims, because pods do not say which devices their claims got.
+    The number is always unknown for device claims, because pods do not say which devices their claims got.
     """
     if requested is None or not isinstance(accelerator.allocation, ExtendedResource):
         return None

@@ -1,4 +1,4 @@
-"""Placement of pods: the node labels, tolerations and further PodSpec fields that the scheduler reads."""
+"""Placement of pods: node labels, tolerations and the other fields of a PodSpec that the scheduler reads."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def plan(pod: Placed, accelerator: AcceleratorClass | None, selector: Mapping[st
 
 
 def problems(path: Path, pod: Placed) -> Iterator[Problem]:
-    """Check that required node affinity has terms, to which the labels of an accelerator class can be added."""
+    """Check that a required node affinity has terms. Rendering adds labels of the accelerator class to each term."""
     if "nodeAffinity" not in pod.affinity:
         return
     at, node_affinity = path / "affinity" / "nodeAffinity", pod.affinity["nodeAffinity"]
@@ -68,7 +68,7 @@ def _check_required(at: Path, required: object) -> Iterator[Problem]:
     elif not isinstance(terms, list):
         yield Problem(at, "is not a list", "write terms: [{matchExpressions: [...]}]")
     elif not terms:
-        yield Problem(at, "is empty, which no node matches", f"add a term, or remove {REQUIRED}")
+        yield Problem(at, "is empty, so no node matches", f"add a term, or remove {REQUIRED}")
     else:
         for index, term in enumerate(cast("list[object]", terms)):
             yield from _check_term(at / index, term)

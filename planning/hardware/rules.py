@@ -14,11 +14,11 @@ from planning.hardware.accelerators import AcceleratorClass
 from planning.hardware.devices import Spread, gibibytes, is_tensor_chosen, smallest_tensor, spread_of
 
 _ASSUMED_NODE_DEVICES = 8
-"""Number of devices of a node for classes that do not state it. The boards of every vendor have 8."""
+"""Number of devices of a node for classes that do not state this number. The boards of every vendor have 8."""
 _MAX_LISTED = 8
-"""Maximum number of divisors that a message lists. If there are more, it lists only the nearest ones."""
+"""Maximum number of divisors that a message lists. Of more divisors, it lists only the nearest."""
 _MAX_DOUBLINGS = 16
-"""Number of pipeline sizes that the search for a remedy tries. Each is twice the size before."""
+"""Number of pipeline sizes that the search for a remedy tries. Each size is twice the previous size."""
 _SERVICE_PATH_LENGTH = 2
 """Number of parts in the path of a service, such as `services.qwen`."""
 
@@ -29,7 +29,7 @@ def problems(user: Mapping[str, UserClass]) -> list[Problem]:
 
 
 def check_class(path: Path, name: str, classes: Mapping[str, AcceleratorClass]) -> list[Problem]:
-    """Reject the class called `name` of the role at `path` if `classes` does not have it."""
+    """Reject `name`, the accelerator class of the role at `path`, if `classes` lacks it."""
     if name in classes:
         return []
     at = path / "accelerator"
@@ -131,7 +131,7 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
     local = f", dataLocal {spread.data_local}" if spread.data_local > 1 else ""
     what = (
         f"would need {spread.devices_per_stage} devices in a pod ({memory}, {gibibytes(per_device)} a device{local}), "
-        f"nodes of {name} {'have' if is_known else 'are taken to have'} {node_devices}"
+        f"but nodes of {name} {'have' if is_known else 'are assumed to have'} {node_devices}"
     )
     remedy = _whole_node_remedy(memory, per_device, spread) or _enlarge_remedy(
         memory, per_device, spread, explicit_tensor=False
@@ -141,7 +141,7 @@ def _check_chosen_tensor(at: Path, path: Path, role: Role, per_device: int, spre
 
 
 def _whole_node_remedy(memory: str, per_device: int, spread: Spread) -> str | None:
-    """Return the setting that takes all devices of a node; None if it does not suffice, or does not fit."""
+    """Return the `tensor` that takes all devices of a node; None if this gives too little memory, or is impossible."""
     if spread.devices_per_node is None:
         return None
     tensor = spread.devices_per_node // spread.data_local
@@ -176,7 +176,7 @@ def _check_placement(path: Path, role: Role, cls: AcceleratorClass, spread: Spre
         if not is_tensor_chosen(role.parallelism, role.accelerator_memory, cls):
             sizes = f"tensor {spread.tensor} × dataLocal {spread.data_local}"
             nodes = f"nodes of {role.accelerator} have {node_devices}"
-            what = f"a pod would need {spread.devices_per_stage} devices ({sizes}), {nodes}"
+            what = f"a pod would need {spread.devices_per_stage} devices ({sizes}), but {nodes}"
             yield Problem(at, what, f"use {_reduce_remedy(spread)}", _dependencies(path, role))
     else:
         pods = f"data {spread.data} over {spread.data // spread.data_local}"

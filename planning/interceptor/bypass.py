@@ -1,4 +1,4 @@
-"""Rule for settings that need an endpoint picker: metered requests bypass the picker and go to a Service."""
+"""Checks of settings that need an endpoint picker: metered requests bypass the picker and go to a Service."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class _Bypassed:
     is_set: Callable[[Variant], object]
     what: str
     explicit_only: bool = False
-    """Whether the key is harmless where it is inherited."""
+    """Whether the key is harmless if it is inherited."""
 
 
 _BYPASSED = (
@@ -57,7 +57,7 @@ def _problem(service: Path, at: Path, what: str, *, explicit_only: bool = False)
 
 
 def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[Problem]:
-    """Reject a canary without requests, and a canary with a share: the interceptor forwards to one Service."""
+    """Reject a canary without requests, and a canary with a share: the interceptor cannot divide requests."""
     if canary is None:
         return
     depends_on, at = (Path("interceptor"), path / "interceptor"), path / "canary"
@@ -66,12 +66,12 @@ def _canary_problems(path: Path, canary: Canary | None, mode: Mode) -> Iterator[
         what = "would get no requests (in mode label, the interceptor asks the Service and ignores weights)"
         yield Problem(at, what, f"remove it, or {remedy}", depends_on)
     elif 0 < canary.weight < ALL:
-        what = f"cannot divide requests: the interceptor forwards all of a rule to one Service ({canary.weight})"
+        what = f"cannot divide requests: the interceptor sends all requests of a rule to one Service ({canary.weight})"
         yield Problem(at / "weight", what, f"write 0 with headers, or 100, or {remedy}", depends_on)
 
 
 def _scaling_problems(path: Path, at: Path, variant: Variant) -> Iterator[Problem]:
-    """Reject metrics of an endpoint picker, and zero replicas: only the picker's queue could scale up from zero."""
+    """Reject metrics of an endpoint picker, and zero replicas: only a picker's queue scales up from zero."""
     scaling = variant.autoscaling
     if scaling is None or not variant.endpoint_picker.enabled:
         return

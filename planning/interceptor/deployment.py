@@ -1,4 +1,4 @@
-"""Plan of the interceptor's own deployment: pods, settings, volume, times and the load balancer's policies."""
+"""Plan of the interceptor's Deployment: pods, settings, volume, health checks and times."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ WAL_SIZE = "1Gi"
 _PRE_STOP = 5
 """Time until the gateway sends no more requests to a terminating pod, in seconds."""
 _ROLLOUT = RollingUpdate.default(type="RollingUpdate", max_surge=1, max_unavailable=0)
-"""Every request passes the interceptor, so a new pod is ready before an old one ends."""
+"""Rollout in which a new pod is ready before an old pod ends, because every metered request passes the interceptor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Deployment:
     """Mount point of the volume with the write-ahead log."""
     wal_size: str
     mounts_token: bool
-    """Whether the process asks the API server."""
+    """Whether the pods mount a token, with which the process asks the API server."""
     selector: Mapping[str, str]
     user: int
     rollout: RollingUpdate
@@ -65,7 +65,7 @@ class Deployment:
     """Seconds within which a pod becomes ready."""
     wait: Wait
     valkey: str | None
-    """Address of the stream of events. None if there is none."""
+    """Address of the Valkey server that gets the events of metering. None without such a server."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class Deployment:
 
 
 def plan(spec: Interceptor, metered: Iterable[VariantContext]) -> Deployment | None:
-    """Return the plan of the deployment. None if the interceptor runs already. `metered` are metered primaries."""
+    """Return the plan of the Deployment. None if the interceptor runs already. `metered` are metered primaries."""
     deploy, pod = spec.deploy, facts().pod
     if deploy is None:
         return None
@@ -112,7 +112,7 @@ def plan(spec: Interceptor, metered: Iterable[VariantContext]) -> Deployment | N
 
 
 def wal_folder(deploy: InterceptorDeployment) -> str:
-    """Return the directory above the write-ahead log, at which a volume is mounted."""
+    """Return the folder of the write-ahead log. A volume is mounted at this folder."""
     return deploy.emit.wal_path.rpartition("/")[0]
 
 

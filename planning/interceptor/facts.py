@@ -1,4 +1,4 @@
-"""Facts of the interceptor's program, from a table: headers, paths, and what its images do."""
+"""Facts of the interceptor's program from the table `phoebe.yaml`: headers, paths, modes and settings of images."""
 
 from typing import Literal
 
@@ -23,12 +23,12 @@ class Headers(Sourced):
 
 
 class Routing(Sourced):
-    """Search of Services by labels."""
+    """Search for Services by labels."""
 
     domain: str
-    """Domain of the cluster in the addresses of Services."""
+    """Cluster domain in the addresses of Services that the interceptor asks."""
     port: str
-    """Name of the preferred port."""
+    """Name of the port of a Service that the interceptor prefers."""
 
 
 class PodFacts(Sourced):

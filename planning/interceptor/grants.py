@@ -1,4 +1,4 @@
-"""Grants around the interceptor: it may read Services, and routes of other namespaces may lead to its Service."""
+"""Grants for metering: the interceptor may read Services, and routes of other namespaces may lead to its Service."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

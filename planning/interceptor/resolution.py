@@ -1,8 +1,8 @@
-"""Search for the Service of a resource id, as the interceptor searches in mode label.
+"""Search for the Service of a resource id. The interceptor searches in the same way in mode label.
 
 The interceptor lists the Services of one namespace that have both labels of `labels.routing_contract`. It resolves an
-id only if it finds exactly one Service. Otherwise it answers with 404, whatever the reason is (phoebe 4f3fb26,
-internal/registry).
+id only if it finds exactly one Service. In all other cases, it answers requests with this id with 404
+(phoebe 4f3fb26, internal/registry).
 """
 
 from collections.abc import Iterable, Mapping

@@ -65,7 +65,7 @@ def _search(stack: Stack, spec: Interceptor) -> Iterator[Problem]:
     domain = facts().routing.domain
     if spec.mode == "label" and len(namespaces) > 1:
         what = f"label finds only Services of one namespace (label; services live in {', '.join(sorted(namespaces))})"
-        remedy = "use mode: header, one stack per namespace, or set interceptor.enabled: false for the others"
+        remedy = "use mode: header, one stack per namespace, or interceptor.enabled: false in all but one namespace"
         yield Problem(_AT / "mode", what, remedy)
     if spec.mode == "label" and stack.cluster.domain != domain:
         what = f"label forwards only to names below {domain} (label; cluster.domain is {stack.cluster.domain})"
@@ -79,7 +79,7 @@ def _without_deployment(spec: Interceptor) -> Iterator[Problem]:
 
 
 def _deployment(spec: Interceptor, deploy: InterceptorDeployment) -> Iterator[Problem]:
-    """Check the deployment against what the image does, and what a process without privileges may do."""
+    """Check the deployment against the facts of its image, and against the rights of a process without privileges."""
     at, line = _AT / "deploy", facts().line_of(deploy.image)
     if line is not None and line.mode != spec.mode:
         name = deploy.image.partition("@")[0].rpartition("/")[2]
@@ -99,7 +99,7 @@ def _deployment(spec: Interceptor, deploy: InterceptorDeployment) -> Iterator[Pr
 
 
 def _headers(path: Path, service: Service, stack: Stack, spec: Interceptor) -> Iterator[Problem]:
-    """Reject changes of headers that the interceptor's contract decides, and more headers than a filter may have."""
+    """Reject changes of headers that the interceptor's contract decides, and too many headers in one filter."""
     if not edge.is_led(service, stack):
         return
     known, removed, at = facts().headers, edge.removed_headers(spec.mode), path / "route"
@@ -139,7 +139,7 @@ def warnings(stack: Stack, plan: InterceptorPlan | None) -> Iterator[Problem]:
 
 
 def _authentication(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
-    """Yield the warning that somebody else must set the identity, unless every route sets it."""
+    """Yield the warning that somebody else must set the header with the identity, unless every route sets it."""
     name = facts().headers.auth_id
     unset = [key for key in led if name.lower() not in {each.lower() for each in led[key].route.set_headers}]
     if not unset:
@@ -170,7 +170,7 @@ def _others_grant(plan: InterceptorPlan) -> Iterator[Problem]:
 
 
 def _others_policies(stack: Stack, led: dict[str, Service]) -> Iterator[Problem]:
-    """Yield a warning if a load balancer of Google leads to an interceptor of somebody else."""
+    """Yield a warning if a load balancer of Google leads to an interceptor that this stack does not deploy."""
     found = [gateway(service, stack) for service in led.values()]
     if any(each is not None and each.provider == "gke" for each in found):
         known = gateways.facts(next(each for each in found if each is not None and each.provider == "gke"))
@@ -184,7 +184,7 @@ def _events(deploy: InterceptorDeployment) -> Iterator[Problem]:
     at = _AT / "deploy"
     if facts().line_of(deploy.image) is None:
         what = "is not a known image, so its support for the mode went unchecked"
-        yield warning(at / "image", what, "name a known tag beside the digest, or send a request after the run")
+        yield warning(at / "image", what, "name a known tag beside the digest, or send a test request after the run")
     if deploy.emit.valkey_addr is None and deploy.settings_secret is None:
         what = "events of metering stay in the pods, and are lost when the pods end"
         yield warning(at / "emit", what, "set valkeyAddr")

@@ -1,6 +1,6 @@
 """Settings of the interceptor: the file that its process reads once, when it starts.
 
-The process ignores keys that it does not know, so the record is strict.
+The process ignores keys that it does not know. The record `Settings` therefore has only keys that the process knows.
 """
 
 from typing import Literal
@@ -15,7 +15,7 @@ from planning.interceptor.facts import facts
 
 
 class Registry(Spec):
-    """Search of Services by labels."""
+    """Search for Services by labels."""
 
     strategy: Literal["cached"] = "cached"
     k8s_namespace: DnsLabel = Field(alias="k8sNamespace")

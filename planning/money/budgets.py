@@ -24,7 +24,7 @@ _MOST_NAMES = 6
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """A budget and the shares of the services that have its label. All services count with their most replicas."""
+    """A budget and the shares of the services with its label. All services count with their maximum of replicas."""
 
     path: Path
     """Path of the budget in the configuration."""
@@ -110,7 +110,7 @@ def _members(stack: Stack, value: str) -> list[str]:
 
 
 def _devices(contexts: Contexts) -> dict[str, list[Devices]]:
-    """Return the devices of each service with its canary, at the maximum of replicas."""
+    """Return the devices of each service and its canary at the maximum of replicas, by the service's key."""
     found = dict[str, list[Devices]]()
     for (key, _, _), role in contexts.roles.items():
         number = role.layout.devices_per_pod * role.layout.pods_per_replica * max_replicas(role.role)

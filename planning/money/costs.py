@@ -26,7 +26,7 @@ class Cost:
     low: Decimal
     high: Decimal
     unpriced: tuple[str, ...] = ()
-    """Accelerator classes that have no price, and are left out."""
+    """Accelerator classes without a price. The two amounts do not include their devices."""
 
     def less(self, other: "Cost") -> "Cost":
         """Return this cost minus another cost."""

@@ -29,7 +29,7 @@ class LoadBalancing:
 
 
 def plan(spec: Variant, decode: Workload) -> LoadBalancing:
-    """Return the settings for a pool. They come from decode, because a load balancer sends prefill pods no requests."""
+    """Return the settings for a pool. They follow from decode: the load balancer sends no requests to prefill pods."""
     return load_balancing(spec.engine.port, decode.engine.probes.liveness_path, seconds(spec.drain_timeout))
 
 

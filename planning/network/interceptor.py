@@ -1,4 +1,4 @@
-"""Network of an interceptor that the stack deploys: who reaches it, whom it asks, and GKE's load balancer."""
+"""Network of an interceptor that the stack deploys: its network policy, and settings of GKE's load balancer."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def of_interceptor(plan: InterceptorPlan | None, contexts: Contexts) -> Intercep
 def _edges(
     pods: Pods, plan: InterceptorPlan, deployment: Deployment, stack: Stack, metered: list[VariantContext]
 ) -> Iterator[Edge]:
-    """Yield the edges from gateways to the interceptor, and from the interceptor to all that it asks."""
+    """Yield the edges from gateways to the interceptor, and from the interceptor to every address that it asks."""
     spec = stack.network_policies
     if spec is None:
         return
@@ -64,7 +64,7 @@ def _edges(
 def _load_balancing(
     plan: InterceptorPlan, deployment: Deployment, metered: list[VariantContext]
 ) -> LoadBalancing | None:
-    """Return the settings of GKE's load balancer. Its timeout allows for the longest requests of all services."""
+    """Return the settings of GKE's load balancer, whose timeout allows the longest request of all its services."""
     behind = [
         variant
         for variant in metered

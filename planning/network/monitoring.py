@@ -30,7 +30,7 @@ class Scrape:
     interval: str
     """Interval in the form of Prometheus: a number with one unit."""
     tls: bool = False
-    """Whether the pods serve TLS. The scraper does not verify their certificates, because these lack pod addresses."""
+    """Whether the pods serve TLS. The scraper verifies no certificates, because these lack the pods' addresses."""
 
 
 @dataclass(frozen=True, slots=True)

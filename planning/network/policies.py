@@ -55,7 +55,7 @@ class _Role:
 
 @dataclass(frozen=True, slots=True)
 class _Peers:
-    """Pods and plans of a variant: the data from which its edges are made."""
+    """Pods and plans of a variant, from which its edges follow."""
 
     variant: VariantContext
     spec: NetworkPolicies
@@ -127,7 +127,7 @@ def _request_edges(peers: _Peers) -> Iterator[Edge]:
     service_port = tcp(variant.spec.engine.port)
     interceptor = variant.stack.interceptor
     if variant.metered_as is not None and interceptor is not None:
-        # Requests that reached the pods in another way would not be metered.
+        # A request that reached the pods without the interceptor would not be metered.
         yield Edge(interceptor_pods(interceptor), decode, service_port)
     else:
         yield from _gateway_edges(peers)
@@ -135,7 +135,7 @@ def _request_edges(peers: _Peers) -> Iterator[Edge]:
 
 
 def interceptor_pods(spec: Interceptor) -> Pods:
-    """Return the pods of the interceptor. Their labels are known only if this stack deploys them."""
+    """Return the pods of the interceptor: all pods of its namespace if this stack does not deploy it."""
     selector = {} if spec.deploy is None else labels.interceptor_selector(spec.service_name)
     return Pods(spec.namespace, selector)
 
@@ -189,17 +189,17 @@ def _mirroring_gateways(peers: _Peers) -> Iterator[End]:
 def _picker_edges(peers: _Peers) -> Iterator[Edge]:
     """Yield the edges from the picker to the serving pods: for metrics, KV cache events and tokenization.
 
-    The picker reads metrics and events from each pod of its pool. For tokenization it asks the Service.
+    The picker reads metrics and events from each pod of its pool. For tokenization, the picker asks the Service.
     """
     if peers.picker_plan is None:
         return
     for role in peers.roles:
         ports, events = role.workload.target_ports, role.workload.engine.events_ports
         # The Service that tokenizes for the picker selects the decode pods of all generations, not only those of the
-        # pool. Its edges open the engine's port, where the picker also reads metrics. They lack the port of events.
+        # pool. The edges to it open the engine's port, where the picker also reads metrics, but no port of events.
         if role is peers.decode and peers.variant.names.generation is not None and peers.picker_plan.asks_service:
             yield from _service_edges(peers)
-            # With external load balancing, the ports of the further copies are missing, too.
+            # With external load balancing, these edges do not open the ports of the further copies either.
             missing = (*ports[1:], *events)
             if missing:
                 yield Edge(peers.picker, role.serving, tcp(*missing))

@@ -14,7 +14,7 @@ from planning.variant.context import ConfiguredVariant, gateway
 
 
 def problems(stack: Stack) -> Iterator[Problem]:
-    """Reject settings of a stack for scraping and network policies that have no effect."""
+    """Reject settings without effect among a stack's settings for scraping and network policies."""
     yield from _monitor_labels(stack)
     yield from _policies(stack)
 
@@ -29,7 +29,7 @@ def _monitor_labels(stack: Stack) -> Iterator[Problem]:
 
 
 def _policies(stack: Stack) -> Iterator[Problem]:
-    """Reject settings of network policies that have no effect."""
+    """Reject settings without effect in `networkPolicies`."""
     policies, at = stack.network_policies, Path("networkPolicies")
     if policies is None:
         return
@@ -49,14 +49,14 @@ def _policies(stack: Stack) -> Iterator[Problem]:
 
 
 def warnings(stack: Stack, policies: Iterable[Policy]) -> Iterator[Problem]:
-    """Yield warnings about settings of network policies without effect, and about requests that may be refused."""
+    """Yield warnings about settings without effect in `networkPolicies`, and about requests that may be refused."""
     if stack.network_policies is not None:
         yield from _unused_settings(stack.network_policies, policies)
         yield from _refused_requests(stack, stack.network_policies)
 
 
 def _unused_settings(spec: NetworkPolicies, policies: Iterable[Policy]) -> Iterator[Problem]:
-    """Yield warnings about addresses and namespaces in the settings that no policy contains."""
+    """Yield a warning about each setting with addresses or a namespace that no policy contains."""
     at = Path("networkPolicies")
     ends = [
         end for policy in policies for edge in (*policy.ingress, *policy.egress) for end in (edge.source, edge.target)
@@ -98,7 +98,7 @@ def _has_no_pods(service_gateway: Gateway) -> bool:
 
 
 def variant_problems(variant: ConfiguredVariant) -> Iterator[Problem]:
-    """Reject settings under `metrics` of a variant that have no effect."""
+    """Reject settings without effect under `metrics` of a variant."""
     at, metrics = variant.path / "metrics", variant.spec.metrics
     for field in sorted(metrics.model_fields_set):
         no_effect = _without_effect(field, variant)

@@ -74,8 +74,8 @@ class EngineFacts(Sourced):
     handshake_ports: dict[str, HandshakePort] = Field(default={})
     """Ports for the transfer of the KV cache, by connector."""
     kv_events: dict[str, bool | str]
-    """Value of `--kv-events-config`. Its texts are templates; they may contain `{port}`, the port on
-    which the pod receives requests, and `{model}`, the name under which the pod serves the model."""
+    """Value of `--kv-events-config`. Its texts are templates. They may contain `{port}`, the port on which the pod
+    receives requests, and `{model}`, the name under which the pod serves the model."""
     json_flags: list[str] = Field(default=[])
     """Flags whose value is JSON."""
     cache_flags: list[str] = Field(default=[])
@@ -83,7 +83,7 @@ class EngineFacts(Sourced):
     neutral_flags: list[str] = Field(default=[])
     """Flags that do not affect the contents of the KV cache that prefill sends to decode."""
     neutral_variables: list[str] = Field(default=[])
-    """Prefixes of environment variables that do not affect the contents of this cache."""
+    """Prefixes of environment variables that do not affect the KV cache that prefill sends to decode."""
     metrics: dict[Literal["queue-size", "running-requests", "kv-cache-utilization"], EngineMetric]
     """Metrics for autoscaling, by their names in the configuration."""
 
@@ -175,9 +175,10 @@ class Preset(Sourced):
 
 
 class TlsMetricsFacts(Sourced):
-    """Parts of a configuration by which the picker reads metrics both of pods with TLS and of pods without TLS.
+    """Parts of a picker's configuration for metrics from pods with TLS and from pods without TLS.
 
-    Each source asks every pod. If a source gets no answer from a pod, the metrics from the other source remain.
+    One source uses TLS, the other source does not. Each source asks every pod. If one source gets no answer from a pod,
+    the metrics from the other source remain.
     """
 
     plugins: list[dict[str, Any]]
@@ -251,7 +252,7 @@ class Headers(Sourced):
     fairness_id: str
     model_rewrite: str
     base_model: str
-    """Header with the base model of a request. A payload processor reads the request's body and sets it."""
+    """Header with the base model of a request. A payload processor reads the request's body and sets this header."""
     ttft_slo: str
     tpot_slo: str
     destination: str
@@ -270,7 +271,7 @@ class PickerSeries(Spec):
     series: str
     """Name of the gauge at the picker's /metrics."""
     aggregation: Literal["sum", "min"]
-    """Function that combines the gauge's values, of all labels and of several pickers."""
+    """Function that combines the values of the gauge for all labels and from all pickers."""
     stage_label: str | None = None
     """Label whose value is the role of the counted pods, or `effective` for all pods; None without such a label."""
     flow_control: bool = False
@@ -307,7 +308,7 @@ class PortFacts(Sourced):
     annotation: str | None = None
     """Annotation of pods with the ports that they serve. None if every pod must serve all ports of the pool."""
     tells_events_apart: bool
-    """Whether the picker knows which copy of a pod publishes a cache event."""
+    """Whether the picker knows which copy of the model in a pod publishes a cache event."""
 
 
 class PickerFacts(Sourced):
@@ -331,7 +332,7 @@ class PickerFacts(Sourced):
     unread_requests: UnreadRequests | None = None
     """None if the picker reads objectives and rewrites."""
     active_active: ActiveActive | None = None
-    """None if only one of several pickers may work at a time."""
+    """None if only one of a variant's pickers may work at a time."""
     latency_predictor: PredictorFacts | None = None
     rbac: RbacFacts
     headers: Headers

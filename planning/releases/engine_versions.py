@@ -14,14 +14,14 @@ from planning.ground import tables
 from planning.releases import Release, Sourced, repository_and_tag
 
 _TAG = re.compile(r"v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:-.+)?")
-"""Tag of a release, with or without the name of a build after it, such as `v0.21.0` or `v0.15.1-x86_64`."""
+"""Tag of a release of vLLM. The name of a build may follow. Examples are `v0.21.0` and `v0.15.1-x86_64`."""
 
 
 class ImageFamily(Sourced):
     """Images whose version of vLLM is known."""
 
     repositories: list[str]
-    """Last segments of the names of repositories, so that images of a mirror are known, too."""
+    """Last segments of the names of the images' repositories. So images in a mirror are known, too."""
     versions: dict[str, str] = Field(default={})
     """Version of vLLM by tag; empty if the tag itself is the version."""
 
@@ -33,7 +33,7 @@ class EngineImages(Spec):
 
 
 class GroupFlags(Sourced):
-    """Flags that need care in a replica that spans pods, in the canonical form of `models.flags`."""
+    """Flags that need care in some layouts of replicas, in the canonical form of `models.flags`."""
 
     flags: list[str]
 
@@ -42,7 +42,7 @@ class MultiPort(GroupFlags):
     """Flags that do not work if every copy of the model in a pod has its own port."""
 
     tls_since: str
-    """First version that serves TLS with several ports."""
+    """First version that serves TLS on several ports."""
 
 
 class Groups(Spec):
@@ -64,11 +64,11 @@ class Table(Spec):
     versions: list[str]
     """The versions whose wheels were read, in ascending order."""
     flags: dict[str, list[str]]
-    """Flags of `vllm serve` as they are written, short ones too."""
+    """Flags of `vllm serve` as they are written, including short flags."""
     variables: dict[str, list[str]]
     """Environment variables of vLLM itself."""
     values: dict[str, list[str]]
-    """Keys of JSON values, as `--flag.key`, and their values where vLLM enumerates them, as `--flag.key=value`."""
+    """Keys of JSON values, as `--flag.key`. If vLLM enumerates the values of a key, also these: `--flag.key=value`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class EngineVersion:
 
     @property
     def flags(self) -> frozenset[str]:
-        """Return the flags that are known, as they are written."""
+        """Return the flags that the version knows, as they are written."""
         return _names("flags", self.number)
 
     def is_at_least(self, number: str) -> bool:
@@ -91,18 +91,18 @@ class EngineVersion:
         return _order(self.number) >= _order(number)
 
     def knows_flag(self, name: str) -> bool:
-        """Tell whether a flag in the canonical form of `models.flags` is known.
+        """Tell whether the version knows a flag in the canonical form of `models.flags`.
 
         argparse also takes an unambiguous prefix of a flag.
         """
         return _knows_flag(self.number, name.partition(".")[0])
 
     def knows_variable(self, name: str) -> bool:
-        """Tell whether an environment variable is known."""
+        """Tell whether the version knows an environment variable."""
         return name in _names("variables", self.number)
 
     def knows_value(self, key: str) -> bool:
-        """Tell whether a key or value of a JSON value is known, such as `--kv-transfer-config.kv_role=kv_both`."""
+        """Tell whether the version knows a key or value in JSON, such as `--kv-transfer-config.kv_role=kv_both`."""
         return key in _names("values", self.number)
 
 
@@ -121,7 +121,7 @@ def of_image(image: str, vendor: str, release: Release) -> EngineVersion:
 
 @cache
 def versions_with(name: str) -> str | None:
-    """Return, for messages, the versions that know a flag, JSON value or variable; None if no version knows it."""
+    """Return, for messages, the versions that know a flag, JSON value or variable; None if no version does."""
     for known, names in (*table().flags.items(), *table().values.items(), *table().variables.items()):
         if name in names or name[1:] in names:
             first, _, last = known.rpartition(", ")[2].partition("..")
@@ -167,7 +167,7 @@ def _is_within(version: str, known: str) -> bool:
 
 @cache
 def _order(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, by which versions are ordered."""
+    """Return the numbers of a version. Versions are ordered by these numbers."""
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 

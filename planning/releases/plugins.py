@@ -1,4 +1,4 @@
-"""Facts about the plugins of an endpoint picker: their places, their parameters, and the values of parameters."""
+"""Facts about the plugins of an endpoint picker: where a configuration may name them, and their parameters."""
 
 from typing import Any, Literal
 
@@ -11,8 +11,8 @@ from planning.ground.tables import Sourced
 class Condition(Spec):
     """A condition on a value of a mapping. The value must satisfy every field that is set.
 
-    If the mapping has no such value, the plugin's default counts. Comparisons ignore an absent value, and a value that
-    is no number, because the check of the shape reports it.
+    If the mapping has no such value, the plugin's default counts. Comparisons never report an absent value or a value
+    that is no number, because the check of shapes reports such values.
     """
 
     at: str
@@ -25,7 +25,7 @@ class Condition(Spec):
     folded: list[str] | None = None
     """Like `in`, but without regard to case, hyphens and underscores."""
     above: float | str | None = None
-    """Number that the value must exceed, or the path of that number. The next three fields are alike."""
+    """Number that the value must exceed, or the path of that number. The next three fields have the same form."""
     at_least: float | str | None = None
     below: float | str | None = None
     at_most: float | str | None = None
@@ -50,7 +50,7 @@ class Condition(Spec):
     ignore_case: bool = False
     """Whether texts that differ in case only are the same for `unique`."""
     otherwise: Any = None
-    """Value of the key `unique` in an item that does not have it."""
+    """Value that counts for an item that lacks the key `unique`."""
     count: int | None = None
     """Length of a list."""
     max_items: int | None = None
@@ -61,7 +61,7 @@ class Demand(Spec):
     """A demand on several values together: if all of `when` hold, `must` has to hold."""
 
     each: str | None = None
-    """Path of a list, to each of whose items the demand applies; None for a demand on the whole mapping."""
+    """Path of a list: the demand applies to each item of the list. None for a demand on the whole mapping."""
     parent: list[Condition] = Field(default=[])
     """Conditions on the whole mapping, if `each` is set."""
     when: list[Condition] = Field(default=[])
@@ -83,7 +83,7 @@ class Handler(Spec):
     single: bool = False
     """Whether the picker refuses to start if the handler has several profiles."""
     takes_one: bool = False
-    """Whether the picker, if the handler has several profiles, starts but answers no request."""
+    """Whether the picker starts if the handler has several profiles, but then answers no request."""
     decider_parameters: list[str] = Field(default=[])
     """Parameters that can name the decider: the plugin that decides whether a request uses prefill. One parameter is
     enough. Empty if the handler never uses prefill."""
@@ -103,7 +103,8 @@ class Need(Spec):
     parameters: list[str] = Field(default=[])
     """Parameters that must be set on the required plugin."""
     unless: str | None = None
-    """Parameter of the requiring plugin; if it is set, the other plugin is not required. None for no exception."""
+    """Parameter of the requiring plugin. If this parameter is set, the other plugin is not required. None if the other
+    plugin is always required."""
 
 
 class Data(Spec):
@@ -116,7 +117,7 @@ class Data(Spec):
     created: bool = False
     """Whether the picker itself adds the plugin of type `producer`."""
     unnamed: bool = False
-    """Whether data of this kind counts whatever the name of the plugin that produces it."""
+    """Whether consumers take data of this kind from any plugin. Otherwise the name of the producing plugin counts."""
 
 
 class Consumption(Spec):
@@ -141,7 +142,7 @@ class Plugin(Spec):
     deprecated: Deprecation | None = None
     """Deprecation of the plugin; None if the plugin is not deprecated."""
     parameters: dict[str, Any] | None = None
-    """Parameters of the plugin, as a shape of `planning.picker.shapes`; None if they are not checked."""
+    """Parameters of the plugin, as a shape of `planning.picker.shapes`; None if parameters are not checked."""
     former_parameters: dict[str, Any] | None = None
     """Shape of the deprecated form of the parameters. One of the two forms is used, never both."""
     defaults: dict[str, Any] = Field(default={})
@@ -149,7 +150,7 @@ class Plugin(Spec):
     rules: list[Demand] = Field(default=[])
     """Demands on several parameters together."""
     corrected: dict[str, str] = Field(default={})
-    """Shapes of parameters, by their paths. The picker silently replaces other values by a value of its own."""
+    """Shapes of parameters, by their paths. The picker silently replaces a value of another shape."""
     superseded: dict[str, str] = Field(default={})
     """Parameters that the picker ignores if another parameter is set: ignored parameter to other parameter."""
     unread: dict[str, str] = Field(default={})
@@ -157,11 +158,11 @@ class Plugin(Spec):
     ignores_parameters: bool = False
     """Whether the picker accepts parameters of the plugin without using them."""
     once: bool = False
-    """Whether the picker refuses to start with two plugins of the type."""
+    """Whether the picker refuses to start with two plugins of this type."""
     implicit: bool = False
     """Whether the picker adds the plugin to a configuration that needs it but does not declare it."""
     produces: list[str] = Field(default=[])
-    """Kinds of data that the plugin produces under its name."""
+    """Kinds of data that the plugin produces. Consumers find the data by the plugin's name."""
     consumes: list[Consumption] = Field(default=[])
     """Data without which the picker does not start."""
     wants: list[str] = Field(default=[])
@@ -215,13 +216,13 @@ class Additions(Spec):
     """
 
     picker: str
-    """Added if no picker is declared."""
+    """Plugin of the group `picker`, added if no plugin of this group is declared."""
     handler: str
-    """Added for a single profile if no profile handler is declared."""
+    """Profile handler, added for a single profile if no profile handler is declared."""
     policies: list[str]
     """Policies of flow control; the picker always adds them."""
     parsers: list[str]
-    """Added if no parser is named. A named parser without a declaration is added, too."""
+    """Parsers, added if no parser is named. A named parser without a declaration is added, too."""
     detector: str
     """Saturation detector, added unless the configuration names another detector."""
     source: str

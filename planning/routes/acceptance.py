@@ -1,6 +1,6 @@
-"""Decision which routes a run waits for: routes whose Gateway a controller has accepted.
+"""Decision on the routes that a run waits for: routes whose Gateway a controller has accepted.
 
-Without a controller a route never gets a status, and a wait for this route would fail only after its timeout.
+Without a controller, a route never gets a status, and a wait for this route would fail only after its timeout.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -18,7 +18,7 @@ from planning.routes.records import Route
 ACCEPTED_SECONDS = 300
 """Seconds to wait for acceptance. Cloud load balancers take minutes; controllers in the cluster take seconds."""
 _CONDITIONS = ("Accepted", "ResolvedRefs")
-"""Conditions of a route that the Gateway accepts and whose backends exist."""
+"""Conditions of a route. They hold if the Gateway accepts the route, and if the route's backends exist."""
 _KIND = "Gateway"
 _MAX_NAMES = 3
 """Maximum number of services that a warning names. The warning only counts further services."""
@@ -43,8 +43,8 @@ def gateways(routes: Iterable[Route]) -> frozenset[GatewayRef]:
 def decide(routes: Iterable[Route], live: Gateways | Unknown, locked: Collection[str] | None = None) -> Waits:
     """Select the routes to wait for. A route gets a warning instead if no known controller has accepted its Gateway.
 
-    `locked` are the accepted Gateways of a lock, as namespace/name. They take the place of the accepted Gateways of the
-    cluster, so that the decision does not depend on the rights of a run.
+    `locked` are the accepted Gateways of a lock, as namespace/name. They replace the accepted Gateways of the cluster,
+    so that the decision does not depend on the rights of a run.
     """
     keys = dict[GatewayRef, list[str]]()
     for route in routes:
@@ -81,9 +81,9 @@ def wait(route: Route) -> Wait:
     """Return the wait for a route: until its Gateway accepts the current `metadata.generation` of the route.
 
     The first condition only improves the error message, because every accepted route meets it, too. If the gateway
-    refuses the route, the JSONPath selects the condition of the route that is False. The provider prints it in full,
-    with the reason of the refusal. Parentheses group terms in pairs, because the provider's parser rejects three terms
-    in a row.
+    refuses the route, the JSONPath selects a condition of the route with status False. The provider prints this
+    condition in full, with the reason of the refusal. Parentheses group terms in pairs, because the provider's parser
+    rejects three terms in a row.
     """
     parent = f".status.parents[?(@.parentRef.name=='{route.parent.name}')]"
     refusals = ", ".join(f"?@.type=='{name}' && (@.status=='False' && {CURRENT})" for name in _CONDITIONS)
@@ -101,7 +101,8 @@ def _gateway_warnings(
     if isinstance(live, Unknown):
         yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: {live.reason}")
     elif gateway is None and ref.kind != _KIND:
-        yield warning(at, f"whether anybody accepts the routes of {services} went unchecked: the kind is {ref.kind}")
+        what = f"whether anybody accepts the routes of {services} went unchecked: the parent is not a Gateway"
+        yield warning(at, f"{what} ({ref.kind})")
     elif gateway is None:
         yield warning(at, f"there is no such Gateway, so nobody will accept the routes of {services}")
     elif not gateway.accepted:

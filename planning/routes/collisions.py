@@ -1,10 +1,10 @@
 """Collisions of routes: requests that two routes on one gateway claim, so that either route may receive them.
 
-Of two routes whose hosts match a request, the one with the longer host takes it (Gateway API, HTTPRouteSpec,
-hostnames). So two claims collide only on the same host; a claim without a host is on any host. A claim without a
+Of two routes whose hosts match a request, the route with the longer host gets the request (Gateway API, HTTPRouteSpec,
+hostnames). So two claims collide only on the same host. Claims without a host have the host `*`. A claim without a
 listener covers all listeners, and a claim without a port covers all ports. Two claims collide if their values are equal
-or if one value covers the other. The index stores a claim under its own values and under every wider value. A collision
-is therefore found by a lookup, not by a comparison of pairs.
+or if one value covers the other. The index stores a claim under its values and under every wider value. A collision is
+therefore found by a lookup, not by a comparison of pairs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -82,7 +82,7 @@ class _Index:
 
 
 def route_claims(route: Route) -> Iterator[RequestClaim]:
-    """Yield the claims of a planned route: one for each match, and one for each match with headers of the canary."""
+    """Yield the claims of a planned route: one for each match, and one for each match of the canary's rules."""
     of_canary = (match for rule in route.rules for match in rule.matches if match not in route.matches)
     claimed, holder, parents = dict[RouteMatch, Match](), Path("services", route.key), (reference(route),)
     for match in (*route.matches, *of_canary):
@@ -162,7 +162,7 @@ def between(routes: Iterable[Route], others: Mapping[Path, Iterable[Route]]) -> 
 
 
 def live_route_claims(route: LiveRoute) -> Iterator[RequestClaim]:
-    """Yield the claims of a route in the cluster. The name of the holder includes its stack."""
+    """Yield the claims of a route in the cluster. The holder's name includes the stack that the route belongs to."""
     path = Path(f"HTTPRoute {route.namespace}/{route.name}")
     owner = route.mark.owner
     holder = path if owner is None else Path(f"HTTPRoute {route.namespace}/{route.name} of stack {owner}")
@@ -217,7 +217,7 @@ def parents_and_hosts(claim: RequestClaim) -> Iterator[tuple[ParentRef, str]]:
 def _dimensions(parent: ParentRef, host: str) -> Iterator[tuple[str | int | None, tuple[str | None, ...]]]:
     """Yield listener, port and host, each with the wider values that collide with it.
 
-    None covers every listener or port. A wider host does not collide, because the narrower one takes precedence.
+    The value None covers every listener or port. A wider host does not collide: the narrower host takes precedence.
     """
     for value in (parent.section_name, parent.port):
         yield value, () if value is None else (None,)

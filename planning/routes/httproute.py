@@ -17,7 +17,7 @@ CATCH_ALL = "/"
 
 
 def route(contexts: Contexts, key: str, matches: tuple[Match, ...], rules: tuple[Rule, ...]) -> Route:
-    """Return the route of a service with a gateway. Its matches and rules have passed the checks."""
+    """Return the route of a service with a gateway. `matches` and `rules` have passed the checks."""
     variant = contexts.primary(key)
     spec, gateway, metering = variant.service.route, variant.gateway, edge(variant)
     if gateway is None:
@@ -49,7 +49,7 @@ def mirroring_namespaces(routes: Iterable[Route]) -> dict[str, set[str]]:
 
 
 def resolve_match(variant: VariantContext, at: Path, match: RouteMatch) -> Match:
-    """Return a match with its path rendered and its model as a header; `at` is its place in the configuration.
+    """Return a match with its path rendered and its model as a header; `at` is the path of the match.
 
     Raises `TemplateError` for a path that cannot be rendered.
     """
@@ -78,7 +78,7 @@ def record(variant: VariantContext, template: str) -> dict[str, Any]:
 def rules(variant: VariantContext, matches: tuple[Match, ...], canary: VariantContext | None) -> tuple[Rule, ...]:
     """Return the rules for matches. A rule with the canary's headers precedes the rule without them.
 
-    The primary is the last backend, because a gateway that asks only one picker for a rule asks the last backend's.
+    The primary is the last backend: a gateway that asks only one picker for a rule asks the picker of the last backend.
     """
     share, planned = variant.share, list[Rule]()
     for prefix, group in _rule_groups(matches, variant.service.route.replace_prefix_match):
@@ -150,7 +150,7 @@ def _mirror(contexts: Contexts, variant: VariantContext) -> Mirror | None:
 
 
 def timeouts(variant: VariantContext) -> Timeouts | None:
-    """Return the time limits of a service's route. None if the route has none, or if the gateway takes none."""
+    """Return the time limits of a service's route. None if the route has no limits, or the gateway ignores them."""
     spec, gateway = variant.service.route.timeouts, variant.gateway
     if spec is None or spec.request is spec.backend_request is None or not takes_timeouts(gateway):
         return None
@@ -158,6 +158,6 @@ def timeouts(variant: VariantContext) -> Timeouts | None:
 
 
 def takes_timeouts(gateway: Gateway | None) -> bool:
-    """Tell whether a gateway takes time limits of routes. Gateways take them unless their facts deny it."""
+    """Tell whether a gateway applies the time limits of routes. Without facts about this, the answer is yes."""
     facts = None if gateway is None else gateways.facts(gateway)
     return facts is None or facts.timeouts is None or facts.timeouts.route

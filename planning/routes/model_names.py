@@ -1,4 +1,4 @@
-"""Names of models in the bodies of requests, by which a payload processor finds the base model of a service.
+"""Names of models in the bodies of requests. A payload processor finds the base model of a service by these names.
 
 A processor writes the base model of the requested name into a header, or an empty text for a name that it does not
 know. The processor learns names from ConfigMaps, and knows one base model for each name.
@@ -36,7 +36,7 @@ def problems(variant: VariantContext) -> Iterator[Problem]:
 
 
 def collisions(routes: Iterable[Route]) -> Iterator[Problem]:
-    """Reject a name that two services on one gateway have for different base models."""
+    """Reject a name that two services on one gateway use for different base models."""
     holders = dict[tuple[GatewayRef, str], tuple[str, Route]]()
     for route in routes:
         parent, names = route.parent, route.model_names

@@ -1,4 +1,7 @@
-"""Endpoint pickers that a gateway asks for a rule with two pools: they depend on its implementation and version."""
+"""Checks of canaries on gateways that ask only one endpoint picker for a rule with two pools.
+
+The implementation and the version of a gateway decide which endpoint pickers it asks.
+"""
 
 from collections.abc import Iterator
 
@@ -12,7 +15,8 @@ from planning.variant.context import VariantContext
 def problems(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
     """Reject a canary's share of requests in a service with prefill if the gateway asks only the primary's picker.
 
-    The primary's picker writes prefill pods of the primary into requests to the canary. Its sidecars refuse these pods.
+    The primary's picker writes prefill pods of the primary into requests to the canary. The canary's sidecars refuse
+    these pods.
     """
     canary, path = variant.service.canary, variant.path
     if canary is None or not _lacks_picker(variant, gateway) or (variant.spec.prefill, canary.prefill) == (None, None):
@@ -24,7 +28,7 @@ def problems(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
 
 
 def warnings(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
-    """Yield a warning if no picker chooses among the canary's pods, which then take requests in turn."""
+    """Yield a warning if no picker chooses among the canary's pods. These pods then get requests in turn."""
     canary = variant.service.canary
     if canary is not None and _lacks_picker(variant, gateway):
         what = f"no endpoint picker chooses among the canary's pods, because {_reason(gateway)}"

@@ -3,8 +3,8 @@
 Gateway API orders routes that match a request by the length of the host that matches, then by the length of the path,
 then by the number of headers. Between routes that are equal in all of these, the older route gets the request.
 
-- A route with a narrower host takes requests even from a route with a longer path that lacks this host.
-- Two routes with equally many headers on one path both match a request that has the headers of both.
+- A route with a narrower host takes requests even from routes with longer paths, if these routes lack the host.
+- If two routes have equally many headers on one path, a request with the headers of both goes to the older route.
 
 An index finds the claims by lookups. Only claims on the same host and path with different header names are compared in
 pairs, and such claims are few.
@@ -49,7 +49,7 @@ class _Index:
                 names.setdefault(_header_names(claim.match), []).append((claim, parent, host))
 
     def narrower(self, claim: RequestClaim, parent: ParentRef, host: str) -> Iterator[_Claim]:
-        """Yield the claims on hosts below `host` that take requests from `claim`, although its path is longer."""
+        """Yield the claims on hosts below `host` that take requests from `claim` despite the longer path of `claim`."""
         for path in _shorter_paths(claim.match):
             for other, listener, narrow in self._narrower.get((parent.gateway, host, path), ()):
                 is_apart = narrow in claim.hostnames or other.holder == claim.holder
@@ -144,7 +144,7 @@ def _meet(first: ParentRef, second: ParentRef) -> bool:
 
 
 def _shorter_paths(match: RouteMatch) -> Iterator[str]:
-    """Yield the prefixes of a path in whole segments, without the path itself."""
+    """Yield the shorter paths that are prefixes of a match's path in whole segments."""
     path = match.path
     while match.type in {_PREFIX, _EXACT} and path != "/":
         path = path.rpartition("/")[0] or "/"

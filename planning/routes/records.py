@@ -28,7 +28,7 @@ class Match:
     path: str
     """Path prefix in whole segments; `/` matches every path."""
     headers: Mapping[str, str]
-    """Exact values by header name as written; names match without regard to case."""
+    """Exact values by header name. Names are as the user wrote them, and match without regard to case."""
     at: Path
     """Path in the configuration, such as `services.qwen.route.matches[0]`."""
 
@@ -82,7 +82,7 @@ class ModelNames:
     """Model names in the bodies of requests to a service. Payload processors need these names."""
 
     base: str
-    """Name of the base model, which a processor writes into a header."""
+    """Name of the base model. A processor writes this name into a header."""
     others: tuple[str, ...]
     """Other names of the base model: adapters and aliases, sorted."""
 
@@ -101,7 +101,7 @@ class Route:
     matches: tuple[Match, ...]
     """Matches from the configuration, without the headers of the canary."""
     rules: tuple[Rule, ...]
-    """Rules made of the matches. Among rules that match equally well, the first one wins."""
+    """Rules made of the matches. Among rules that match equally well, the first rule applies."""
     annotations: Mapping[str, str]
     """Annotations of the route. They take precedence over the annotations of all objects of the service."""
     set_headers: Mapping[str, str]
@@ -109,7 +109,7 @@ class Route:
     mirror: Mirror | None
     timeouts: Timeouts | None
     model_names: ModelNames | None = None
-    """Names for payload processors. None if the route does not depend on them."""
+    """Names for payload processors. None if no match of the route has a model."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class Objective:
     key: str
     """Name in the configuration."""
     name: str
-    """Name of the object, which clients send."""
+    """Name of the object. Clients send this name."""
     priority: int
 
 

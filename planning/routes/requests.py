@@ -14,7 +14,7 @@ _VERSION = "v1alpha2"
 def plan(variant: VariantContext) -> PoolRequests:
     """Return objectives and aliases of a variant's pool. Without an endpoint picker there are none.
 
-    The canary's pool has the same aliases, because requests under each of these names may go to the canary.
+    The canary's pool has the same aliases as the primary's, because requests for each alias may go to the canary.
     """
     if not variant.has_picker:
         return PoolRequests("", (), ())
@@ -37,12 +37,12 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
     canary = variant.service.canary
     if canary is not None and canary.weight and variant.spec.objectives:
         # An objective belongs to one pool only.
-        what = "a request names the objective of one pool; requests that reach the canary by weight have priority 0"
+        what = "an objective belongs to one pool, so requests that reach the canary by weight have priority 0"
         yield warning(variant.path / "objectives", what)
 
 
 def _unread(variant: VariantContext) -> Iterator[Problem]:
-    """Yield warnings about objectives and rewrites that the release's own picker does not read."""
+    """Yield warnings about objectives and rewrites that the picker of the release does not read."""
     facts, service = variant.release.picker.unread_requests, variant.service
     if facts is None or variant.spec.endpoint_picker.image is not None:
         return

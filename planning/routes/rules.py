@@ -27,8 +27,8 @@ _FRAMING_HEADERS = frozenset({"content-length", "host", "transfer-encoding"})
 def resolve(contexts: Contexts) -> tuple[dict[str, Route], tuple[Problem, ...]]:
     """Return the routes of the services that have one, by service key, and every problem of routes and rewrites.
 
-    A service whose route has a problem has no route in the result. Problems that count only for explicit values
-    (`explicit_only`) are an exception.
+    A service whose route has a problem has no route in the result. Its route stays if all its problems count only for
+    explicit values (`explicit_only`).
     """
     routes, sound_routes, found = dict[str, Route](), list[Route](), list[Problem]()
     for variant in contexts.of(PRIMARY):
@@ -50,7 +50,7 @@ def warnings(variant: VariantContext) -> Iterator[Problem]:
 
 
 def _undrained_requests(variant: VariantContext) -> Iterator[Problem]:
-    """Yield a warning if the route allows longer requests than terminating pods of the primary or canary wait for."""
+    """Yield a warning if the route allows requests that last longer than a terminating pod of a variant waits."""
     canary, timeouts = variant.service.canary, httproute.timeouts(variant)
     if timeouts is None or timeouts.request is None:
         return
@@ -105,7 +105,7 @@ def _route(contexts: Contexts, variant: VariantContext) -> tuple[Route | None, l
 
 
 def _version(variant: VariantContext, gateway: Gateway) -> Iterator[Problem]:
-    """Reject a version that does not serve the pools of the release."""
+    """Reject a gateway's version that does not serve the pools of the release."""
     at = Path("gateway") if variant.service.route.gateway is None else variant.path / "route" / "gateway"
     facts, version = gateways.facts(gateway), gateway.version
     if facts is None or version is None or not variant.has_picker:
@@ -209,7 +209,7 @@ def _match_headers(variant: VariantContext, match: RouteMatch, at: Path) -> Iter
 
 
 def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
-    """Reject two changes of one header, and changes of the picker's headers and of headers that frame messages.
+    """Reject a second change of a header, and changes of the picker's headers and of headers that frame messages.
 
     A gateway applies the filters of a route after it has asked the endpoint picker.
     """
@@ -224,7 +224,7 @@ def _headers(variant: VariantContext, at: Path) -> Iterator[Problem]:
     for place, name in places:
         if name.lower() in read:
             what = f"is read by the endpoint picker before a route sets headers ({name})"
-            yield Problem(place, what, "remove it, and let clients send it")
+            yield Problem(place, what, "remove it, and let clients send the header")
     places += [(at / "removeHeaders" / index, name) for index, name in enumerate(spec.remove_headers)]
     for place, name in places:
         if name.lower() in reserved:
@@ -269,7 +269,8 @@ def _mirror(variant: VariantContext, at: Path) -> Iterator[Problem]:
         yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror", explicit_only=True)
     target = services.get(mirror.service)
     if target is not None and target.parallelism.load_balancing == "external":
-        what = f"gets requests by its Service, which reaches only the first copy of a model in a pod ({mirror.service})"
+        reason = "its Service, which reaches only the first copy of the model in a pod"
+        what = f"gets mirrored requests through {reason} ({mirror.service})"
         depends_on = (Path("services", mirror.service, "parallelism"),)
         yield Problem(at / "mirror" / "service", what, "name another service, or remove mirror", depends_on)
 
@@ -288,9 +289,7 @@ def _rule_count(variant: VariantContext, at: Path, rules: Sequence[Rule]) -> Ite
         rules_per_path = (
             "two rules, one of them for canary.headers" if canary is not None and canary.headers else "a rule"
         )
-        what = (
-            f"needs {len(rules)} rules, but a route has at most {_MAX_RULES} ({rules_per_path} for each rewritten path)"
-        )
+        what = f"needs {len(rules)} rules, but a route has at most {_MAX_RULES} (each rewritten path: {rules_per_path})"
         yield Problem(at / "matches", what, "remove some matches", (variant.path / "canary",))
 
 
@@ -299,7 +298,7 @@ def _rewrites(variant: VariantContext) -> Iterator[Problem]:
     for index, rewrite in enumerate(variant.service.rewrites):
         at = variant.path / "rewrites" / index
         if rewrite.model in seen:
-            yield Problem(at / "model", f"has an earlier entry ({rewrite.model})", "write one entry with all targets")
+            yield Problem(at / "model", f"is in an earlier entry ({rewrite.model})", "write one entry with all targets")
         seen.add(rewrite.model)
         if len({target.weight is None for target in rewrite.targets}) > 1:
             yield Problem(at / "targets", "gives weights to some targets only", "write a weight for all, or for none")
@@ -312,14 +311,15 @@ def _targets(variant: VariantContext, rewrite: Rewrite, at: Path) -> Iterator[Pr
         target_path, model = at / "targets" / index / "model", target.model
         if served and model not in served:
             depends_on = (variant.path / "model", variant.path / "engine")
-            yield Problem(target_path, f"is not served here ({model})", f"write {' or '.join(served)}", depends_on)
+            what = f"is not a model of this service ({model})"
+            yield Problem(target_path, what, f"write {' or '.join(served)}", depends_on)
         elif model in seen:
             yield Problem(target_path, f"is a target twice ({model})", "write it once, with the sum of the weights")
         seen.add(model)
 
 
 def _served_names(variant: VariantContext) -> tuple[str, ...]:
-    """Return the model names that the engine serves. Empty if only a custom image knows them."""
+    """Return the model names that the engine serves. Empty if only a custom image knows these names."""
     name = served_name(variant.spec.model.name, variant.spec.model.source)
     if name is None or images.is_custom(variant.spec, variant.spec):
         return ()

@@ -3,11 +3,11 @@
 The values come from a record of the service. Its `metadata` has name, namespace, labels and annotations. Its `spec` is
 the service after the merge of its layers, with the keys of the configuration.
 
-The template language is aim-engine's. An expression stands in braces. It is a path into the record (`{.metadata.name}`,
-`{.metadata.labels['team']}`, `{.spec.model.name}`, `{.spec.pod.tolerations[0].key}`) or a quoted text, and must have
-exactly one value. The value becomes one path segment: in lower case, with `-` for characters that a DNS label cannot
-have. Only the value of an annotation, read as `.metadata.annotations['key']`, keeps its slashes and may become several
-segments.
+The template language is aim-engine's. An expression is written in braces. It is a path into the record
+(`{.metadata.name}`, `{.metadata.labels['team']}`, `{.spec.model.name}`, `{.spec.pod.tolerations[0].key}`) or a quoted
+text, and must have exactly one value. The value becomes one path segment: in lower case, with `-` for characters that a
+DNS label cannot have. Only the value of an annotation, read as `.metadata.annotations['key']`, keeps its slashes and
+may become several segments.
 
 Exception
 └── TemplateError    a template that yields no path
@@ -34,7 +34,7 @@ _INVALID_IN_LABEL = re.compile(r"[^a-z0-9-]")
 class TemplateError(ValueError):
     """A template that yields no path.
 
-    `shown` is the expression or path with the mistake, `why` the reason.
+    `shown` is the expression or path with the mistake, `why` is the mistake.
     """
 
     def __init__(self, shown: str, why: str, remedy: str = "change the template") -> None:
@@ -45,10 +45,10 @@ class TemplateError(ValueError):
 def path(template: str, record: Mapping[str, Any]) -> str:
     """Return the path prefix that a template yields for a record.
 
-    Raises `TemplateError` for an expression that has not exactly one value or lacks a brace, and for a path that is
-    empty or too long.
+    Raises `TemplateError` for an expression without exactly one value, for a brace without its counterpart, and for a
+    path that is empty or too long.
     """
-    # In aim-engine, `{}` is text and not an expression. The normal form of a path drops this text.
+    # In aim-engine, `{}` is text and not an expression. `normalize` removes this text.
     rest = _EXPRESSION.sub("", template.replace("{}", ""))
     if "{" in rest or "}" in rest:
         raise TemplateError(template, "has a brace without its counterpart", "write a path such as {.metadata.name}")
@@ -62,7 +62,7 @@ def normalize(rendered: str) -> str:
     """
     text = rendered.strip()
     if not text:
-        raise TemplateError("an empty path", "nothing is left of it")
+        raise TemplateError("the template", "yields an empty path")
     absolute = text if text.startswith("/") else f"/{text}"
     trimmed = absolute.rstrip("/") or "/"
     _within_limit(trimmed)
@@ -91,7 +91,7 @@ def _value(expression: str, record: Mapping[str, Any]) -> str:
     """Return the text that replaces an expression; `expression` is the text inside of the braces."""
     shown = f"{{{expression}}}"
     if not expression:
-        raise TemplateError("{ }", "says nothing", "write a path such as {.metadata.name}")
+        raise TemplateError("{ }", "has no expression", "write a path such as {.metadata.name}")
     literal = _TEXT.fullmatch(expression)
     if literal:
         return segment(literal[1] or literal[2] or "")
@@ -117,7 +117,7 @@ def _single_value(shown: str, expression: str, record: Mapping[str, Any]) -> obj
         names.append(_step_text(step))
         values = inner_values
     if len(values) > 1:
-        raise TemplateError(shown, f"means {len(values)} values", "name one of them")
+        raise TemplateError(shown, f"has {len(values)} values", "name one of them")
     return values[0]
 
 

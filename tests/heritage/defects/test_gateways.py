@@ -351,7 +351,7 @@ def test_c11_headers_that_the_picker_reads_cannot_be_set(name):
     (line,) = refused(routed(setHeaders={name: "a"}))
     assert line == (
         f"services.qwen.route.setHeaders.{name}: is read by the endpoint picker before a route sets headers ({name}); "
-        "remove it, and let clients send it"
+        "remove it, and let clients send the header"
     )
 
 

@@ -134,7 +134,7 @@ def test_a_circle_through_a_generated_variable_is_told_where_the_user_closed_it(
 def test_a_reserved_name_is_refused_with_what_to_do_instead():
     reserved = {"VLLM_NIXL_SIDE_CHANNEL_HOST": "it follows from kvCache.connector"}
     assert told({"VLLM_NIXL_SIDE_CHANNEL_HOST": "h"}, reserved=reserved) == [
-        f"{AT}.VLLM_NIXL_SIDE_CHANNEL_HOST: is already decided; remove it: it follows from kvCache.connector"
+        f"{AT}.VLLM_NIXL_SIDE_CHANNEL_HOST: is set by this program; remove it: it follows from kvCache.connector"
     ]
 
 

@@ -142,7 +142,7 @@ def test_a_local_number_that_divides_not_is_told_which_do(data, local, choices):
     ],
 )
 def test_a_pod_larger_than_a_node_is_refused(parallelism, what, remedy):
-    expected = f"services.qwen.parallelism: a pod would need {what}, nodes of nvidia-h100-80gb have 8; use {remedy}"
+    expected = f"services.qwen.parallelism: a pod would need {what}, but nodes of nvidia-h100-80gb have 8; use {remedy}"
     assert refused(SHIPPED["nvidia-h100-80gb"], "nvidia-h100-80gb", **parallelism) == [expected]
 
 
@@ -248,11 +248,12 @@ def test_without_memory_tensor_is_one():
         ("nvidia-h100-80gb", "1Ti", {"tensor": 8}, ("is more than the devices of one copy have "
          "(1Ti; 8 × 79.6Gi is 637.2Gi); under parallelism, set pipeline: 2")),
         ("nvidia-h100-80gb", "1Ti", {}, ("would need 16 devices in a pod (1Ti, 79.6Gi a device), "
-         "nodes of nvidia-h100-80gb have 8; under parallelism, set pipeline: 2")),
+         "but nodes of nvidia-h100-80gb have 8; under parallelism, set pipeline: 2")),
         ("nvidia-h100-80gb", "318Gi", {"data": 4}, ("would need 16 devices in a pod (318Gi, 79.6Gi a device, "
-         "dataLocal 4), nodes of nvidia-h100-80gb have 8; under parallelism, set pipeline: 2")),
-        ("nvidia-l40s", "400Gi", {}, ("would need 16 devices in a pod (400Gi, 45Gi a device), nodes of nvidia-l40s are "
-         "taken to have 8; under parallelism, set pipeline: 2, or accelerators.nvidia-l40s.devicesPerNode")),
+         "dataLocal 4), but nodes of nvidia-h100-80gb have 8; under parallelism, set pipeline: 2")),
+        ("nvidia-l40s", "400Gi", {}, ("would need 16 devices in a pod (400Gi, 45Gi a device), but nodes of "
+         "nvidia-l40s are assumed to have 8; "
+         "under parallelism, set pipeline: 2, or accelerators.nvidia-l40s.devicesPerNode")),
     ],
 )  # fmt: skip
 def test_memory_that_cannot_be_had_is_refused(name, memory, parallelism, expected):

@@ -23,7 +23,7 @@ def test_an_empty_list_of_terms_is_refused(role):
     service = {"pod": pod} if role == "pod" else {"endpointPicker": {"pod": pod}}
     (line,) = messages(service | {"accelerator": "nvidia-h100-80gb"})
     at = f"services.qwen.{role}.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms"
-    assert line == f"{at}: is empty, which no node matches; add a term, or remove {REQUIRED}"
+    assert line == f"{at}: is empty, so no node matches; add a term, or remove {REQUIRED}"
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,8 @@ def test_all_devices_of_a_node_are_the_way_out_where_a_power_of_two_has_no_room(
     six = a_class(memory="80Gi", devicesPerNode=6)
     (message,) = refused(six, memory="400Gi")
     assert message == (
-        "services.qwen.acceleratorMemory: would need 8 devices in a pod (400Gi, 80Gi a device), nodes of own have 6; "
+        "services.qwen.acceleratorMemory: would need 8 devices in a pod (400Gi, 80Gi a device), "
+        "but nodes of own have 6; "
         "under parallelism, set tensor: 6, if it divides the model's attention heads"
     )
     assert refused(six, memory="400Gi", tensor=6) == []

@@ -80,8 +80,8 @@ def test_a_parent_of_another_kind_is_not_taken_for_absent():
     stack = tree() | {"gateway": tree()["gateway"] | {"group": "example.com", "kind": "Other"}}
     (line,) = lines(acceptance.decide(plan(stack).routes, Gateways((ACCEPTED,))).warnings, "warning")
     assert (
-        line
-        == "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: the kind is Other"
+        line == "gateways/gateway: whether anybody accepts the routes of services.qwen went unchecked: "
+        "the parent is not a Gateway (Other)"
     )
 
 

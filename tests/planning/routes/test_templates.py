@@ -74,16 +74,16 @@ VECTORS = {
 LONG = "/" + "/".join(["a" * 63] * 3)
 """192 bytes."""
 REFUSED = {
-    "   ": "an empty path: nothing is left of it",
+    "   ": "the template: yields an empty path",
     "/{.metadata.labels['missing']}": "{.metadata.labels['missing']}: no label missing",
     "/{.metadata.annotations['nope']}": "{.metadata.annotations['nope']}: no annotation nope",
     "/{.spec.model.image}": "{.spec.model.image}: no model.image",
     "/{.spec.minReplicas}": "{.spec.minReplicas}: no minReplicas",
     "/{.nope}": "{.nope}: no nope",
     "/{.metadata[}": "{.metadata[}: is no path into the service",
-    "/{ }": "{ }: says nothing",
+    "/{ }": "{ }: has no expression",
     "/{metadata.name}": "{metadata.name}: is no path into the service",
-    "/{.metadata.labels.*}": "{.metadata.labels.*}: means 5 values",
+    "/{.metadata.labels.*}": "{.metadata.labels.*}: has 5 values",
     "/" + "a" * 200: f"/{'a' * 39}…: 201 bytes of at most 200",
     f"{LONG}/aaaaaaaa": f"/{'a' * 39}…: 201 bytes of at most 200",
 }

@@ -276,7 +276,7 @@ def test_replicas_are_referred_to_their_field():
     ],
 )
 def test_directives_are_refused(change):
-    assert ["is no directive here ($" in problem for problem in told(change)] == [True]
+    assert ["is a directive of another patch format ($" in problem for problem in told(change)] == [True]
 
 
 def test_devices_are_refused_with_their_field():
