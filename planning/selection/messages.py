@@ -58,7 +58,7 @@ def _names(candidates: Iterable[Candidate]) -> str:
 
 
 def lock_stale(seat: Seat, file: str, command: str) -> Problem:
-    """Return the problem of a lock whose profile is the answer to another question."""
+    """Return the problem of a lock whose profile answers a question that has changed since."""
     return Problem(seat.path / "selection", f"has changed since {file} was written", f"run `{command}`")
 
 

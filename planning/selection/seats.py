@@ -1,4 +1,4 @@
-"""Questions for profiles: which services, canaries and prefills of a stack need a profile, and of which kind."""
+"""Questions for profiles: which services, canaries and prefills of a stack need a profile, and what they require."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -23,14 +23,17 @@ _MOST_NAMES = 2
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A service, a canary or a prefill that a profile is selected for."""
+    """A service, a canary or a prefill for which a profile is selected."""
 
     path: Path
     question: Question
     node_selector: Mapping[str, str]
-    """Labels that the service, canary or prefill itself demands of nodes."""
+    """Node labels that the service, canary or prefill requires (`pod.nodeSelector`)."""
     parent: Path | None
-    """Path of the service or canary whose profile this seat shares if both questions are equal; None if absent."""
+    """Path of the service or canary whose profile this seat shares if both questions are equal.
+
+    None if the seat can share no profile.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,13 @@ class Asked:
     """Each service comes before its prefill and its canary."""
     problems: tuple[Problem, ...]
     failed: tuple[Path, ...]
-    """Paths of services, canaries and prefills whose questions are unknown."""
+    """Paths of services, canaries and prefills that have no question because of a mistake."""
     without: tuple[Path, ...]
-    """Paths of canaries and prefills that have no profile, although their service has one."""
+    """Paths of canaries that get no profile, although their service gets a profile."""
 
 
 def ask(merged: Layer, catalogue: Catalogue) -> Asked:
-    """Return the questions of a merged stack, in which no profile is merged yet."""
+    """Return the questions of a stack. `merged` is the tree of the stack before profiles are merged into it."""
     asker = _Asker(merged, catalogue)
     for key, service in _mapping(merged.tree.get("services")).items():
         at, tree = Path("services", key), _mapping(service)
@@ -235,7 +238,7 @@ def _is_explicit(at: Path, tree: Mapping[str, Any], merged: Layer) -> bool:
 
 
 def _source_of_cache(tree: Mapping[str, Any], merged: Layer) -> object:
-    """Return the source of the cache that a variant shares; None without one."""
+    """Return the source of the shared cache that a variant uses; None if the variant uses no such cache."""
     storage = _mapping(tree.get("storage"))
     if storage.get("type") != "shared":
         return None
