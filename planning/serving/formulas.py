@@ -11,7 +11,7 @@ WAKING = "waiting"
 """Name of the metric that only scales a role up from zero. With a formula, KEDA requires a name for each metric."""
 _TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w|\s*\()")
-"""A name in a formula, except members of objects and names of functions."""
+"""Pattern for the names in a formula. It matches no members of objects, and no names of functions."""
 _WORDS = frozenset(
     {
         "and",

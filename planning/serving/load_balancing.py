@@ -13,8 +13,8 @@ from planning.variant.context import RoleContext, VariantContext
 _HEALTH_PATHS = ("/health", "/ready", "/readyz")
 """Paths that the supervisor of the copies answers (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py)."""
 _SHARED_BOOTSTRAP = "mooncake"
-"""Connector whose copies share one port: the sidecar chooses a copy itself and ignores the choice of the picker
-(llm-d-router v0.10.0, pkg/sidecar/proxy/connector_mooncake.go)."""
+"""Connector with one port for all copies of the model. With this connector, the sidecar itself chooses a copy and
+ignores the copy that the picker chose (llm-d-router v0.10.0, pkg/sidecar/proxy/connector_mooncake.go)."""
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
@@ -60,7 +60,7 @@ def _health(context: RoleContext) -> Iterator[Problem]:
 
 
 def _tls(context: RoleContext) -> Iterator[Problem]:
-    """Reject TLS if the supervisor of the copies does not serve it."""
+    """Reject TLS if the supervisor of the copies does not support TLS."""
     sidecar, version = context.variant.spec.sidecar, context.engine_version
     if context.is_proxied or sidecar is None or not sidecar.tls.prefill or version is None:
         return

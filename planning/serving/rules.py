@@ -77,7 +77,7 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
 
 
 def _check_memory(context: RoleContext) -> Iterator[Problem]:
-    """Reject shared or offloaded memory that exceeds the memory limit of the container, which the kernel enforces."""
+    """Reject shared or offloaded memory above the memory limit of the container. The kernel enforces the limit."""
     spec, role = context.variant.spec, context.role
     offload, shared = spec.kv_cache.cpu_offload, role.pod.shared_memory
     if offload is shared is None:
@@ -141,7 +141,7 @@ def _check_custom(context: RoleContext) -> Iterator[Problem]:
 
 
 def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
-    """Yield the paths of those fields of a spec that the configuration sets to another value than the default."""
+    """Yield the paths of the fields among `names` that the configuration sets to another value than the default."""
     for name in sorted(spec.model_fields_set.intersection(names)):
         field = type(spec).model_fields[name]
         if getattr(spec, name) != field.default:
