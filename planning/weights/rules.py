@@ -32,7 +32,7 @@ _ACCESS: Mapping[str, AbstractSet[str]] = {
     "region": {"s3"},
     "secrets": {"kit", "hf", "s3"},
 }
-"""Fields with which a source is opened, each with the schemes that have it."""
+"""Fields with which a source is opened, each with the schemes of the sources that use the field."""
 
 
 def problems(stack: Stack, contexts: Contexts, release: Release) -> Iterator[Problem]:
@@ -91,16 +91,16 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
 
 
 def _ineffective(path: Path, source: str, supported: AbstractSet[str]) -> Problem:
-    """Return the problem of a field that has no effect with a source; `supported` are the schemes that have it."""
+    """Return the problem of a field that has no effect with a source. `supported` are the schemes that use it."""
     schemes = " or ".join(f"{name}://" for name in sorted(supported))
     what = f"has no effect with this source ({scheme(source)}://)"
     return Problem(path, what, f"remove it, or use a source of {schemes}", explicit_only=True)
 
 
 def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
-    """Reject access settings that sources with the scheme of the model's source do not have.
+    """Reject access settings of a model that its source does not use.
 
-    Adapters of another scheme have settings of their own.
+    Adapters with another scheme do not use them either, because they have settings of their own.
     """
     adapters = {} if model.lora is None else model.lora.adapters
     for field, supported in _ACCESS.items():
@@ -179,7 +179,7 @@ def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterat
 
 
 def _check_equal_sizes(path: Path, model: Model, holder: Path, size: str | None) -> Iterator[Problem]:
-    """Reject a model whose size differs from the size that the holder of its claim states."""
+    """Reject a model whose size differs from the size in `holder`, the service or cache with its claim."""
     if model.size is not None and size is not None and amount(model.size) != amount(size):
         what = f"differs from the size of {holder}, which has the same weights ({model.size}, {size})"
         yield Problem(path / "size", what, "remove it, or correct the other size")
@@ -306,7 +306,7 @@ def _other_source_remedy(variant: VariantContext) -> str:
 def _check_unused_fields(path: Path, model: Model, cache: Path) -> Iterator[Problem]:
     """Reject fields of a model about fetching. They have no effect, because the cache's Job fetches the weights.
 
-    Pods fetch the adapters. Adapters of the model's scheme may use its Secret, endpoint and region.
+    Pods still fetch the adapters. Fields that an adapter may inherit from the model are therefore not rejected.
     """
     adapters = () if model.lora is None else model.lora.adapters.values()
     is_inherited = any(scheme(adapter.source) == scheme(model.source) for adapter in adapters)
