@@ -64,8 +64,8 @@ def _problems(rendered: Rendered, live: LiveObject) -> Iterator[Problem]:
     for addition in additions(rendered.manifest, live):
         yield warning(at, f"{addition.writer} added to {addition.field} ({addition.time}); this run takes that back")
     for owner, field, _, item in _owned_fields(rendered.manifest, live, moved=True):
-        what = f"{owner.name} gave {field} other keys ({owner.time}), and no run can change keys back"
-        yield warning(at, what, f"give {item['name']} its keys back, or delete the object and run with --refresh")
+        what = f"{owner.name} changed the keys that identify {field} ({owner.time}), and no run can restore them"
+        yield warning(at, what, f"restore the keys of {item['name']}, or delete the object and run with --refresh")
 
 
 def _annotate(rendered: Rendered, live: LiveObject) -> Rendered:

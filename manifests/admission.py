@@ -144,10 +144,9 @@ def _unknown_names(at: Path, pod: _Tree) -> Iterator[Problem]:
     for container_at, container in containers:
         if not container.get("image"):
             images = ", ".join(str(other.get("name")) for _, other in containers if other.get("image"))
-            what = f"is no container of this pod and has no image ({container.get('name')})"
-            yield Problem(
-                Path(*at, *container_at), what, f"write one of {images}, or add the image of a further container"
-            )
+            what = f"is no container of this pod, and a new container needs an image ({container.get('name')})"
+            remedy = f"use the name of a container ({images}), or add an image"
+            yield Problem(Path(*at, *container_at), what, remedy)
         for index, mount in enumerate(_list(container.get("volumeMounts"))):
             if mount.get("name") not in volumes:
                 what = f"mounts a volume that the pod does not have ({mount.get('name')})"
@@ -157,7 +156,8 @@ def _unknown_names(at: Path, pod: _Tree) -> Iterator[Problem]:
             handlers = _map(value) or {}
             if len(handlers) > 1:
                 what = f"has more than one handler ({', '.join(sorted(handlers))})"
-                yield Problem(Path(*at, *container_at, "lifecycle", hook), what, "write null for the handler to remove")
+                remedy = "keep one of them, and write null for the others"
+                yield Problem(Path(*at, *container_at, "lifecycle", hook), what, remedy)
 
 
 _Finding = tuple[Path, str, str]

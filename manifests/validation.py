@@ -142,9 +142,7 @@ def _error_misfits(schema: _CompiledSchema, error: jsonschema_rs.ValidationError
         case "oneOf" if types := _types(details["context"]):
             yield _wrong_type(at, error.instance, types)
         case _:
-            yield _Misfit(
-                at, f"{error.message}{_value_tail(shown)}", "see Kubernetes' reference for what may stand here"
-            )
+            yield _Misfit(at, f"{error.message}{_value_tail(shown)}", "see Kubernetes' reference for allowed values")
 
 
 def _value_tail(shown: str) -> str:

@@ -86,6 +86,6 @@ def lock_warnings(
         yield warning(at, what, update)
     best = evaluation.chosen
     if best is not None and best.id != locked.id and (row is None or row.rank is None or row.rank > 1):
-        yield warning(at, f"{best.id} would be selected in the place of {locked.id}, which is locked", update)
+        yield warning(at, f"{best.id} would be selected instead of {locked.id}, which is locked", update)
     if row is not None and changed:
         yield warning(at, f"{locked.id} has changed in the catalogue since it was locked", update)

@@ -130,7 +130,7 @@ class _Asker:
             self.failed.append(at)
             return
         if wished.accelerators and accelerator is not None:
-            what = f"is beside accelerator{echo(at, accelerator)}, which allows one class"
+            what = f"cannot be used with accelerator{echo(at, accelerator)}, which allows one class"
             at_list, at_class = at / "selection" / "accelerators", at / "accelerator"
             self.problems.append(Problem(at_list, what, "remove one of them", depends_on=(at_class,)))
         if unknown := list(self._unknown_classes(at, wished)):
@@ -188,7 +188,7 @@ def _model(at: Path, tree: Mapping[str, Any], merged: Layer, catalogue: Catalogu
     if named is None:
         if source is not None:
             return None
-        what, remedy = "says neither name nor source", "name a model of the catalogue, or say where the weights are"
+        what, remedy = "has neither name nor source", "set name to a model of the catalogue, or set source"
         examples = "(name: Qwen/Qwen3-0.6B, or source: hf://Qwen/Qwen3-0.6B)"
         raise _MistakeError(Problem(at / "model", what, f"{remedy} {examples}"))
     if catalogue.has(named):
@@ -223,7 +223,7 @@ def _of_image(at: Path, source: str, name: str | None, catalogue: Catalogue, *, 
 
 def _unknown_model(at: Path, name: str, source: str | None, catalogue: Catalogue) -> Problem:
     near = difflib.get_close_matches(name, catalogue.models, n=_MOST_NAMES)
-    nearest = f"nearest {'are' if len(near) > 1 else 'is'} {' and '.join(near)}, or " if near else ""
+    nearest = f"use {' or '.join(near)}, or " if near else ""
     path = at / "model" / "name"
     what, shown = f"is not in the catalogue{echo(path, name)}", echo(path, name)
     if source is not None:

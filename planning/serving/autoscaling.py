@@ -202,8 +202,8 @@ def problems(path: Path, role: Role, variant: VariantContext) -> Iterator[Proble
         return
     at = path / "autoscaling"
     if "replicas" in role.model_fields_set:
-        what = f"is set while autoscaling owns the number ({role.replicas})"
-        remedy = "delete it, or write replicas: null here to drop the inherited one"
+        what = f"has no effect, because autoscaling decides the number ({role.replicas})"
+        remedy = "delete it, or write replicas: null here to drop the inherited value"
         yield Problem(path / "replicas", what, remedy, (at,))
     if spec.min_replicas > spec.max_replicas:
         what = f"is above maxReplicas ({spec.min_replicas}, {spec.max_replicas})"
@@ -235,7 +235,8 @@ def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> It
             continue
         path, series = at / "metrics" / index / "type", variant.release.picker.metrics.series
         if not variant.has_picker:
-            what, depends_on = f"is reported by an endpoint picker ({metric.type})", (variant.path / "endpointPicker",)
+            what = f"is reported only by an endpoint picker, and the service has none ({metric.type})"
+            depends_on = (variant.path / "endpointPicker",)
             yield Problem(path, what, "use queue-size, or set endpointPicker.enabled: true", depends_on)
         elif metric.type not in series:
             what = f"is not reported by the picker of {variant.release.name} ({metric.type})"
@@ -245,7 +246,7 @@ def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> It
             depends_on = (variant.path / "endpointPicker",)
             yield Problem(path, what, "set endpointPicker.flowControl, or use picker-running-requests", depends_on)
         elif metric.type == _SATURATION and spec.min_replicas == 0:
-            what = "counts a pool without pods as full, so that the role never sleeps (minReplicas 0)"
+            what = "counts a pool without pods as full, so that the role never scales to zero (minReplicas 0)"
             yield Problem(path, what, "use picker-queue-size, or minReplicas: 1", (at / "minReplicas",))
 
 
@@ -290,7 +291,7 @@ def _sleep_warnings(variant: VariantContext) -> Iterator[Problem]:
             continue
         start = lifecycle.startup_seconds(role.health, variant.spec.model.size)
         if ttl is None:
-            what = f"{name} wakes in up to {start}s, and requests may not wait so long without a defaultRequestTTL"
+            what = f"{name} wakes in up to {start}s, and without a defaultRequestTTL requests may fail before that"
             yield warning(at, what)
         elif 0 < seconds(ttl) < start:
             yield warning(at, f"{name} wakes in up to {start}s, and requests wait {ttl} (defaultRequestTTL)")

@@ -69,7 +69,7 @@ def remedies(context: RoleContext, found: Fit) -> Iterator[str]:
     larger = [remedy for remedy in candidates if remedy is not None]
     yield from larger
     if longest == 0 and not larger:
-        yield "use a smaller model, or one with fewer bits"
+        yield "use a smaller model, or a model with fewer bits per weight"
 
 
 def _sufficient_limit(context: RoleContext, found: Fit) -> str:

@@ -49,7 +49,8 @@ def _devices(context: RoleContext) -> Devices | Unknown:
     if cls.allocation is None:
         return Devices(cls.vendor, cls.product, max(0, _cpu_memory(context) // workers(context)))
     if cls.memory is None:
-        return Unknown(f"the memory of devices of {name} is unknown; use a product's class, or write its memory")
+        remedy = f"use the class of a product, or set accelerators.{name}.memory"
+        return Unknown(f"the memory of devices of {name} is unknown; {remedy}")
     return Devices(cls.vendor, cls.product, cls.memory)
 
 

@@ -50,7 +50,7 @@ def problems(at: Path, spec: KedaAutoscaling, modifiers: ScalingModifiers) -> It
         found, path = name(metric), at / "metrics" / index
         if isinstance(metric, CustomMetric) and found is None:
             remedy = "add name, such as hours, or remove scalingModifiers"
-            yield Problem(path / "spec", "has no name that a formula could have", remedy)
+            yield Problem(path / "spec", "has no name by which the formula can refer to it", remedy)
         elif found is not None and found in (*names, WAKING):
             yield Problem(path, f"has the name of another metric in the formula ({found})", "keep one of them")
         names += [] if found is None else [found]

@@ -55,7 +55,7 @@ def _health(context: RoleContext) -> Iterator[Problem]:
     health = context.role.health
     for key, path in (("path", health.path), ("livenessPath", health.liveness_path)):
         if path is not None and path not in _HEALTH_PATHS:
-            what = f"is not answered for all copies together ({path})"
+            what = f"does not report the health of all copies of the model ({path})"
             yield Problem(context.path / "health" / key, what, f"remove it, or write {_HEALTH_PATHS[0]}")
 
 
@@ -89,7 +89,7 @@ def variant_problems(variant: VariantContext, roles: Mapping[str, RoleContext]) 
         remedy = f"remove it, or set {variant.path}.interceptor.enabled: false"
         yield Problem(at, what, remedy, (Path("interceptor"), variant.path / "interceptor"))
     if variant.spec.prefill is not None and variant.spec.kv_cache.connector == _SHARED_BOOTSTRAP:
-        what = f"does not keep to the copy that the picker chooses ({_SHARED_BOOTSTRAP})"
+        what = f"ignores the copy of the model that the picker chooses ({_SHARED_BOOTSTRAP})"
         yield Problem(variant.path / "kvCache" / "connector", what, "use nixlv2", (at,))
     if len({role.layout.ports for role in roles.values()}) > 1:
         yield from _different_ports(variant, at)

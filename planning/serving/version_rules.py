@@ -114,12 +114,12 @@ def warnings(context: RoleContext, inherited: Engine | None) -> Iterator[Problem
         return
     if not version.is_known and (inherited is None or spec.image != inherited.image):
         what = f"has an unknown version of vLLM: it gets the flags of {version.number}, and args are not checked"
-        remedy = "name it after the version that it holds, such as vllm-openai:v0.21.0"
+        remedy = "use a tag that names the version, such as vllm-openai:v0.21.0"
         yield warning(context.path / "engine" / "image", what, remedy)
     if not version.is_known or (inherited is not None and spec.env == inherited.env):
         return
     for name in spec.env:
         if name.startswith(_ENGINE_PREFIX) and not version.knows_variable(name):
             versions = engine_versions.versions_with(name)
-            remedy = "" if versions is None else f"it is known {versions}"
+            remedy = "" if versions is None else f"vLLM knows it {versions}"
             yield warning(context.path / "engine" / "env" / name, f"is unknown to vLLM {version.number}", remedy)

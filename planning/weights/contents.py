@@ -104,7 +104,7 @@ def differences(
         if pin is None:
             yield Problem(at, f"has no block in {lock.file}", f"run `{command}`")
         elif not pin.is_of(each.source, each.settings):
-            yield Problem(at, f"is not what {lock.file} has ({pin.was})", f"run `{command}`")
+            yield Problem(at, f"differs from {lock.file}, which has {pin.was}", f"run `{command}`")
         elif isinstance(content, Content) and _has_moved(pin, content):
             digests = f"{_digest_of(pin.source, pin.digest)} to {_digest_of(content.source, content.digest)}"
             effect = ", and pods that start from now on fetch the new content" if pin.deployed and each.by_pods else ""

@@ -115,7 +115,7 @@ def _problem(each: Lockable, pin: Pin | None, lock: Lock, stack_name: str) -> Pr
     if pin is None:
         return Problem(at, f"has no block in {file}", f"run `python -m cli lock {stack_name}`")
     other = pin.was if pin.was != each.source else "the same source with other settings"
-    return Problem(at, f"is not what {file} has ({other})", f"run `python -m cli lock {stack_name}`")
+    return Problem(at, f"differs from {file}, which has {other}", f"run `python -m cli lock {stack_name}`")
 
 
 def _of_cache(at: Path, cache: Cache) -> Lockable:

@@ -64,7 +64,7 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
     model, found = variant.spec.model, list[Problem]()
     at, kind = variant.path / "model", scheme(model.source)
     if variant.variant_name == PRIMARY and served_name(model.name, model.source) is None:
-        what = f"is missing and this source carries none ({model.source})"
+        what = f"is missing, and this source contains no name ({model.source})"
         remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
         found.append(Problem(at / "name", what, remedy, (at / "name", at / "source")))
     adapters = {} if model.lora is None else model.lora.adapters
@@ -163,7 +163,7 @@ def _check_claims(variants: Sequence[VariantContext], contexts: Contexts) -> Ite
             yield from _check_access_mode(at / "accessMode", storage.access_mode, [first, *others], contexts)
         for other in others:
             if other.spec.storage != storage:
-                what = f"differs from {at}, which has the claim of this source"
+                what = f"differs from {at}, which uses the same claim (the same source)"
                 yield Problem(other.path / "storage", what, "remove it, or use another source")
             yield from _check_shared_access(first, other)
 
@@ -193,7 +193,7 @@ def _check_cache(path: Path, key: str, cache: Cache, stack: Stack, release: Rele
     if cache.ignore_patterns is not None and scheme(cache.source) != "hf":
         yield _ineffective(path / "ignorePatterns", cache.source, {"hf"})
     if cache.size is None:
-        yield _missing_size(path, cache.source, "a claim is made")
+        yield _missing_size(path, cache.source, "a cache needs a claim")
     yield from _check_fill(path / "fill", claims.cache_fill_request(key, cache), stack, release)
 
 
@@ -217,7 +217,7 @@ def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release
     variables = claims.fetch(request, stack, release, {}).env
     generated = {var.name: var.source if var.value is None else var.value for var in variables}
     reserved = {name: "it follows from the source" for name in generated if kind == "kit"}
-    reserved |= dict.fromkeys(("HOME", "TMPDIR"), f"{FETCH_HOME} is what the Job may write")
+    reserved |= dict.fromkeys(("HOME", "TMPDIR"), f"it must be {FETCH_HOME}, where the Job may write")
     explicit = environment.values(request.fill.env)
     yield from environment.problems(
         path / "env", cast("dict[str, environment.EnvValue]", generated), explicit, reserved
@@ -333,7 +333,7 @@ def _check_access_mode(path: Path, mode: str, users: Sequence[VariantContext], c
         noun = f"{replicas} replicas" if replicas == pods else f"{pods} pods"
         scope = "one node" if mode == "ReadWriteOnce" else "one pod"
         paths = ", ".join(str(user.path) for user in users)
-        what = f"{scope} can mount it, but up to {noun} of {paths} want it ({mode})"
+        what = f"only {scope} can mount the claim, but up to {noun} of {paths} need it ({mode})"
         yield Problem(path, what, "use ReadWriteMany, or storage.type: ephemeral")
 
 

@@ -337,7 +337,7 @@ def test_a_cache_that_is_inherited_means_nothing_where_weights_are_mounted_as_th
 def test_a_claim_of_one_node_is_enough_for_one_pod():
     assert rendered(service(storage={**DEDICATED, "accessMode": "ReadWriteOnce"}))
     (message,) = told(service(storage={**DEDICATED, "accessMode": "ReadWriteOnce"}, replicas=2))
-    assert "up to 2 replicas of services.qwen want it (ReadWriteOnce)" in message
+    assert "up to 2 replicas of services.qwen need it (ReadWriteOnce)" in message
 
 
 def test_replicas_of_every_service_of_a_cache_count():
@@ -346,7 +346,7 @@ def test_replicas_of_every_service_of_a_cache_count():
     stack["services"]["other"] = stack["services"]["qwen"]
     (message,) = told(stack)
     assert message.startswith("caches.m.accessMode: ")
-    assert "up to 2 replicas of services.qwen, services.other want it" in message
+    assert "up to 2 replicas of services.qwen, services.other need it" in message
 
 
 def test_most_replicas_that_an_autoscaler_may_make_count():
