@@ -94,8 +94,8 @@ def _owned_fields(
 ) -> Iterator[tuple[FieldOwner, str, Any, Any]]:
     """Yield owner, path, stated value and cluster value of stated fields that other writers have set as a whole.
 
-    With `moved`, yield list items instead: items with the name of a stated item, but with other keys. Their stated
-    value is None.
+    With `moved`, yield list items instead: items with the name of a stated item, but with other values of the keys by
+    which the API server identifies items. Their stated value is None.
     """
     for owner in live.others:
         # An empty set of fields means no field, not the whole object.

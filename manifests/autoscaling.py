@@ -159,7 +159,7 @@ def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str,
 
 
 def _waking_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
-    """Render the trigger that wakes a role. Before the first request, there is no series, which counts as 0."""
+    """Render the trigger that wakes a role. Before the first request, the series is missing, and counts as 0."""
     settings = {"threshold": _decimal(metric.target), "activationThreshold": "0", "ignoreNullValues": "true"}
     return _query(_picker_query(metric, namespace), keda, settings, name=formulas.WAKING)
 
@@ -173,7 +173,7 @@ def _picker_query(metric: PickerLoad, namespace: str) -> str:
 def _query(
     query: str, keda: Keda, settings: Mapping[str, str], *, name: str, metric_type: str = "AverageValue"
 ) -> dict[str, Any]:
-    """Render a trigger on a query to Prometheus. If there is a formula, the trigger has its name in the formula."""
+    """Render a trigger on a query to Prometheus. The trigger has a name only if there is a formula, which uses it."""
     credentials = keda.authentication
     modes = "" if credentials is None else ",".join(credentials.modes)
     return compact(

@@ -61,7 +61,7 @@ def _role_binding(variant: VariantPlan) -> Rendered:
 
 
 def _metrics_auth(variant: VariantPlan) -> Rendered:
-    """Render the binding of a ClusterRole of Kubernetes that permits the picker to authenticate scrapers."""
+    """Render the binding to a ClusterRole of Kubernetes, with which the picker can authenticate scrapers."""
     metadata = about.cluster_metadata(variant, about.PICKER, variant.names.picker_cluster_scoped)
     manifest = rbac.cluster_role_binding(metadata, "system:auth-delegator", _subjects(variant))
     return about.part_object(variant, parts.PICKER_METRICS_AUTH, manifest)

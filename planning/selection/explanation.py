@@ -1,6 +1,6 @@
 """The table of a selection as plain values.
 
-It contains counters and a hint that aim-engine, AMD's operator for inference, computes but never shows.
+The values include counters and a hint. aim-engine, AMD's operator for inference, computes both but never shows them.
 """
 
 from typing import Any

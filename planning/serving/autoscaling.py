@@ -181,7 +181,7 @@ def _autoscaler_metric(index: int, metric: Metric, context: RoleContext) -> Engi
 def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, context: RoleContext) -> PickerLoad:
     """Return a metric of the picker.
 
-    If the series has a label for the stage, only values for the role are read, or for the whole pool without prefill.
+    If the series has a label for the stage, the metric is for one stage: the role, or the whole pool without prefill.
     """
     variant = context.variant
     series = variant.release.picker.metrics.series[metric.type]

@@ -154,7 +154,7 @@ def events_port(context: RoleContext) -> int | None:
 
 
 def _certificate(context: RoleContext) -> str | None:
-    """Return the Secret with the server certificate of a role; None unless the role is prefill and serves TLS."""
+    """Return the Secret with the server certificate of a role; None for decode, and for prefill without TLS."""
     sidecar = context.variant.spec.sidecar
     if context.name != labels.PREFILL or sidecar is None or not sidecar.tls.prefill:
         return None

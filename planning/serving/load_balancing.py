@@ -11,7 +11,8 @@ from planning.releases import engine_versions
 from planning.variant.context import RoleContext, VariantContext
 
 _HEALTH_PATHS = ("/health", "/ready", "/readyz")
-"""Paths that the supervisor of the copies answers (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py)."""
+"""Paths at which vLLM's supervisor of the copies reports the health of all copies (vllm 0.22.0,
+vllm/entrypoints/openai/dp_supervisor.py)."""
 _SHARED_BOOTSTRAP = "mooncake"
 """Connector with one port for all copies of the model. With this connector, the sidecar itself chooses a copy and
 ignores the copy that the picker chose (llm-d-router v0.10.0, pkg/sidecar/proxy/connector_mooncake.go)."""

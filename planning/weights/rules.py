@@ -179,7 +179,7 @@ def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterat
 
 
 def _check_equal_sizes(path: Path, model: Model, holder: Path, size: str | None) -> Iterator[Problem]:
-    """Reject a model whose size differs from the size in `holder`, the service or cache with its claim."""
+    """Reject a model whose size differs from that of the service or cache (`holder`) whose claim the model uses."""
     if model.size is not None and size is not None and amount(model.size) != amount(size):
         what = f"differs from the size of {holder}, which has the same weights ({model.size}, {size})"
         yield Problem(path / "size", what, "remove it, or correct the other size")

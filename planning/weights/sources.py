@@ -15,7 +15,7 @@ from planning.releases import Release
 from planning.weights import ignored_files, verified_fetch
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
-"""Volume with the credentials of the model's registry. Another Secret, of an adapter, has another volume."""
+"""Volume with the credentials of the model's registry. An adapter with another Secret has another volume."""
 _KEY_FILE = "cosign.pub"
 _ENDPOINTS = {
     "hf": ("HF_ENDPOINT", "https://huggingface.co"),
