@@ -37,7 +37,7 @@ def remedy(evaluation: Evaluation) -> str:
     of_type = [row.candidate.profile.type for row in rows if row.reason is Reason.TYPE]
     if of_type and len(of_type) == sum(row.reason is not Reason.NAME for row in rows):
         least = min(of_type, key=lambda name: preferences().types[name])
-        return f"{len(of_type)} of lower types were dropped: set {_MINIMUM}: {least} to use them"
+        return f"set {_MINIMUM}: {least} to use profiles of lower types (dropped: {len(of_type)})"
     return "change the values that dropped the profiles, or write accelerator and model.source"
 
 

@@ -164,7 +164,7 @@ def _check_image(variant: VariantContext, path: Path, role: Role, accelerator: A
             depends_on=(path / "accelerator",),
         )
     if is_in_image and role.engine.type == "vllm":
-        what = "cannot know where the image has its weights (vllm, source image://)"
+        what = "vllm cannot know the place of the weights in an image (source image://)"
         yield Problem(path / "engine" / "type", what, "remove it; the image's own entrypoint runs")
 
 

@@ -198,7 +198,7 @@ def _check_cache(path: Path, key: str, cache: Cache, stack: Stack, release: Rele
 
 
 def _missing_size(path: Path, source: str, why: str) -> Problem:
-    verb = "did not state it" if scheme(source) in {"s3", "kit"} else "is not asked for it"
+    verb = "did not state it" if scheme(source) in {"s3", "kit"} else "sources are not asked for sizes"
     at, what = path / "size", f"is missing, and {scheme(source)}:// {verb} ({why})"
     return Problem(at, what, "add the bytes of the weights, such as 16Gi", (at, path / "source"))
 

@@ -149,7 +149,7 @@ def test_aim_9_5_the_size_that_a_source_requires(size, headroom, expected):
 
 def test_aim_9_5_without_a_source_or_its_size_there_is_no_claim():
     (message,) = told(service({"source": "hf://org/m"}))
-    assert message.startswith("services.qwen.model.size: is missing, and hf:// is not asked for it")
+    assert message.startswith("services.qwen.model.size: is missing, and hf:// sources are not asked for sizes")
     (message,) = told(service({"name": "org/m", "size": "10Gi"}))
     assert message.startswith("services.qwen.model.source: is missing")
 
