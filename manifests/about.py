@@ -16,7 +16,7 @@ _EMPTY: Mapping[str, str] = {}
 
 
 def part_object(variant: VariantPlan, part: Part, manifest: Manifest) -> Rendered:
-    """Return the only object of a variant that is this part."""
+    """Return the object of a variant for a part that the variant has at most once."""
     return Rendered(Id(variant.owner, part), manifest, part.suffix)
 
 

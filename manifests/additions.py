@@ -2,8 +2,8 @@
 
 Pulumi's provider compares only the items and keys that a manifest has (`pruneSlice` and `pruneMap` in
 provider/pkg/provider/util.go of pulumi-kubernetes, 4.25 to 4.32), so neither a preview nor a refresh shows additions.
-If the run sets an annotation that names the additions, the provider applies the object again, and its list or map
-replaces that of the cluster.
+If the run sets an annotation that names the additions, the provider applies the manifest again, and the manifest's list
+or map replaces that of the cluster.
 """
 
 import json
@@ -19,7 +19,8 @@ from planning.ground import labels
 from planning.ground.cluster_facts import FieldOwner, LiveObject, LiveObjects
 
 _UNREAD = frozenset({"ConfigMap", "Job", "Namespace", "PersistentVolumeClaim", "Secret", "ServiceAccount"})
-"""Kinds that are not read: kinds with secrets, and kinds without a changeable list or map that is stated as a whole."""
+"""Kinds that are not read from the cluster. Some hold secrets; the others have no list or map that a manifest states as
+a whole and that somebody could change."""
 _NONE: Mapping[str, str] = {}
 _Tree = Mapping[str, Any]
 
@@ -63,12 +64,15 @@ def _problems(rendered: Rendered, live: LiveObject) -> Iterator[Problem]:
     for addition in additions(rendered.manifest, live):
         yield warning(at, f"{addition.writer} added to {addition.field} ({addition.time}); this run takes that back")
     for owner, field, _, item in _owned_fields(rendered.manifest, live, moved=True):
-        what = f"{owner.name} gave {field} other keys ({owner.time}), and no run can change keys back"
-        yield warning(at, what, f"give {item['name']} its keys back, or delete the object and run with --refresh")
+        what = f"{owner.name} changed the keys that identify {field} ({owner.time}), and no run can restore them"
+        yield warning(at, what, f"restore the keys of {item['name']}, or delete the object and run with --refresh")
 
 
 def _annotate(rendered: Rendered, live: LiveObject) -> Rendered:
-    """Return an object with an annotation that names its additions. Without any, keep the cluster's annotation."""
+    """Return an object with an annotation that names its additions.
+
+    If it has no additions, it keeps the annotation that it has in the cluster.
+    """
     found = "; ".join(map(str, additions(rendered.manifest, live)))
     text = found or live.content["metadata"].get("annotations", _NONE).get(labels.TAKEN_BACK)
     if text is None:
@@ -79,7 +83,7 @@ def _annotate(rendered: Rendered, live: LiveObject) -> Rendered:
 
 
 def additions(manifest: Manifest, live: LiveObject) -> Iterator[Addition]:
-    """Yield the additions to fields of a manifest that only one writer at a time can own."""
+    """Yield the additions to fields that a manifest states and that another writer has set as a whole."""
     for owner, field, stated, value in _owned_fields(manifest, live):
         if _exceeds(value, stated):
             yield Addition(field, owner.name, owner.time)
@@ -88,9 +92,10 @@ def additions(manifest: Manifest, live: LiveObject) -> Iterator[Addition]:
 def _owned_fields(
     manifest: Manifest, live: LiveObject, *, moved: bool = False
 ) -> Iterator[tuple[FieldOwner, str, Any, Any]]:
-    """Yield owner, path, stated value and cluster value of stated fields that other writers set as a whole.
+    """Yield owner, path, stated value and cluster value of stated fields that other writers have set as a whole.
 
-    With `moved`, yield instead the items of lists with a stated name and other keys; their stated value is None.
+    With `moved`, yield list items instead: items with the name of a stated item, but with other values of the keys by
+    which the API server identifies items. Their stated value is None.
     """
     for owner in live.others:
         # An empty set of fields means no field, not the whole object.
@@ -138,7 +143,10 @@ def _has_key(tree: Any, key: str) -> bool:  # noqa: ANN401, any JSON
 
 
 def _item(items: Iterable[Mapping[str, Any]], keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the item of a list that has these keys. A key that an item leaves out has its default."""
+    """Return the item of a list with these keys and values; None if there is none.
+
+    A key that an item leaves out counts as equal, because it has its default.
+    """
     return next((item for item in items if all(item.get(key, value) == value for key, value in keys.items())), None)
 
 

@@ -1,4 +1,4 @@
-"""Checks of pods that go beyond the schemas: pods that the API server, or the pod's namespace, would reject.
+"""Checks of pods in addition to the schemas: pods that the API server or the level of the namespace would reject.
 
 The rules of the level `restricted` are from Kubernetes 1.36 (k8s.io/pod-security-admission, policy/check_*.go), without
 the rules about AppArmor, SELinux, Windows and hosts of probes.
@@ -22,7 +22,7 @@ _POD_SPECS = (
 )
 """Pod specs of Deployments, Jobs and LeaderWorkerSets."""
 _HOLDERS = frozenset(at[1] for at in _POD_SPECS)
-"""Keys of `spec` that hold pods; most kinds of objects have none."""
+"""Keys of `spec` with pod templates below them. Most kinds of objects have none of these keys."""
 _CONTAINERS = ("initContainers", "containers")
 _HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 _VOLUMES = frozenset(
@@ -51,7 +51,7 @@ _SYSCTLS = frozenset(
         *("net.ipv4.tcp_rmem", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_wmem"),
     }
 )
-"""Kernel parameters that every level but `privileged` admits."""
+"""Kernel parameters that the levels `baseline` and `restricted` admit."""
 _SECURITY = "securityContext"
 _SEALED = "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}"
 
@@ -78,12 +78,12 @@ def problems(manifest: Manifest, restricted: Collection[str]) -> Iterator[Proble
 
 
 def pod_specs(manifest: Manifest) -> Iterator[_Tree]:
-    """Yield the specs of an object's pods."""
+    """Yield the pod specs of an object."""
     yield from (pod for _, pod in _pods(manifest))
 
 
 def _pods(manifest: Manifest) -> Iterator[tuple[Path, _Tree]]:
-    """Yield path and value of the specs of an object's pods."""
+    """Yield the pod specs of an object, each after its path."""
     spec = _map(manifest.get("spec"))
     if not spec or _HOLDERS.isdisjoint(spec):
         return
@@ -93,7 +93,7 @@ def _pods(manifest: Manifest) -> Iterator[tuple[Path, _Tree]]:
 
 
 def level(pod: _Tree) -> tuple[str, tuple[str, ...]]:
-    """Return the strictest level that admits a pod, and the findings of the next stricter level."""
+    """Return the strictest level that admits a pod, and the reasons why the next stricter level rejects the pod."""
     findings = list(_privileges(pod))
     beyond_baseline = tuple(text for at, text, _ in findings if _is_beyond_baseline(at, text))
     if beyond_baseline:
@@ -144,10 +144,9 @@ def _unknown_names(at: Path, pod: _Tree) -> Iterator[Problem]:
     for container_at, container in containers:
         if not container.get("image"):
             images = ", ".join(str(other.get("name")) for _, other in containers if other.get("image"))
-            what = f"is no container of this pod and has no image ({container.get('name')})"
-            yield Problem(
-                Path(*at, *container_at), what, f"write one of {images}, or add the image of a further container"
-            )
+            what = f"is no container of this pod, and a new container needs an image ({container.get('name')})"
+            remedy = f"use the name of a container ({images}), or add an image"
+            yield Problem(Path(*at, *container_at), what, remedy)
         for index, mount in enumerate(_list(container.get("volumeMounts"))):
             if mount.get("name") not in volumes:
                 what = f"mounts a volume that the pod does not have ({mount.get('name')})"
@@ -157,7 +156,8 @@ def _unknown_names(at: Path, pod: _Tree) -> Iterator[Problem]:
             handlers = _map(value) or {}
             if len(handlers) > 1:
                 what = f"has more than one handler ({', '.join(sorted(handlers))})"
-                yield Problem(Path(*at, *container_at, "lifecycle", hook), what, "write null for the handler to remove")
+                remedy = "keep one of them, and write null for the others"
+                yield Problem(Path(*at, *container_at, "lifecycle", hook), what, remedy)
 
 
 _Finding = tuple[Path, str, str]

@@ -26,7 +26,7 @@ class ComponentType(StrEnum):
     ROUTING = "RoutingStack"
 
     def identity(self, name: str) -> tuple[str, str] | None:
-        """Return type token and logical name of a component; None for objects outside of components."""
+        """Return type token and logical name of a component; None if its objects have no component in Pulumi."""
         return None if self in {ComponentType.NAMESPACES, ComponentType.CACHES} else (f"{_PACKAGE}:{self}", name)
 
 

@@ -42,7 +42,7 @@ def manifest(variant: VariantPlan, workload: Workload, autoscaler: Autoscaler) -
 
 
 def origins(autoscaler: Autoscaler) -> dict[Path, Path]:
-    """Return the paths in the manifest of texts that a user wrote, each with its path in the configuration."""
+    """Return the paths of the parts of the manifest that a user wrote, each with its path in the configuration."""
     indexes = [metric.at for metric in autoscaler.metrics if isinstance(metric, Passed)]
     behavior = autoscaler.path / "behavior"
     if autoscaler.keda is None:
@@ -78,7 +78,7 @@ def _metric(metric: EngineLoad | PickerLoad | Cpu | Passed) -> Mapping[str, Any]
 
 
 def _object(metric: PickerLoad) -> dict[str, Any]:
-    """Render a metric of the picker's Service, as an adapter offers it."""
+    """Render a metric of the picker as a metric of its Service, which an adapter for metrics must provide."""
     selector = {"selector": {"matchLabels": dict(metric.labels)}} if metric.labels else {}
     target = {"type": _metric_type(metric), _TARGETS[_metric_type(metric)]: _quantity(metric.target)}
     return {
@@ -149,14 +149,17 @@ def _trigger(
 
 
 def _picker_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
-    """Render a trigger on a metric of the picker. Before the first request, counts of requests have no series."""
+    """Render a trigger on a metric of the picker.
+
+    Before the first request, there is no series for a number of requests. A missing series then counts as 0.
+    """
     settings = {"threshold": _decimal(metric.target), "ignoreNullValues": "true" if metric.is_per_replica else "false"}
     query = _picker_query(metric, namespace)
     return _query(query, keda, settings, name=metric.type, metric_type=_metric_type(metric))
 
 
 def _waking_trigger(metric: PickerLoad, keda: Keda, namespace: str) -> dict[str, Any]:
-    """Render the trigger that wakes a role. Missing series, as before the first request, count as 0."""
+    """Render the trigger that wakes a role. Before the first request, the series is missing, and counts as 0."""
     settings = {"threshold": _decimal(metric.target), "activationThreshold": "0", "ignoreNullValues": "true"}
     return _query(_picker_query(metric, namespace), keda, settings, name=formulas.WAKING)
 
@@ -170,7 +173,7 @@ def _picker_query(metric: PickerLoad, namespace: str) -> str:
 def _query(
     query: str, keda: Keda, settings: Mapping[str, str], *, name: str, metric_type: str = "AverageValue"
 ) -> dict[str, Any]:
-    """Render a trigger on a query to Prometheus. With a formula, the trigger has its metric's name there."""
+    """Render a trigger on a query to Prometheus. The trigger has a name only if there is a formula, which uses it."""
     credentials = keda.authentication
     modes = "" if credentials is None else ",".join(credentials.modes)
     return compact(

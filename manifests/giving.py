@@ -1,4 +1,4 @@
-"""Record of the objects that a stack makes, and of the rights that it gives to its own identities."""
+"""Record of the objects that a stack makes, and of the rights that it gives to its service accounts."""
 
 from collections.abc import Sequence
 

@@ -20,7 +20,7 @@ _CONTAINER, _PORT = "interceptor", "http"
 _SETTINGS, _WAL = "settings", "wal"
 """Names of the volumes with the settings and with the write-ahead log."""
 _CHECKSUM = "checksum/config"
-"""Annotation that restarts the pods if their settings change, because the process reads them only when it starts."""
+"""Annotation that restarts the pods if their settings change, because the interceptor reads settings only at start."""
 
 
 def objects(plan: StackPlan) -> Iterator[Rendered]:
@@ -79,7 +79,7 @@ def _service_readers(grant: InterceptorGrant, stack_labels: Mapping[str, str]) -
 
 
 def _account(about: _Metadata, interceptor: InterceptorPlan) -> Manifest:
-    """Render the ServiceAccount. Only pods that ask for its token get it."""
+    """Render the ServiceAccount. Its token is mounted only into pods whose spec asks for the token."""
     account = rbac.service_account(about.metadata_of(interceptor.service_account))
     return {**account, "automountServiceAccountToken": False}
 
@@ -170,8 +170,8 @@ def _pod(interceptor: InterceptorPlan, deployment: Deployment) -> dict[str, Any]
         "automountServiceAccountToken": deployment.mounts_token,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": deployment.grace,
-        # A resolver tries every search domain first for names with fewer than five dots, by default. Names of Services
-        # have four.
+        # By default, a resolver first tries every search domain for a name with fewer than five dots. Names of Services
+        # have four dots.
         "dnsConfig": {"options": [{"name": "ndots", "value": "2"}]},
         "topologySpreadConstraints": [spread],
         "securityContext": security(deployment.user, deployment.user),

@@ -109,7 +109,10 @@ def _pod_monitor(metadata: Mapping[str, Any], selector: Mapping[str, str], scrap
 
 
 def _endpoints(scrape: Scrape, target: str) -> Iterator[dict[str, Any]]:
-    """Yield the endpoints for the Prometheus operator. It finds the ports of endpoints through a Service or a pod."""
+    """Yield the endpoints of a monitor for the Prometheus operator.
+
+    `target` is the kind of object by which the operator finds the ports: `pod` or `service`.
+    """
     source = f"__meta_kubernetes_{target}_label_app_kubernetes_io_name"
     relabeling = {"action": "replace", "sourceLabels": [source], "targetLabel": LABEL}
     tls = {"scheme": "https", "tlsConfig": {"insecureSkipVerify": True}} if scrape.tls else {}

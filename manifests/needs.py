@@ -51,7 +51,7 @@ def _is_metered(manifest: Mapping[str, Any]) -> bool:
 
 
 def _distinct(references: Iterable[Reference]) -> tuple[Reference, ...]:
-    """Return one reference for each owner and object, in the order of registration."""
+    """Return the first reference of each owner to each object, in the order of registration."""
     first = dict[tuple[str, str, str], Reference]()
     for reference in references:
         first.setdefault((reference.owner, reference.namespace, reference.name), reference)

@@ -59,7 +59,7 @@ def _port(port: Port) -> dict[str, Any]:
 
 
 def _peers(end: End, namespace: str) -> Iterator[dict[str, Any]]:
-    """Yield the peers of a rule. Labels and namespace share a peer, because several peers are alternatives."""
+    """Yield the peers of a rule. Labels and namespace are in one peer: two peers would be alternatives."""
     if isinstance(end, Addresses):
         yield from ({"ipBlock": {"cidr": cidr}} for cidr in end.ranges)
         return

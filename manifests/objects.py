@@ -25,7 +25,7 @@ class Rendered(NamedTuple):
     """End of the logical name, after the name of the component. It must never change, because it identifies the object
     to Pulumi."""
     wait: Wait = PROVIDER_DEFAULT
-    """How long and for which conditions a run waits for the object. The manifest has the same in annotations."""
+    """How long and for which conditions a run waits for the object. Annotations of the manifest have the same wait."""
     replace: bool = False
     """Whether a change of the spec replaces the object, because the API server refuses to change the spec."""
     delete_first: bool = False
@@ -37,7 +37,7 @@ class Rendered(NamedTuple):
     protect: bool = False
     """Whether a run that would delete the object fails."""
     origins: Mapping[Path, Path] = _NO_ORIGINS
-    """Paths in the manifest of texts that a user wrote, each with its path in the configuration."""
+    """Paths of the parts of the manifest that a user wrote, each with its path in the configuration."""
     after: tuple[Id, ...] = ()
     """Ids of the objects that must exist before this one."""
 
@@ -59,7 +59,7 @@ class Rendered(NamedTuple):
 
 
 def resource_type(manifest: Manifest) -> str:
-    """Return the type of an object's resource: the SDK calls the group without a name `core`."""
+    """Return the Pulumi type of an object. Pulumi's SDK calls the API group without a name `core`."""
     version = str(manifest["apiVersion"])
     return f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
 
@@ -97,7 +97,7 @@ def compact(fields: Mapping[str, Any]) -> dict[str, Any]:
 def field_ref(path: str) -> dict[str, str]:
     """Return a reference to a field of the pod, with the `apiVersion` that the API server would add.
 
-    For server-side apply the whole reference is one value. Without the version it would differ from the value in the
-    cluster, and a run that applies the same object again after a crash would get a conflict.
+    Server-side apply compares the whole reference as one value. Without the version, the reference would differ from
+    that in the cluster, and a run that applies the same object again after a crash would get a conflict.
     """
     return {"apiVersion": "v1", "fieldPath": path}

@@ -1,4 +1,4 @@
-"""Objects of a variant's endpoint picker, and the InferencePool. They agree in names, ports and labels."""
+"""Objects of a variant's endpoint picker, and the InferencePool. They must agree in names, ports and labels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -61,7 +61,7 @@ def _role_binding(variant: VariantPlan) -> Rendered:
 
 
 def _metrics_auth(variant: VariantPlan) -> Rendered:
-    """Render the binding that permits the picker to authenticate scrapers, with a ClusterRole of Kubernetes."""
+    """Render the binding to a ClusterRole of Kubernetes, with which the picker can authenticate scrapers."""
     metadata = about.cluster_metadata(variant, about.PICKER, variant.names.picker_cluster_scoped)
     manifest = rbac.cluster_role_binding(metadata, "system:auth-delegator", _subjects(variant))
     return about.part_object(variant, parts.PICKER_METRICS_AUTH, manifest)
@@ -153,7 +153,7 @@ def _deployment(variant: VariantPlan) -> Rendered:
 
 
 def _origins(variant: VariantPlan, manifest: Manifest) -> dict[Path, Path]:
-    """Return the paths in the Deployment of texts that a user wrote, each with its path in the configuration."""
+    """Return the paths of the parts of the Deployment that a user wrote, each with its path in the configuration."""
     at, change = variant.path / "endpointPicker", variant.picker.patch
     patch_origins, top = patch.origins(at / "patch", change, manifest) if change else {}, at / "pod"
     return {**patch_origins, **{place: top / place[-1] for place in PASSED["Deployment"]}}
@@ -211,7 +211,7 @@ def _container(variant: VariantPlan) -> Manifest:
 
 
 def _companion(companion: Companion) -> Manifest:
-    """Render a further container of the pods. Its root is writable, because most images need that."""
+    """Render a further container of the pods. Its root file system is writable, because most images need that."""
     folder, live_path = companion.folder, companion.live_path
     return compact(
         {

@@ -63,7 +63,7 @@ def environment(variables: Iterable[Variable]) -> list[dict[str, Any]]:
 
 
 def leader(workload: Workload) -> dict[str, Any]:
-    """Render the pod of a replica that receives requests: its only pod, or its leader."""
+    """Render the pod of a replica that receives requests: the replica's only pod, or the leader."""
     fetches, engine = _fetches(workload.weights), _engine(workload)
     if workload.sidecar is None:
         return _pod(workload, fetches, engine)
@@ -132,7 +132,7 @@ def _variable(variable: Variable) -> dict[str, Any]:
     if "fieldRef" in source:
         source["fieldRef"] = field_ref(source["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in source:
-        # Without a divisor, the API server would add it, and a second apply of the object would be a conflict.
+        # Without a divisor, the API server would add one, and a second apply of the object would get a conflict.
         source["resourceFieldRef"] = {"divisor": "0", **source["resourceFieldRef"]}
     return {"name": variable.name, "valueFrom": source}
 

@@ -17,9 +17,10 @@ from planning.variant.canary import ALL
 
 
 def routed_service(variant: VariantPlan) -> Rendered:
-    """Render the routed Service of a variant. The Service of a metered primary has the labels of the interceptor.
+    """Render the routed Service of a variant.
 
-    The interceptor finds the port by its name.
+    The Service of a metered primary has the labels by which the interceptor finds it. The interceptor finds the port of
+    the Service by the port's name.
     """
     is_found = variant.resource_id is not None
     contract = {} if variant.resource_id is None else labels.routing_contract(variant.resource_id)

@@ -172,9 +172,9 @@ def _claim_spec(workload: Workload) -> dict[str, Any]:
 
 
 def _checksum(workload: Workload) -> dict[str, str]:
-    """Return an annotation with the hash of the device claim. A changed hash replaces the pods.
+    """Return an annotation of pods with the hash of the device claim.
 
-    The device claim of a running pod never changes.
+    The device claim of a running pod cannot change. If the device claim changes, the new hash replaces the pods.
     """
     if workload.device_claim is None:
         return {}
@@ -194,7 +194,7 @@ def _pool_reader(variant: VariantPlan, sidecar: SidecarPlan) -> Iterator[Rendere
 
 
 def _origins(workload: Workload, manifest: Manifest) -> dict[Path, Path]:
-    """Return the paths in the manifest of texts that a user wrote, each with its path in the configuration."""
+    """Return the paths of the parts of the manifest that a user wrote, each with its path in the configuration."""
     top = workload.path / "pod"
     pod_origins = {at: top / at[-1] for at in pods.PASSED[workload.kind]}
     patch_origins = patch.origins(workload.path / "patch", workload.patch, manifest) if workload.patch else {}

@@ -12,13 +12,15 @@ from planning.weights.claims import ClaimPlan, FillPlan, StoragePlan
 
 _COMPONENT = "weights"
 _IGNORED = ("spec", "metadata.labels", "metadata.annotations")
-"""Fields of a Job that updates ignore: all fields, because a Job's spec is immutable and a new Job would fetch again.
+"""Fields of a Job that updates ignore. A Job's spec is immutable, and a new Job would fetch again.
 
-A Job that is replaced after a failure gets the spec of the current run. The engine gives it earlier values below every
-field that is ignored, but not of such a field itself (processIgnoreChanges in pkg/resource/deploy of Pulumi 3.230), so
-the whole spec is ignored. Metadata is ignored as well: at an update the provider takes over the whole spec of the
-cluster, with the labels that the Job controller adds to the template, and then replaces the Job because the manifest
-lacks these labels (handleSSAIgnoreFields and Diff in provider/pkg of pulumi-kubernetes 4.25).
+A Job that replaces a failed Job must get the spec of the current run. Therefore the whole spec is ignored. If a field
+below `spec` were ignored instead, the engine would give the new Job the earlier value of that field
+(processIgnoreChanges in pkg/resource/deploy of Pulumi 3.230).
+
+Metadata is ignored, because an update of it would replace the Job. In an update, the provider takes the whole spec from
+the cluster, with the labels that the Job controller adds to the template. It then replaces the Job, because the
+manifest lacks these labels (handleSSAIgnoreFields and Diff in provider/pkg of pulumi-kubernetes 4.25).
 """
 
 

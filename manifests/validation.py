@@ -4,7 +4,7 @@ A misspelt field would get lost silently: the provider drops the field from obje
 server drops it from objects of custom kinds. Every object is therefore checked before its registration. The schemas of
 built-in kinds come from the package kubernetes-validate, and the schemas of custom kinds are in `schemas/`.
 
-`manifests.admission` checks rules about pods that no schema has. A mistake in a text that a user wrote, such as a
+`manifests.admission` checks rules about pods that no schema has. A mistake in a part that a user wrote, such as a
 patch, is reported with its path in the configuration. Any other mistake is an internal error. Messages never contain
 values of environment variables or arguments.
 
@@ -142,15 +142,13 @@ def _error_misfits(schema: _CompiledSchema, error: jsonschema_rs.ValidationError
         case "oneOf" if types := _types(details["context"]):
             yield _wrong_type(at, error.instance, types)
         case _:
-            yield _Misfit(
-                at, f"{error.message}{_value_tail(shown)}", "see Kubernetes' reference for what may stand here"
-            )
+            yield _Misfit(at, f"{error.message}{_value_tail(shown)}", "see Kubernetes' reference for allowed values")
 
 
 def _value_tail(shown: str) -> str:
     """Return the end of a text about a value: `: value`, or "" if the value must not be shown.
 
-    `shown` comes from `echo`. Its parentheses are removed, because the text itself will stand in parentheses.
+    `shown` comes from `echo`. Its parentheses are removed, because the message has parentheses around the text.
     """
     return f": {shown[2:-1]}" if shown else ""
 

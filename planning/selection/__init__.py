@@ -1,4 +1,5 @@
 """Selection of serving profiles: which of a model's profiles a service gets, and why.
 
-Questions come from the merged tree of a stack before its validation, because a profile may add keys that are missing.
+The questions for profiles are read from the merged tree of a stack before the tree is validated, because a profile may
+add required keys that the tree lacks.
 """

@@ -28,7 +28,7 @@ class Declared:
 
     @property
     def model(self) -> str | None:
-        """Return the name of the profile's model; None if the name is mistaken."""
+        """Return the name of the profile's model; None if the file has no valid name."""
         found = _mapping(self.layer.tree).get("model")
         return found if isinstance(found, str) else None
 
@@ -39,7 +39,7 @@ class Declared:
 
 
 class Catalogue:
-    """The profiles of a stack. Of profiles with the same id, the profile of the nearest scope counts."""
+    """The profiles of a stack. If several profiles have the same id, only the profile of the nearest scope counts."""
 
     def __init__(self, declared: Iterable[Declared], classes: Mapping[str, AcceleratorClass]) -> None:
         nearest = dict[str, Declared]()
@@ -53,7 +53,7 @@ class Catalogue:
                 self._ids.setdefault(each.model, []).append(each.id)
         self._candidates = dict[str, tuple[Candidate, ...]]()
         self.mistaken = set[str]()
-        """Models with a mistaken profile. The validation of the profile says why."""
+        """Models with an invalid profile. The validation of that profile reports the mistake."""
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ class Catalogue:
         return tuple(sorted({str(each.model) for each in self.declared.values() if image in _images(each.service)}))
 
     def candidates(self, model: str) -> tuple[Candidate, ...]:
-        """Return the profiles of a model. Mistaken ones are left out."""
+        """Return the profiles of a model. Invalid profiles are left out."""
         if model not in self._candidates:
             found = [self._candidate(self.declared[name]) for name in self._ids.get(model, ())]
             if None in found:
@@ -104,7 +104,7 @@ class Catalogue:
 
 
 def _parallelism(profile: Profile) -> Parallelism:
-    """Return the parallelism of a profile; without `tensor`, compute it from the number of devices."""
+    """Return the parallelism of a profile. If the profile does not set `tensor`, the number of devices decides it."""
     layout, count = profile.service.parallelism, profile.device_count
     if layout.tensor is not None or not count:
         return layout

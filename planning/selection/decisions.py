@@ -35,7 +35,7 @@ class Decision:
     evaluation: Evaluation | None
     """The table of the selection; None for a profile of the lock, which was not compared with others."""
     candidate: Candidate | None
-    """The profile in the catalogue; None if the catalogue lacks it, or has other keys for it than the lock."""
+    """The profile in the catalogue; None if the catalogue lacks the profile, or if its keys differ from the lock's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Decided:
     asked: Asked
     catalogue: Catalogue
     decisions: Mapping[Path, Decision] = field(default_factory=dict[Path, Decision])
-    """Decisions by path. A canary or prefill that asks what its service asks has the decision of the service."""
+    """Decisions by path. A canary or prefill with the same question as its service has the decision of the service."""
     failures: Mapping[Path, Evaluation] = field(default_factory=dict[Path, Evaluation])
-    """Tables of questions without an answer."""
+    """Tables of the candidates for questions without an answer, by path."""
 
     @property
     def profiles_of_lock(self) -> dict[Path, LockedProfile]:
@@ -92,7 +92,7 @@ def is_locked(seat: Seat, locked: Mapping[Path, LockedProfile]) -> bool:
 
 
 def open_seats(asked: Asked, locked: Mapping[Path, LockedProfile]) -> Iterator[Seat]:
-    """Yield the seats whose questions the lock does not answer, except seats that ask what their parent asks."""
+    """Yield the seats whose questions the lock does not answer. Seats that ask what their parent asks are left out."""
     questions = {seat.path: seat for seat in asked.seats}
     for seat in asked.seats:
         parent = None if seat.parent is None else questions.get(seat.parent)
@@ -127,13 +127,13 @@ def decide(
 
 
 def table(seat: Seat, catalogue: Catalogue, fleet: Fleet) -> Evaluation:
-    """Return the table of a question."""
+    """Return the table of all candidates for the question of a seat."""
     situation = Situation(seat.question, catalogue.classes, fleet, seat.node_selector)
     return evaluate(catalogue.candidates(seat.question.model), situation)
 
 
 def tables(decided: Decided, facts: ClusterFacts) -> dict[Path, Evaluation]:
-    """Return the tables of all questions, also of questions that a lock answers."""
+    """Return the tables of all questions by path, including the questions that a lock answers."""
     fleet, found = Fleet(facts), dict[Path, Evaluation]()
     for seat in decided.asked.seats:
         decision = decided.decisions.get(seat.path)
@@ -143,7 +143,10 @@ def tables(decided: Decided, facts: ClusterFacts) -> dict[Path, Evaluation]:
 
 
 def warnings(decided: Decided, facts: ClusterFacts, command: str) -> Iterator[Problem]:
-    """Yield warnings about locked profiles that are gone, have changed, do not fit, or are no longer the best."""
+    """Yield warnings about locked profiles that are gone, have changed, do not fit, or are no longer the best.
+
+    Warn also about profiles that were selected although the nodes are unknown.
+    """
     fleet = Fleet(facts)
     for path, decision in decided.decisions.items():
         if decision.locked is not None and decision.seat.path == path:

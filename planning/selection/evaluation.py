@@ -105,7 +105,10 @@ def _scores(candidate: Candidate, situation: Situation) -> _Scores:
 
 
 def _tier(candidate: Candidate) -> tuple[int, int, str]:
-    """Return the place of a candidate's class. Classes without a preference follow, by memory and then by name."""
+    """Return a sort key for a candidate's accelerator class.
+
+    Classes without a preference come after the preferred classes: more memory first, then by name.
+    """
     places = preferences().accelerators
     place = places.get(candidate.class_name)
     if place is not None:

@@ -1,6 +1,6 @@
 """The table of a selection as plain values.
 
-It contains counters and a hint that aim-engine, AMD's operator for inference, computes but never shows.
+The values include counters and a hint. aim-engine, AMD's operator for inference, computes both but never shows them.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ def outcome(evaluation: Evaluation) -> str:
 
 
 def diagnostics(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the number of candidates after aim-engine's groups of stages, and after each stage."""
+    """Return how many candidates remain: under the names of aim-engine's counters, and after each stage."""
     remaining = evaluation.remaining
     named = remaining["image"]
     return {

@@ -1,4 +1,4 @@
-"""Fit of serving profiles: the memory that the model of a profile takes of the profile's devices."""
+"""Fit of serving profiles: the memory that the model of a profile needs on the profile's devices."""
 
 from models.profile import Profile
 from models.role import Engine
@@ -13,9 +13,9 @@ from planning.hardware.accelerators import AcceleratorClass
 def fit(
     profile: Profile, accelerator: AcceleratorClass | None, model: Model | None = None, engine: Engine | None = None
 ) -> Fit | Unknown:
-    """Return the memory that the model of a profile takes of each device of its class, or why it is unknown.
+    """Return the memory that the model of a profile needs on each device, or why that memory is unknown.
 
-    `model` and `engine` take the place of the profile's model and engine.
+    `model` and `engine` replace the profile's model and engine.
     """
     service = profile.service
     found = service.model if model is None else model

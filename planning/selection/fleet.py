@@ -1,4 +1,4 @@
-"""The nodes of a cluster, as a selection sees them: their accelerator classes and numbers of devices.
+"""The nodes of a cluster that a selection considers: their accelerator classes and numbers of devices.
 
 A node counts even if it is cordoned or not ready, so that temporary states do not change a selection.
 """

@@ -37,7 +37,7 @@ def remedy(evaluation: Evaluation) -> str:
     of_type = [row.candidate.profile.type for row in rows if row.reason is Reason.TYPE]
     if of_type and len(of_type) == sum(row.reason is not Reason.NAME for row in rows):
         least = min(of_type, key=lambda name: preferences().types[name])
-        return f"{len(of_type)} of lower types were dropped: set {_MINIMUM}: {least} to use them"
+        return f"set {_MINIMUM}: {least} to use profiles of lower types (dropped: {len(of_type)})"
     return "change the values that dropped the profiles, or write accelerator and model.source"
 
 
@@ -58,7 +58,7 @@ def _names(candidates: Iterable[Candidate]) -> str:
 
 
 def lock_stale(seat: Seat, file: str, command: str) -> Problem:
-    """Return the problem of a lock whose profile is the answer to another question."""
+    """Return the problem of a lock whose profile answers a question that has changed since."""
     return Problem(seat.path / "selection", f"has changed since {file} was written", f"run `{command}`")
 
 
@@ -86,6 +86,6 @@ def lock_warnings(
         yield warning(at, what, update)
     best = evaluation.chosen
     if best is not None and best.id != locked.id and (row is None or row.rank is None or row.rank > 1):
-        yield warning(at, f"{best.id} would be selected in the place of {locked.id}, which is locked", update)
+        yield warning(at, f"{best.id} would be selected instead of {locked.id}, which is locked", update)
     if row is not None and changed:
         yield warning(at, f"{locked.id} has changed in the catalogue since it was locked", update)

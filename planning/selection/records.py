@@ -21,7 +21,7 @@ class Scope(StrEnum):
 
 
 SCOPES = tuple(Scope)
-"""Scopes, the preferred one first."""
+"""Scopes, the nearest first. Profiles of a nearer scope are preferred."""
 
 
 class Reason(StrEnum):
@@ -38,7 +38,7 @@ class Reason(StrEnum):
     NAME = "AnotherProfileNamed"
     """`selection.profile` names another profile."""
     IMAGE = "ImageNotMatched"
-    """The service names its model by an image that the candidate does not have."""
+    """The service names its model by an image, and the candidate does not have this image."""
     TYPE = "TypeBelowMinimum"
     """The type of the candidate is below `selection.minimumType`."""
     METRIC = "MetricNotMatched"
@@ -65,7 +65,7 @@ class Candidate:
     id: str
     scope: Scope
     file: str
-    """File that declares it; empty for the stack file."""
+    """File that declares the profile; empty for the stack file."""
     profile: Profile
     service: Mapping[str, Any]
     """Keys that a service gets from the profile."""
@@ -106,7 +106,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The answer to a question: a row for each candidate, and the selected one if there is exactly one."""
+    """The answer to a question: a row for each candidate, and the selected candidate if exactly one is the best."""
 
     question: Question
     rows: tuple[Row, ...]
@@ -117,7 +117,7 @@ class Evaluation:
     remaining: Mapping[str, int]
     """Number of candidates after each stage."""
     unchecked: str = ""
-    """Why the nodes of the cluster were not considered; empty if they were."""
+    """Reason why the nodes of the cluster were not considered; empty if they were considered."""
 
     @property
     def reasons(self) -> tuple[str, ...]:

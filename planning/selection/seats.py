@@ -1,4 +1,4 @@
-"""Questions for profiles: which services, canaries and prefills of a stack need a profile, and of which kind."""
+"""Questions for profiles: which services, canaries and prefills of a stack need a profile, and what they require."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -23,14 +23,17 @@ _MOST_NAMES = 2
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A service, a canary or a prefill that a profile is selected for."""
+    """A service, a canary or a prefill for which a profile is selected."""
 
     path: Path
     question: Question
     node_selector: Mapping[str, str]
-    """Labels that the service, canary or prefill itself demands of nodes."""
+    """Node labels that the service, canary or prefill requires (`pod.nodeSelector`)."""
     parent: Path | None
-    """Path of the service or canary whose profile this seat shares if both questions are equal; None if absent."""
+    """Path of the service or canary whose profile this seat shares if both questions are equal.
+
+    None if the seat can share no profile.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,13 @@ class Asked:
     """Each service comes before its prefill and its canary."""
     problems: tuple[Problem, ...]
     failed: tuple[Path, ...]
-    """Paths of services, canaries and prefills whose questions are unknown."""
+    """Paths of services, canaries and prefills that have no question because of a mistake."""
     without: tuple[Path, ...]
-    """Paths of canaries and prefills that have no profile, although their service has one."""
+    """Paths of canaries that get no profile, although their service gets a profile."""
 
 
 def ask(merged: Layer, catalogue: Catalogue) -> Asked:
-    """Return the questions of a merged stack, in which no profile is merged yet."""
+    """Return the questions of a stack. `merged` is the tree of the stack before profiles are merged into it."""
     asker = _Asker(merged, catalogue)
     for key, service in _mapping(merged.tree.get("services")).items():
         at, tree = Path("services", key), _mapping(service)
@@ -127,7 +130,7 @@ class _Asker:
             self.failed.append(at)
             return
         if wished.accelerators and accelerator is not None:
-            what = f"is beside accelerator{echo(at, accelerator)}, which allows one class"
+            what = f"cannot be used with accelerator{echo(at, accelerator)}, which allows one class"
             at_list, at_class = at / "selection" / "accelerators", at / "accelerator"
             self.problems.append(Problem(at_list, what, "remove one of them", depends_on=(at_class,)))
         if unknown := list(self._unknown_classes(at, wished)):
@@ -185,7 +188,7 @@ def _model(at: Path, tree: Mapping[str, Any], merged: Layer, catalogue: Catalogu
     if named is None:
         if source is not None:
             return None
-        what, remedy = "says neither name nor source", "name a model of the catalogue, or say where the weights are"
+        what, remedy = "has neither name nor source", "set name to a model of the catalogue, or set source"
         examples = "(name: Qwen/Qwen3-0.6B, or source: hf://Qwen/Qwen3-0.6B)"
         raise _MistakeError(Problem(at / "model", what, f"{remedy} {examples}"))
     if catalogue.has(named):
@@ -220,7 +223,7 @@ def _of_image(at: Path, source: str, name: str | None, catalogue: Catalogue, *, 
 
 def _unknown_model(at: Path, name: str, source: str | None, catalogue: Catalogue) -> Problem:
     near = difflib.get_close_matches(name, catalogue.models, n=_MOST_NAMES)
-    nearest = f"nearest {'are' if len(near) > 1 else 'is'} {' and '.join(near)}, or " if near else ""
+    nearest = f"use {' or '.join(near)}, or " if near else ""
     path = at / "model" / "name"
     what, shown = f"is not in the catalogue{echo(path, name)}", echo(path, name)
     if source is not None:
@@ -235,7 +238,7 @@ def _is_explicit(at: Path, tree: Mapping[str, Any], merged: Layer) -> bool:
 
 
 def _source_of_cache(tree: Mapping[str, Any], merged: Layer) -> object:
-    """Return the source of the cache that a variant shares; None without one."""
+    """Return the source of the shared cache that a variant uses; None if the variant uses no such cache."""
     storage = _mapping(tree.get("storage"))
     if storage.get("type") != "shared":
         return None

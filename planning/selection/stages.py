@@ -28,7 +28,7 @@ class Situation:
     classes: Mapping[str, AcceleratorClass]
     fleet: Fleet
     node_selector: Mapping[str, str]
-    """Labels that the service demands of nodes."""
+    """Node labels that the service, canary or prefill requires (`pod.nodeSelector`)."""
 
     @cached_property
     def image(self) -> ImageReference | None:
@@ -36,7 +36,7 @@ class Situation:
         return None if self.question.image is None else image_references.parse(self.question.image)
 
     def nodes(self, candidate: Candidate) -> tuple[ClassNode, ...] | None:
-        """Return the nodes that a candidate could run on; None if nodes are unknown, or are made on demand."""
+        """Return the nodes on which a candidate could run; None if nodes are unknown, or are created on demand."""
         accelerator = candidate.accelerator
         if accelerator is None or accelerator.provisioned:
             return None
@@ -61,7 +61,7 @@ def images_of(candidate: Candidate) -> frozenset[ImageReference]:
 
 
 def covers(wide: AcceleratorClass, narrow: AcceleratorClass) -> bool:
-    """Tell whether the class `wide` stands for all products of the vendor of `narrow`."""
+    """Tell whether the class `wide` includes all products of the vendor of `narrow`."""
     return wide.product is None and (wide.vendor, wide.allocation) == (narrow.vendor, narrow.allocation)
 
 
@@ -110,7 +110,7 @@ def _device_count(candidate: Candidate, situation: Situation) -> Verdict | None:
 
 
 def _mismatch(reason: Reason, requested: object, found: object, words: str) -> Verdict | None:
-    """Drop a candidate whose value is not the requested value. A question without a value (None) drops none."""
+    """Drop a candidate whose value is not the requested value. If the question requests no value, drop no candidate."""
     if requested is None or found == requested:
         return None
     return Verdict(reason, f"{words} instead of {requested}")
@@ -154,9 +154,9 @@ def _device_memory(candidate: Candidate, situation: Situation) -> Verdict | None
 
 
 def _fit(candidate: Candidate, situation: Situation) -> Verdict | None:  # noqa: ARG001, as every stage
-    """Drop a candidate if its devices are too small for the model, whatever `model.maxModelLen` is.
+    """Drop a candidate if its devices are too small for even the shortest sequence.
 
-    The value of the profile is not judged, because a service may set a lower one.
+    The profile's `model.maxModelLen` is not checked, because a service may set a lower value.
     """
     found = fitting.fit(candidate.profile, candidate.accelerator)
     if isinstance(found, Unknown) or found.longest:
@@ -195,6 +195,6 @@ STAGES = (
     Stage("cluster", _cluster),
     Stage("nodes", _nodes),
 )
-"""Filters in order. The scope and the comparison follow them."""
+"""Filters in order. The stages `SCOPE` and `COMPARISON` follow."""
 SCOPE, COMPARISON = "scope", "comparison"
 """Names of the stages after the filters."""

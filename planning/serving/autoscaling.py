@@ -31,7 +31,7 @@ from planning.variant.context import RoleContext, VariantContext
 
 _QUEUE, _SATURATION = "picker-queue-size", "pool-saturation"
 _WHOLE_POOL = "effective"
-"""Value of the label for the stage in the series of saturation, if all pods of the pool have one role."""
+"""Value of the stage label in the picker's saturation series for a pool whose pods all have the same role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class PickerLoad:
     """Name of the metric in the configuration."""
     metric: PickerSeries
     labels: Mapping[str, str]
-    """Labels that the values of the series must have."""
+    """Labels by which values of the series are selected."""
     picker: str
     """Name of the picker's Deployment and of its Service."""
     target: Decimal
@@ -94,13 +94,16 @@ class Keda:
     server: str | None
     """Address of the Prometheus to query; None if the stack has none."""
     queue: PickerLoad | None
-    """The picker's queue, added to wake the role from zero; None if `metrics` has it, or if the role never sleeps."""
+    """The picker's queue as an additional metric, which scales the role up from zero replicas.
+
+    None if `metrics` already has this metric, or if the role always has replicas.
+    """
     authentication: PrometheusAuthentication | None
     """Credentials for the Prometheus; None if it requires none."""
     fallback: Fallback | None
-    """Number of replicas while metrics cannot be read; None to keep the number."""
+    """Number of replicas while metrics cannot be read; None to keep the current number."""
     modifiers: ScalingModifiers | None
-    """Formula over all metrics; None if each metric counts by itself."""
+    """Formula over all metrics; None if there is no formula."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ class Autoscaler:
 def plan(context: RoleContext) -> Autoscaler | None:
     """Return the autoscaler of a role, or None if its number of replicas is fixed.
 
-    The spec has passed `problems`.
+    `problems` must have found no error in the spec.
     """
     spec = context.role.autoscaling
     if spec is None:
@@ -156,7 +159,7 @@ def _keda(spec: KedaAutoscaling, context: RoleContext) -> Keda:
 def _queue(spec: KedaAutoscaling, context: RoleContext) -> PickerLoad | None:
     """Return the metric that scales a role up from zero: the picker's queue. None if the spec has this metric already.
 
-    Metrics of engines cannot do this, because no engine runs then.
+    Metrics of engines cannot scale a role up from zero, because no engine runs at zero replicas.
     """
     if any(metric.type == _QUEUE for metric in spec.metrics):
         return None
@@ -176,7 +179,10 @@ def _autoscaler_metric(index: int, metric: Metric, context: RoleContext) -> Engi
 
 
 def _picker_load(at: int | None, metric: PickerMetric | SaturationMetric, context: RoleContext) -> PickerLoad:
-    """Return a metric of the picker. A series with stages is read for the stage of the role, or of the whole pool."""
+    """Return a metric of the picker.
+
+    If the series has a label for the stage, the metric is for one stage: the role, or the whole pool without prefill.
+    """
     variant = context.variant
     series = variant.release.picker.metrics.series[metric.type]
     stage = _WHOLE_POOL if variant.spec.prefill is None else context.name
@@ -196,8 +202,8 @@ def problems(path: Path, role: Role, variant: VariantContext) -> Iterator[Proble
         return
     at = path / "autoscaling"
     if "replicas" in role.model_fields_set:
-        what = f"is set while autoscaling owns the number ({role.replicas})"
-        remedy = "delete it, or write replicas: null here to drop the inherited one"
+        what = f"has no effect, because autoscaling decides the number ({role.replicas})"
+        remedy = "delete it, or write replicas: null here to drop the inherited value"
         yield Problem(path / "replicas", what, remedy, (at,))
     if spec.min_replicas > spec.max_replicas:
         what = f"is above maxReplicas ({spec.min_replicas}, {spec.max_replicas})"
@@ -223,13 +229,14 @@ def _keda_problems(at: Path, spec: KedaAutoscaling, variant: VariantContext) -> 
 
 
 def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> Iterator[Problem]:
-    """Reject metrics of the picker if the service has no picker, or if its release or settings do not report them."""
+    """Reject metrics that no picker of the variant reports, and saturation for a role that may have no replicas."""
     for index, metric in enumerate(spec.metrics):
         if not isinstance(metric, PickerMetric | SaturationMetric):
             continue
         path, series = at / "metrics" / index / "type", variant.release.picker.metrics.series
         if not variant.has_picker:
-            what, depends_on = f"is reported by an endpoint picker ({metric.type})", (variant.path / "endpointPicker",)
+            what = f"is reported only by an endpoint picker, and the service has none ({metric.type})"
+            depends_on = (variant.path / "endpointPicker",)
             yield Problem(path, what, "use queue-size, or set endpointPicker.enabled: true", depends_on)
         elif metric.type not in series:
             what = f"is not reported by the picker of {variant.release.name} ({metric.type})"
@@ -239,12 +246,12 @@ def _picker_problems(at: Path, spec: Autoscaling, variant: VariantContext) -> It
             depends_on = (variant.path / "endpointPicker",)
             yield Problem(path, what, "set endpointPicker.flowControl, or use picker-running-requests", depends_on)
         elif metric.type == _SATURATION and spec.min_replicas == 0:
-            what = "counts a pool without pods as full, so that the role never sleeps (minReplicas 0)"
+            what = "counts a pool without pods as full, so that the role never scales to zero (minReplicas 0)"
             yield Problem(path, what, "use picker-queue-size, or minReplicas: 1", (at / "minReplicas",))
 
 
 def _check_wakeable(at: Path, kind: str, variant: VariantContext) -> Iterator[Problem]:
-    """Reject zero replicas if nothing can scale the role up. KEDA can, from the picker's queue in a Prometheus."""
+    """Reject zero replicas if nothing can scale the role up. Only KEDA can, by the picker's queue in a Prometheus."""
     if kind == "hpa":
         what = "zero replicas cannot be woken by type hpa (0)"
         yield Problem(at, what, "use 1, or type: keda with endpointPicker.flowControl")
@@ -284,7 +291,7 @@ def _sleep_warnings(variant: VariantContext) -> Iterator[Problem]:
             continue
         start = lifecycle.startup_seconds(role.health, variant.spec.model.size)
         if ttl is None:
-            what = f"{name} wakes in up to {start}s, and requests may not wait so long without a defaultRequestTTL"
+            what = f"{name} wakes in up to {start}s, and without a defaultRequestTTL requests may fail before that"
             yield warning(at, what)
         elif 0 < seconds(ttl) < start:
             yield warning(at, f"{name} wakes in up to {start}s, and requests wait {ttl} (defaultRequestTTL)")

@@ -72,7 +72,7 @@ FIELD_OF = {
     "--tensor-parallel-size": "set parallelism.tensor",
     "--tp": "set parallelism.tensor",
 }
-"""vLLM's flags that a field of the configuration decides, each with its replacement."""
+"""vLLM's flags that the configuration decides, each with the advice to a user who sets the flag in `engine.args`."""
 _JOINING_TIMEOUT = "--distributed-timeout-seconds"
 _OPTIONAL = frozenset({_JOINING_TIMEOUT, "--enable-prompt-tokens-details"})
 """Flags that are left out if the engine's version does not know them; the engine also serves without them."""
@@ -140,9 +140,10 @@ def plan(context: RoleContext) -> EnginePlan:
 
 
 def events_port(context: RoleContext) -> int | None:
-    """Return the port of the first copy's KV cache events; None without events. A copy adds its rank to the port.
+    """Return the port of the KV cache events of the first copy of the model; None without events.
 
-    `--kv-events-config` among the user's arguments may turn events on or off, and may change their port.
+    Each further copy adds its rank to the port. `--kv-events-config` among the user's arguments may turn events on or
+    off, and may change their port.
     """
     events = dict[str, object]() if context.is_custom else dict[str, object](context.variant.kv_cache.events or {})
     for flag in flags.parse(context.role.engine.args):
@@ -153,7 +154,7 @@ def events_port(context: RoleContext) -> int | None:
 
 
 def _certificate(context: RoleContext) -> str | None:
-    """Return the Secret with the server certificate of a role; None unless the role is prefill and serves TLS."""
+    """Return the Secret with the server certificate of a role; None for decode, and for prefill without TLS."""
     sidecar = context.variant.spec.sidecar
     if context.name != labels.PREFILL or sidecar is None or not sidecar.tls.prefill:
         return None
@@ -166,7 +167,7 @@ def _merge_arguments(generated: tuple[str, ...], explicit: tuple[str, ...]) -> t
 
 
 def _worker_arguments(context: RoleContext) -> tuple[str, ...]:
-    """Return the arguments of worker pods: the arguments of the leader without flags that only a leader takes."""
+    """Return the arguments of worker pods. The user's flags that only a leader accepts are left out."""
     leader_flags = engine_versions.groups().leader.flags
     parsed = (flag for flag in flags.parse(context.role.engine.args) if flag.switch not in leader_flags)
     explicit = tuple(token for flag in parsed for token in flag.tokens)
@@ -214,7 +215,7 @@ def _arguments(context: RoleContext) -> Iterator[str]:
 
 
 def _flag_values(context: RoleContext) -> dict[str, object]:
-    """Return the values of the flags with one value, by flag; None for a flag that is left out."""
+    """Return the values of flags of the form `--flag=value`, by flag; None for a flag that is left out."""
     spec, role, layout = context.variant.spec, context.role, context.layout
     has_devices, traces = layout.devices_per_pod > 0, context.variant.stack.observability.tracing
     return {
@@ -237,8 +238,8 @@ def _flag_values(context: RoleContext) -> dict[str, object]:
 def _offload(context: RoleContext) -> str | None:
     """Return the host memory of the KV cache in GiB, the unit of vLLM; None without offload.
 
-    The flag states the memory of one copy, so the copies in a pod divide the memory of the pod (vllm 0.27.0,
-    OffloadingConnector of each engine core).
+    The flag is for one copy of the model. All copies in a pod therefore get equal shares of `kvCache.cpuOffload`
+    (vllm 0.27.0, OffloadingConnector of each engine core).
     """
     offload = context.variant.spec.kv_cache.cpu_offload
     return None if offload is None else f"{float(amount(offload) / context.layout.data_local / 2**30):g}"
@@ -270,7 +271,7 @@ def _lora_arguments(lora: Lora) -> Iterator[str]:
 def _multi_pod_arguments(context: RoleContext, *, is_leader: bool) -> Iterator[str]:
     """Yield the arguments that connect the pods of a replica. The leader names itself by its IP, without a DNS lookup.
 
-    The pods wait for each other as long as fetching and loading may take: torch would give up after 600 s.
+    The pods wait for each other as long as fetching and loading may take. By default, torch gives up after 600 s.
     """
     layout = context.layout
     if layout.pods_per_replica == 1:
@@ -286,7 +287,7 @@ def _multi_pod_arguments(context: RoleContext, *, is_leader: bool) -> Iterator[s
 def problems(context: RoleContext) -> list[Problem]:
     """Reject arguments and variables that repeat a field or each other, and references to missing variables.
 
-    No message holds a value, because an argument may hold a credential.
+    Messages contain no values, because a value may be a credential.
     """
     role, found = context.role, list[Problem]()
     if not role.engine.args and not role.engine.env:
@@ -309,7 +310,7 @@ def problems(context: RoleContext) -> list[Problem]:
 
 
 def _flag_name(flag: Flag) -> str:
-    """Return the name of a flag for messages: a short flag as written, a long one in the engine's spelling."""
+    """Return the name of a flag for messages: a short flag as written, a long flag in the engine's spelling."""
     name = flag.tokens[0].partition("=")[0]
     return flag.name if name.startswith("--") else name
 

@@ -20,7 +20,7 @@ from planning.variant.context import RoleContext, VariantContext
 
 _GI = 2**30
 _NODE = 8
-"""Devices of a node if the class does not state their number: the boards of every vendor have 8."""
+"""Number of devices in a node if the class does not state it. The boards of every vendor have 8."""
 _MOST_DEVICES = 64
 """Maximum number of devices of a replica that the search for a remedy tries."""
 _MOST_CLASSES = 3
@@ -69,13 +69,14 @@ def remedies(context: RoleContext, found: Fit) -> Iterator[str]:
     larger = [remedy for remedy in candidates if remedy is not None]
     yield from larger
     if longest == 0 and not larger:
-        yield "use a smaller model, or one with fewer bits"
+        yield "use a smaller model, or a model with fewer bits per weight"
 
 
 def _sufficient_limit(context: RoleContext, found: Fit) -> str:
     """Return the memory limit with which an engine on CPUs starts.
 
-    The cache gets half of the memory that weights leave (`engine_environment.cpu_memory`), in whole GiB per worker.
+    The KV cache gets half of the memory that remains after the weights, in whole GiB per worker
+    (`engine_environment.cpu_memory`).
     """
     workers, whole = fitting.workers(context), -(-found.cache // _GI) * _GI
     needed = found.weights * workers + workers * max(2 * whole, found.cache + found.overhead)
@@ -105,9 +106,10 @@ def _larger_layout(context: RoleContext, found: Fit) -> str | None:
 
 
 def _other_classes(context: RoleContext, found: Fit) -> str | None:
-    """Return a remedy with the classes of the same vendor on which the same parallelism fits, the smallest class first.
+    """Return a remedy with classes of the same vendor on which the model fits with the same parallelism.
 
-    The remedy has the number of sequences that the cache of each class holds. None if there is no such class.
+    Classes with less memory come first. For each class, the remedy states how many sequences the cache can hold. None
+    if there is no such class.
     """
     candidates = sorted(_products(context.variant.classes, context.accelerator), key=lambda each: (each[1], each[0]))
     fitting_classes = list[str]()
@@ -136,8 +138,8 @@ def _products(
 def _quantised_profile(context: RoleContext, found: Fit) -> str | None:
     """Return a remedy with a quantised profile of the model from the catalogue; None if no such profile fits.
 
-    A profile with the role's class is preferred, then the profile with the fewest devices. A canary, and a service with
-    prefill, get no such remedy, because inherited keys win over keys of a profile.
+    A profile with the role's class is preferred, then the profile with the fewest devices. There is no such remedy for
+    canaries and for services with prefill: keys that a canary or prefill inherits win over keys of a profile.
     """
     variant, cls = context.variant, context.accelerator
     name = served_name(variant.spec.model.name, variant.spec.model.source)
@@ -169,10 +171,12 @@ def _profiles(variant: VariantContext, model: str) -> Iterator[tuple[str, Profil
 
 
 def _sequences(context: RoleContext, found: Fit, profile: Profile, cls: AcceleratorClass) -> str | None:
-    """Return how many sequences a profile holds, as text; None if it does not fit, or if its weights are not smaller.
+    """Return how many sequences the cache of a profile can hold, as text.
 
-    A key `engine` of the service wins over that of the profile; the key of `defaults` does not. The profile therefore
-    has to fit with both engines: its own, and that of the role.
+    None if the profile's model does not fit, or if its weights are not smaller than the role's.
+
+    If the service sets `engine` itself, the service's engine wins over the profile's. If `defaults` sets `engine`, the
+    profile's engine wins. The profile must therefore fit with both engines: its own, and the role's.
     """
     model, tokens = context.variant.spec.model, context.variant.spec.model.max_model_len
     changed = {"lora": model.lora, **({} if tokens is None else {"max_model_len": tokens})}

@@ -13,7 +13,7 @@ _CPU_SPACE = "VLLM_CPU_KVCACHE_SPACE"
 
 
 def fit(context: RoleContext) -> Fit | Unknown:
-    """Return the memory that a role takes of each device, or why that memory is unknown."""
+    """Return the memory that a role needs on each device, or why that memory is unknown."""
     if context.is_custom:
         return Unknown("the memory of a custom engine is unknown")
     devices = _devices(context)
@@ -44,12 +44,13 @@ def _request(context: RoleContext, devices: Devices) -> Request | Unknown:
 
 
 def _devices(context: RoleContext) -> Devices | Unknown:
-    """Return the devices of a role. On CPUs, a device is the memory of one worker of the engine."""
+    """Return the devices of a role. On CPUs, each worker process of the engine counts as a device."""
     cls, name = context.accelerator, context.role.accelerator
     if cls.allocation is None:
         return Devices(cls.vendor, cls.product, max(0, _cpu_memory(context) // workers(context)))
     if cls.memory is None:
-        return Unknown(f"the memory of devices of {name} is unknown; use a product's class, or write its memory")
+        remedy = f"use the class of a product, or set accelerators.{name}.memory"
+        return Unknown(f"the memory of devices of {name} is unknown; {remedy}")
     return Devices(cls.vendor, cls.product, cls.memory)
 
 
@@ -59,7 +60,7 @@ def workers(context: RoleContext) -> int:
 
 
 def host_memory(context: RoleContext) -> int:
-    """Return the bytes of a pod's memory for other uses than the engine: /dev/shm and the offloaded KV cache."""
+    """Return the bytes of a pod's memory that are reserved for /dev/shm and for the offloaded KV cache."""
     offload, role = context.variant.spec.kv_cache.cpu_offload, context.role
     shared = resources.shared_memory(role.pod.shared_memory, context.layout.devices_per_pod)
     return int(amount(shared) + amount(offload or "0"))
@@ -72,7 +73,10 @@ def _cpu_memory(context: RoleContext) -> int:
 
 
 def _cpu_space(context: RoleContext) -> int | None:
-    """Return the bytes of a worker's cache on CPUs, from `VLLM_CPU_KVCACHE_SPACE`; None if its value is not a text."""
+    """Return the bytes of a worker's KV cache on CPUs, from the variable `VLLM_CPU_KVCACHE_SPACE`.
+
+    None if the variable is missing, or if its value is a reference to another object.
+    """
     explicit = environment.values(context.role.engine.env)
     value = explicit.get(_CPU_SPACE, context.environment.get(_CPU_SPACE))
     return served.from_gibibytes(value) if isinstance(value, str) else None

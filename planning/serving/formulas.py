@@ -11,7 +11,7 @@ WAKING = "waiting"
 """Name of the metric that only scales a role up from zero. With a formula, KEDA requires a name for each metric."""
 _TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w|\s*\()")
-"""A name in a formula, except members of objects and names of functions."""
+"""Pattern for the names in a formula. It matches no members of objects, and no names of functions."""
 _WORDS = frozenset(
     {
         "and",
@@ -50,7 +50,7 @@ def problems(at: Path, spec: KedaAutoscaling, modifiers: ScalingModifiers) -> It
         found, path = name(metric), at / "metrics" / index
         if isinstance(metric, CustomMetric) and found is None:
             remedy = "add name, such as hours, or remove scalingModifiers"
-            yield Problem(path / "spec", "has no name that a formula could have", remedy)
+            yield Problem(path / "spec", "has no name by which the formula can refer to it", remedy)
         elif found is not None and found in (*names, WAKING):
             yield Problem(path, f"has the name of another metric in the formula ({found})", "keep one of them")
         names += [] if found is None else [found]

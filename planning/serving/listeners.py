@@ -1,4 +1,4 @@
-"""Validation of the ports of a serving pod: its containers share the ports, so each port has one listener."""
+"""Validation of the ports of a serving pod: its containers share the ports, so each port may have only one listener."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ def _events(context: RoleContext) -> Iterator[_Listener]:
 
 
 def _transfer(context: RoleContext) -> Iterator[_Listener]:
-    """Yield the listener on which roles agree on a transfer of the KV cache. Each rank adds its number to the port."""
+    """Yield the listener for the handshake before a transfer of the KV cache. Each rank adds its number to the port."""
     spec = context.variant.spec
     handshake = context.variant.release.engine.handshake_ports.get(spec.kv_cache.connector)
     if spec.prefill is None or handshake is None or context.is_custom:

@@ -11,10 +11,11 @@ from planning.releases import engine_versions
 from planning.variant.context import RoleContext, VariantContext
 
 _HEALTH_PATHS = ("/health", "/ready", "/readyz")
-"""Paths that the supervisor of the copies answers (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py)."""
+"""Paths at which vLLM's supervisor of the copies reports the health of all copies (vllm 0.22.0,
+vllm/entrypoints/openai/dp_supervisor.py)."""
 _SHARED_BOOTSTRAP = "mooncake"
-"""Connector whose copies share one port: the sidecar chooses a copy itself and ignores the choice of the picker
-(llm-d-router v0.10.0, pkg/sidecar/proxy/connector_mooncake.go)."""
+"""Connector with one port for all copies of the model. With this connector, the sidecar itself chooses a copy and
+ignores the copy that the picker chose (llm-d-router v0.10.0, pkg/sidecar/proxy/connector_mooncake.go)."""
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
@@ -55,12 +56,12 @@ def _health(context: RoleContext) -> Iterator[Problem]:
     health = context.role.health
     for key, path in (("path", health.path), ("livenessPath", health.liveness_path)):
         if path is not None and path not in _HEALTH_PATHS:
-            what = f"is not answered for all copies together ({path})"
+            what = f"does not report the health of all copies of the model ({path})"
             yield Problem(context.path / "health" / key, what, f"remove it, or write {_HEALTH_PATHS[0]}")
 
 
 def _tls(context: RoleContext) -> Iterator[Problem]:
-    """Reject TLS if the supervisor of the copies does not serve it."""
+    """Reject TLS if the supervisor of the copies does not support TLS."""
     sidecar, version = context.variant.spec.sidecar, context.engine_version
     if context.is_proxied or sidecar is None or not sidecar.tls.prefill or version is None:
         return
@@ -89,7 +90,7 @@ def variant_problems(variant: VariantContext, roles: Mapping[str, RoleContext]) 
         remedy = f"remove it, or set {variant.path}.interceptor.enabled: false"
         yield Problem(at, what, remedy, (Path("interceptor"), variant.path / "interceptor"))
     if variant.spec.prefill is not None and variant.spec.kv_cache.connector == _SHARED_BOOTSTRAP:
-        what = f"does not keep to the copy that the picker chooses ({_SHARED_BOOTSTRAP})"
+        what = f"ignores the copy of the model that the picker chooses ({_SHARED_BOOTSTRAP})"
         yield Problem(variant.path / "kvCache" / "connector", what, "use nixlv2", (at,))
     if len({role.layout.ports for role in roles.values()}) > 1:
         yield from _different_ports(variant, at)

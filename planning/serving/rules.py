@@ -77,7 +77,7 @@ def _check_role(context: RoleContext) -> Iterator[Problem]:
 
 
 def _check_memory(context: RoleContext) -> Iterator[Problem]:
-    """Reject shared or offloaded memory that exceeds the memory limit of the container, which the kernel enforces."""
+    """Reject shared or offloaded memory above the memory limit of the container. The kernel enforces the limit."""
     spec, role = context.variant.spec, context.role
     offload, shared = spec.kv_cache.cpu_offload, role.pod.shared_memory
     if offload is shared is None:
@@ -90,7 +90,7 @@ def _check_memory(context: RoleContext) -> Iterator[Problem]:
         at = context.variant.path / "kvCache" / "cpuOffload"
         yield Problem(at, what, f"lower it, or raise {name}", depends_on)
     if shared is not None and amount(shared) > amount(limit):
-        what = f"is above the memory limit, to which it counts ({shared}; {name} is {limit})"
+        what = f"is above the memory limit, which includes it ({shared}; {name} is {limit})"
         yield Problem(context.path / "pod" / "sharedMemory", what, f"lower it, or raise {name}", depends_on)
 
 
@@ -104,7 +104,7 @@ def _check_block_size(variant: VariantContext) -> Iterator[Problem]:
     if size is None or size == 1 or size % _KERNEL_BLOCK == 0 or images.is_custom(variant.spec, variant.spec):
         return
     at, next_size = variant.path / "kvCache" / "blockSize", -(-size // _KERNEL_BLOCK) * _KERNEL_BLOCK
-    what = f"is a block that no kernel of the engine takes ({size})"
+    what = f"is a block size that no kernel of the engine supports ({size})"
     yield Problem(at, what, f"write a multiple of {_KERNEL_BLOCK}, such as {next_size}")
 
 
@@ -114,8 +114,9 @@ def _check_multi_pod(context: RoleContext) -> Iterator[Problem]:
     if context.is_custom:
         yield Problem(at, "spans several pods, but a custom engine gets no flags for that", "keep a replica in one pod")
     if isinstance(context.role.rollout, Recreate):
+        what = "does not work for replicas of several pods (Recreate)"
         remedy = "use type: RollingUpdate; the pods of a replica are always replaced together"
-        yield Problem(context.path / "rollout" / "type", "is not for replicas of several pods (Recreate)", remedy)
+        yield Problem(context.path / "rollout" / "type", what, remedy)
 
 
 def _check_custom(context: RoleContext) -> Iterator[Problem]:
@@ -141,7 +142,7 @@ def _check_custom(context: RoleContext) -> Iterator[Problem]:
 
 
 def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
-    """Yield the paths of those fields of a spec that the configuration sets to another value than the default."""
+    """Yield the paths of the fields among `names` that the configuration sets to another value than the default."""
     for name in sorted(spec.model_fields_set.intersection(names)):
         field = type(spec).model_fields[name]
         if getattr(spec, name) != field.default:
@@ -151,19 +152,19 @@ def _explicit_fields(at: Path, spec: Spec, *names: str) -> Iterator[Path]:
 def _check_image(variant: VariantContext, path: Path, role: Role, accelerator: AcceleratorClass) -> Iterator[Problem]:
     is_in_image, at = scheme(variant.spec.model.source) == "image", path / "engine" / "image"
     if is_in_image and role.engine.image is not None:
-        what = "is a second image beside the one that holds the weights"
+        what = "is a second image: the image that holds the weights runs the engine, too"
         yield Problem(at, what, "remove it, or take the weights from another source", explicit_only=True)
     elif images.is_custom(variant.spec, role) and not is_in_image and role.engine.image is None:
         yield Problem(at, "is missing, and a custom engine has no default image", "add the engine's image")
     elif images.engine(variant.spec, role, accelerator.vendor, variant.release) is None:
         yield Problem(
             at,
-            f"is missing and {variant.stack.release} has none for {accelerator.vendor}",
+            f"is missing, and {variant.stack.release} has no image for {accelerator.vendor}",
             "add the engine's image",
             depends_on=(path / "accelerator",),
         )
     if is_in_image and role.engine.type == "vllm":
-        what = "cannot know where the image has its weights (vllm, source image://)"
+        what = "vllm cannot know the place of the weights in an image (source image://)"
         yield Problem(path / "engine" / "type", what, "remove it; the image's own entrypoint runs")
 
 
@@ -186,7 +187,7 @@ def _check_roles(variant: VariantContext) -> Iterator[Problem]:
             if is_in_image
             else "remove it, or remove engine.type: custom"
         )
-        yield Problem(path / "prefill", "needs vllm in both roles (a custom engine)", remedy)
+        yield Problem(path / "prefill", "needs vllm in both roles, but a role has a custom engine", remedy)
     if spec.prefill.engine.port != spec.engine.port:
         ports = f"{spec.prefill.engine.port}, {spec.engine.port}"
         what = f"differs from the service's ({ports}), and the pool reaches all pods on one port"
@@ -226,7 +227,7 @@ def _check_disaggregation(variant: VariantContext, sidecar: Sidecar) -> Iterator
         what = f"is not known to the engine of {variant.stack.release} ({connector})"
         yield Problem(path / "kvCache" / "connector", what, f"use one of {connectors}")
     if spec.kv_cache.cpu_offload is not None:
-        what = "takes the connector that prefill needs (--kv-offloading-size)"
+        what = "does not work with prefill, because both need the engine's connector (--kv-offloading-size)"
         yield Problem(path / "kvCache" / "cpuOffload", what, "remove it, or remove prefill")
     if sidecar.engine_port == spec.engine.port:
         what = f"is the service's own port ({sidecar.engine_port}), which the sidecar listens on"

@@ -8,17 +8,18 @@ from planning.ground import resources
 from planning.variant.context import RoleContext
 
 _OFFLOADS_SINCE = "0.27.0"
-"""Version since which vLLM keeps the offloaded KV cache in /dev/shm, and ends if there is no room (release notes of
-0.27.0, vllm-project/vllm 50094 and 48879; SharedOffloadRegion in v1/kv_offload/cpu/shared_offload_region.py)."""
+"""First version of vLLM that keeps the offloaded KV cache in /dev/shm, and exits if /dev/shm is too small (release
+notes of 0.27.0, vllm-project/vllm 50094 and 48879; SharedOffloadRegion in v1/kv_offload/cpu/shared_offload_region.py).
+"""
 _OFFLOADING_VENDORS = frozenset({"amd", "nvidia"})
-"""Vendors on whose devices vLLM keeps the cache there (CPUOffloadingSpec.create_worker, `is_cuda_alike`)."""
+"""Vendors on whose devices vLLM keeps the cache in /dev/shm (CPUOffloadingSpec.create_worker, `is_cuda_alike`)."""
 
 
 def size(context: RoleContext) -> str:
     """Return the size of /dev/shm in a pod: the user's, or else the default plus the offloaded KV cache.
 
-    vLLM also keeps queues of messages between workers there, and inputs such as images and sound. Their size does not
-    depend on the model.
+    The default is for message queues between workers, and for inputs such as images and sound. vLLM keeps them in
+    /dev/shm, too, and their size does not depend on the model.
     """
     shared, devices = context.role.pod.shared_memory, context.layout.devices_per_pod
     return resources.shared_memory(shared, devices, _offload_size(context))
@@ -40,7 +41,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
 
 
 def _offload_size(context: RoleContext) -> str | None:
-    """Return the size of the offloaded KV cache in /dev/shm; None if the engine keeps none there."""
+    """Return the size of the offloaded KV cache in /dev/shm; None if the engine does not keep it in /dev/shm."""
     version = context.engine_version
     if version is None or context.accelerator.vendor not in _OFFLOADING_VENDORS:
         return None

@@ -35,7 +35,7 @@ class SidecarPlan:
     startup: SidecarProbe
     liveness: SidecarProbe
     rules: tuple[Mapping[str, Any], ...]
-    """Rules of the sidecar's Role. The sidecar reads the pods of the pool, and rejects requests for other pods."""
+    """Rules of the sidecar's Role. The sidecar reads the pods of the pool, and asks no other pods for prefill."""
     requests: dict[str, str]
     limits: dict[str, str]
 

@@ -1,6 +1,6 @@
 """Validation of an engine's flags, JSON values and variables against its version of vLLM, and against its API servers.
 
-vLLM ends at an unknown flag. It warns of an unknown variable and ignores the variable.
+vLLM exits if it does not know a flag. If vLLM does not know a variable, it warns and ignores the variable.
 """
 
 import difflib
@@ -30,7 +30,7 @@ _ENGINE_PREFIX = "VLLM_"
 
 
 def problems(context: RoleContext) -> Iterator[Problem]:
-    """Reject flags that the engine's version or a group of pods does not support, and probed paths that need a key."""
+    """Reject flags that the engine's version or a group of pods does not support, and probe paths that need a key."""
     if context.is_custom or context.engine_version is None:
         return
     yield from _unknown_generated_flags(context, context.engine_version)
@@ -45,7 +45,7 @@ def problems(context: RoleContext) -> Iterator[Problem]:
 
 
 def _unknown_generated_flags(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
-    """Reject each field from which a flag follows that the engine does not know."""
+    """Reject each field for which a flag is generated that the engine does not know."""
     arguments = (*engine.generated_arguments(context, is_leader=True), *_worker_flags(context))
     found = dict[Path, str]()
     # Parsing takes longer than this lookup, and nearly every version knows all of these flags.
@@ -77,7 +77,7 @@ def _field(context: RoleContext, flag: Flag) -> Path:
 
 
 def _unknown_flags(context: RoleContext, version: EngineVersion) -> Iterator[Problem]:
-    """Reject the user's flags that the engine does not know. No message holds a value."""
+    """Reject the user's flags that the engine does not know. Messages contain no values of flags."""
     for flag in flags.parse(context.role.engine.args):
         if not flag.name or flag.switch in engine.FIELD_OF or version.knows_flag(flag.name):
             continue
@@ -87,7 +87,7 @@ def _unknown_flags(context: RoleContext, version: EngineVersion) -> Iterator[Pro
 
 
 def _remedy(name: str, known: Collection[str] = ()) -> str:
-    """Return the remedy for a flag or JSON value that the engine does not know; `known` are the flags that it knows."""
+    """Return the remedy for a flag or JSON value that the engine does not know. `known` are flags of the engine."""
     versions = engine_versions.versions_with(name)
     if versions is not None:
         return f"use an image of a version that knows it ({versions}), or remove it"
@@ -114,12 +114,12 @@ def warnings(context: RoleContext, inherited: Engine | None) -> Iterator[Problem
         return
     if not version.is_known and (inherited is None or spec.image != inherited.image):
         what = f"has an unknown version of vLLM: it gets the flags of {version.number}, and args are not checked"
-        remedy = "name it after the version that it holds, such as vllm-openai:v0.21.0"
+        remedy = "use a tag that names the version, such as vllm-openai:v0.21.0"
         yield warning(context.path / "engine" / "image", what, remedy)
     if not version.is_known or (inherited is not None and spec.env == inherited.env):
         return
     for name in spec.env:
         if name.startswith(_ENGINE_PREFIX) and not version.knows_variable(name):
             versions = engine_versions.versions_with(name)
-            remedy = "" if versions is None else f"it is known {versions}"
+            remedy = "" if versions is None else f"vLLM knows it {versions}"
             yield warning(context.path / "engine" / "env" / name, f"is unknown to vLLM {version.number}", remedy)

@@ -40,9 +40,9 @@ class PodSettings:
     """Service account, pull secrets, metadata and user of a workload's pods."""
 
     service_account: str | None
-    """Service account of the pods: an existing one, or the one that the stack creates for the workload.
+    """Service account of the pods: an existing account, or an account that the stack creates for the workload.
 
-    None for the namespace's default. Only the sidecar gets a token.
+    None for the default account of the namespace. Only the sidecar gets a token.
     """
     makes_account: bool
     """Whether the stack creates the service account for the workload."""
@@ -52,7 +52,7 @@ class PodSettings:
     run_as_user: int
     fs_group: int
     supplemental_groups: tuple[int, ...] | None
-    """Further groups of the containers' processes; None if the user does not set them. An empty list is a setting."""
+    """Further groups of the containers' processes; None if the user does not set them. An empty list counts as set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Workload:
     accelerator: AcceleratorClass
     layout: Layout
     fit: Fit | Unknown
-    """Memory that the model takes of each device, or the reason why it is unknown."""
+    """Memory that the model needs on each device, or the reason why that memory is unknown."""
     engine: EnginePlan
     target_ports: tuple[int, ...]
     """Ports on which the pods get requests from the pool."""
@@ -97,7 +97,7 @@ class Workload:
 
     @property
     def engine_port_names(self) -> tuple[str, ...]:
-        """Return the names of the ports that the engine listens on and serves its metrics at."""
+        """Return the names of the engine's ports. Requests and scrapers use the same ports."""
         return port_names("http" if self.sidecar is None else "engine", len(self.engine.ports))
 
     @property
@@ -112,7 +112,7 @@ class Workload:
 
 
 def port_names(first: str, count: int) -> tuple[str, ...]:
-    """Return the names of a container's ports. The name of each further port ends with the number of its rank."""
+    """Return the names of a container's ports: `first`, `<first>-1`, `<first>-2` and so on."""
     return first, *(f"{first}-{rank}" for rank in range(1, count))
 
 

@@ -39,17 +39,18 @@ def requires_key(role: Role) -> bool:
 
 
 def ready_path(role: Role, layout: Layout) -> str:
-    """Return the path of the startup and readiness probes.
+    """Return the path of the startup and readiness probes: the user's path, or else /v1/models or /health.
 
-    With a port for each copy of the model, the probes ask /health. The supervisor of the servers answers like a server
+    If each copy of the model has a port, the probes ask the supervisor of the copies, which answers /health
     (vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py).
 
-    Probes send no key. If requests need a key, the probes ask /health, which needs none. The port is closed until the
-    model is loaded (vllm 0.21.0, `AuthenticationMiddleware` in vllm/entrypoints/openai/server_utils.py).
+    Probes send no key. If requests need a key, the probes ask /health, which needs none. The engine does not answer
+    /health too early, because its port is closed until the model is loaded (vllm 0.21.0, `AuthenticationMiddleware` in
+    vllm/entrypoints/openai/server_utils.py).
     """
     return role.health.path or (_OPEN if layout.ports > 1 or requires_key(role) else _READY)
 
 
 def is_guarded(path: str) -> bool:
-    """Tell whether a path answers only to requests with the key, if the engine has a key."""
+    """Tell whether an engine with a key answers requests for a path only if they send the key."""
     return path.startswith(_GUARDED)

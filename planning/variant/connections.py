@@ -1,4 +1,4 @@
-"""Idle connections of engines: an engine keeps them longer than every client does.
+"""Idle connections of engines: an engine keeps an idle connection longer than its client does.
 
 If a server closes an idle connection while a client sends the next request, the request fails (502 or 503).
 """
@@ -31,7 +31,7 @@ class _Table(Spec):
 def keep_alive_seconds(client: str | None) -> int:
     """Return the time in seconds for which an engine keeps an idle connection of the client.
 
-    An unknown client, such as a client within the cluster, counts as the client that keeps connections longest.
+    For a client that the table does not have, the longest time of the table counts.
     """
     clients = tables.read(_Table, "variant/connections.yaml").clients
     known = [clients[client]] if client in clients else clients.values()

@@ -1,6 +1,6 @@
-"""Contexts: a variant of a service, or one of its roles, with all data that decisions about it depend on.
+"""Contexts: variants of services and roles of variants, each with all data on which decisions about it depend.
 
-`resolve` makes them once for a stack. Rules and plans use the same contexts.
+`resolve` makes the contexts of a stack once. Rules and plans use the same contexts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -73,11 +73,11 @@ class VariantContext(ConfiguredVariant):
     share: Share
     """Shares of the primary and the canary in the service's requests."""
     metered_as: str | None
-    """Id by which the interceptor bills the requests of the variant's service; None if it meters none of them."""
+    """Id by which the interceptor bills the requests of the variant's service; None if the service is not metered."""
 
     @property
     def resource_id(self) -> str | None:
-        """Return the id by which the interceptor searches for the variant's Service; None if it does not search."""
+        """Return the id by which the interceptor finds the variant's Service; None if it does not search for it."""
         spec = self.stack.interceptor
         searches = spec is not None and spec.mode == "label" and self.variant_name == PRIMARY
         return self.metered_as if searches else None
@@ -133,14 +133,14 @@ class RoleContext:
     def engine_port(self) -> int:
         """Return the port that the engine listens on. With a routing sidecar, the pod gets requests on another port.
 
-        With external load balancing it is the port of the first copy.
+        With external load balancing, this is the port of the first copy of the model.
         """
         spec = self.variant.spec
         return (spec.sidecar or Sidecar()).engine_port if self.is_proxied else spec.engine.port
 
     @property
     def engine_ports(self) -> tuple[int, ...]:
-        """Return the ports that the engine listens on for requests. Each rank adds its number to the first port.
+        """Return the ports on which the engine gets requests: one, or one for each copy of the model in the pod.
 
         Source: vllm 0.22.0, vllm/entrypoints/openai/dp_supervisor.py, `_build_vllm_dp_server_args`.
         """
@@ -154,9 +154,9 @@ class RoleContext:
 
     @property
     def supervisor_port(self) -> int | None:
-        """Return the port that reports the health of all copies; None if one port serves all of them.
+        """Return the port that reports the health of all copies of the model; None if all copies share one port.
 
-        Its number follows those of the engine's ports.
+        It is the next port after the engine's ports.
         """
         return self.engine_ports[-1] + 1 if self.layout.ports > 1 else None
 
@@ -172,7 +172,7 @@ class Contexts:
     unsound: Mapping[tuple[str, str, str], tuple[Problem, ...]]
     """Problems of the layouts of roles, by service key, variant name and role name.
 
-    A role has a context in spite of problems that count only for explicit values.
+    A role that has only problems with `explicit_only` has a context, too.
     """
 
     def of(self, variant_name: str) -> Iterator[VariantContext]:
@@ -240,7 +240,10 @@ def resource_id(service: Service, key: str, stack: Stack) -> str | None:
 def resolve(
     variants: Iterable[ConfiguredVariant], release: Release, classes: Mapping[str, AcceleratorClass]
 ) -> Contexts:
-    """Return the contexts of variants and of their roles. Roles with an unknown accelerator class are left out."""
+    """Return the contexts of variants and of their roles.
+
+    Roles with an unknown accelerator class or an invalid layout get no context.
+    """
     contexts = {(variant.key, variant.variant_name): _variant(variant, release, classes) for variant in variants}
     roles, unsound = dict[tuple[str, str, str], RoleContext](), dict[tuple[str, str, str], tuple[Problem, ...]]()
     for (key, variant_name), context in contexts.items():
@@ -306,7 +309,7 @@ def _role(context: VariantContext, name: str, path: Path, role: Role) -> RoleCon
 
 
 def _provider(context: VariantContext) -> str | None:
-    """Return the provider of the gateway that sends a variant's requests; None if they come from elsewhere."""
+    """Return the provider of the gateway that sends a variant's requests; None if no gateway sends them."""
     return context.gateway.provider if context.gateway is not None and context.service.route.enabled else None
 
 

@@ -45,7 +45,7 @@ def name_of(spec: Variant, stack: Stack, release: Release, classes: Mapping[str,
 def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str, AcceleratorClass]) -> dict[str, Any]:
     """Return the settings from which the hash is made.
 
-    The settings of a role stand below the role's name. All pods of that role in a generation have the same settings.
+    The settings of each role are below the name of the role. All pods of a role in a generation have the same settings.
     """
     roles: dict[str, Role] = {"decode": spec}
     if spec.prefill is not None:
@@ -67,7 +67,7 @@ def identity(spec: Variant, stack: Stack, release: Release, classes: Mapping[str
 def _fill_endpoint(storage: Storage, stack: Stack) -> str | None:
     """Return the endpoint that is set for the Job that fills the claim; None if none is set.
 
-    It is part of the hash, because another endpoint may serve other weights.
+    The endpoint is part of the hash, because another endpoint may serve other weights.
     """
     if isinstance(storage, Dedicated | Existing):
         return storage.fill.endpoint
@@ -103,7 +103,7 @@ def _role_identity(
 
 
 def _parallelism(role: Role) -> dict[str, object]:
-    """Return the layout of a role. Default load balancing is left out, because hashes of older generations lack it."""
+    """Return the layout of a role. The default of `loadBalancing` is left out, so that existing hashes stay equal."""
     fields = role.parallelism.model_dump()
     return {name: value for name, value in fields.items() if (name, value) != ("load_balancing", "internal")}
 

@@ -26,7 +26,10 @@ def engine(spec: Variant, role: Role, vendor: str, release: Release) -> str | No
 
 
 def identity(spec: Variant, role: Role, vendor: str, release: Release) -> str | None:
-    """Return the engine's image for names and hashes. It has the digest of a lock only after that digest has moved."""
+    """Return the engine's image for names and hashes.
+
+    An image with weights has no digest here until the digest in its lock changes. So the first lock changes no name.
+    """
     is_in_image = scheme(spec.model.source) == "image"
     return place(spec.model.identity) if is_in_image else engine(spec, role, vendor, release)
 

@@ -41,7 +41,10 @@ def plan(spec: Variant, release: Release) -> KvCache:
 
 
 def block_size(spec: Variant) -> int | None:
-    """Return the number of tokens in a block. None if the user sets none and no other component must agree on it."""
+    """Return the number of tokens in a block: the user's, or `BLOCK_SIZE` if several components must agree on it.
+
+    None if no other component needs the number, so that the engine may use its default.
+    """
     must_agree = spec.prefill is not None or needs_events(spec)
     return spec.kv_cache.block_size or (BLOCK_SIZE if must_agree else None)
 
@@ -67,7 +70,7 @@ def _type(plugin: object) -> str | None:
 def _events(spec: Variant, release: Release) -> dict[str, bool | str]:
     """Return the value of `--kv-events-config`.
 
-    The topic of an event contains port and model. From the topic, the picker knows which pod sent the event.
+    The topic of an event contains port and model, so that the picker knows which pod sent the event.
     """
     values = {"port": spec.engine.port, "model": served_name(spec.model.name, spec.model.source)}
     return {

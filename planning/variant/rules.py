@@ -52,7 +52,7 @@ def warnings(path: Path, service: Service) -> Iterator[Problem]:
     pods, total = max_replicas(canary), max_replicas(canary) + max_replicas(service)
     if canary.weight < ALL and total and canary.weight * total > 2 * ALL * pods:
         what = f"weight {canary.weight} is far above its share of the replicas ({pods} of {total})"
-        yield warning(at, f"{what}; its queue will be the longer one")
+        yield warning(at, f"{what}; its requests will wait longer")
 
 
 def _pod_settings(variant: Variant) -> dict[str, object]:

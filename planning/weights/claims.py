@@ -175,7 +175,7 @@ def warnings(variants: Iterable[VariantContext], caches: Iterable[StoragePlan]) 
 
 
 def cache_owner(key: str) -> str:
-    """Return the owner of a cache's objects. No service key equals it, because keys contain no dot."""
+    """Return the owner of a cache's objects. It differs from every service key, because keys contain no dot."""
     return f"caches.{key}"
 
 

@@ -1,4 +1,4 @@
-"""Contents of sources: answers of registries, hubs and buckets, and the pins that a lock makes of them."""
+"""Contents of sources: answers of registries, hubs and buckets, and the pins of a lock that follow from the answers."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def stale(lockables: Iterable[Lockable], lock: Lock | None, updated: Collection[
 
 
 def current_pin(each: Lockable, lock: Lock | None) -> Pin | None:
-    """Return the pin of a source; None if the lock has no pin for it, or the pin of another source."""
+    """Return the pin of a source; None if the lock has no pin, or if the source has changed since it was locked."""
     pin = None if lock is None else lock.pins.get(each.at)
     return pin if pin is not None and pin.is_of(each.source, each.settings) else None
 
@@ -54,7 +54,7 @@ def pins(
     """Return the pins of all sources whose content is known.
 
     `answers` are the answers of the sources that were asked. A source without an answer keeps its pin. `running` are
-    the paths of the sources that pods or Jobs in the cluster fetch as written in the configuration.
+    the paths of the sources that pods or Jobs in the cluster fetch by the name in the configuration, without a digest.
     """
     found = dict[Path, Pin]()
     for each in lockables:
@@ -69,8 +69,8 @@ def pins(
 def _pin(each: Lockable, earlier: Pin | None, content: Content, time: str, *, is_running: bool) -> Pin:
     """Return the pin of a content.
 
-    If there is an earlier pin, serving pods fetch the new pin's digest from now on. A claim that was filled before the
-    lock keeps its files until the content moves.
+    If the source had a pin before, serving pods fetch the digest of the new pin from now on. A claim that was filled
+    before the first lock keeps its files until the content changes.
     """
     values = {
         "was": each.source,
@@ -104,7 +104,7 @@ def differences(
         if pin is None:
             yield Problem(at, f"has no block in {lock.file}", f"run `{command}`")
         elif not pin.is_of(each.source, each.settings):
-            yield Problem(at, f"is not what {lock.file} has ({pin.was})", f"run `{command}`")
+            yield Problem(at, f"differs from {lock.file}, which has {pin.was}", f"run `{command}`")
         elif isinstance(content, Content) and _has_moved(pin, content):
             digests = f"{_digest_of(pin.source, pin.digest)} to {_digest_of(content.source, content.digest)}"
             effect = ", and pods that start from now on fetch the new content" if pin.deployed and each.by_pods else ""

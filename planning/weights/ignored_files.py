@@ -39,7 +39,7 @@ def patterns() -> tuple[str, ...]:
 
 @cache
 def text(patterns: tuple[str, ...]) -> str:
-    """Return patterns as the value of the variable. Most repositories have the default patterns."""
+    """Return patterns as the value of the variable. The cache helps because most sources have the default patterns."""
     return json.dumps(patterns)
 
 

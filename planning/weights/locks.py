@@ -1,7 +1,7 @@
 """Effect of a lock on a stack: pins and sizes of its sources, and problems of sources that the lock does not have.
 
-A source has changed if its text in the configuration has changed, or a setting on which its content depends. The pin
-of the earlier source then has no effect: the source is planned as without a lock.
+A source has changed if its text in the configuration or a setting on which its content depends has changed. The lock
+then has no pin for the source, and the source is planned as without a lock.
 """
 
 from collections.abc import Iterator, Mapping
@@ -110,12 +110,12 @@ def _no_lock(stack_name: str) -> Problem:
 
 
 def _problem(each: Lockable, pin: Pin | None, lock: Lock, stack_name: str) -> Problem:
-    """Return the problem of a source without a pin, or with the pin of another source."""
+    """Return the problem of a source without a pin, or of a source that has changed since it was locked."""
     file, at = lock.file or file_name(stack_name), each.at / "source"
     if pin is None:
         return Problem(at, f"has no block in {file}", f"run `python -m cli lock {stack_name}`")
     other = pin.was if pin.was != each.source else "the same source with other settings"
-    return Problem(at, f"is not what {file} has ({other})", f"run `python -m cli lock {stack_name}`")
+    return Problem(at, f"differs from {file}, which has {other}", f"run `python -m cli lock {stack_name}`")
 
 
 def _of_cache(at: Path, cache: Cache) -> Lockable:
@@ -169,7 +169,7 @@ def _of_model(at: Path, spec: Variant) -> Lockable:
 
 
 def _with_pins(stack: Stack, pins: Mapping[Path, Pin]) -> tuple[Stack, dict[Wanted, Answer]]:
-    """Return a stack with `pins` (by path), and answers for packed files, whose unpacked size is unknown."""
+    """Return a stack with `pins` (by path), and answers to the size questions of sources with packed files."""
     answers = dict[Wanted, Answer]()
     caches = {
         key: _with_pin(cache, pins.get(Path("caches", key)), sizes.cache_question(cache), answers)
@@ -219,8 +219,8 @@ _Sized = TypeVar("_Sized", Model, Cache)
 def _with_pin(spec: _Sized, pin: Pin | None, question: Wanted | None, answers: dict[Wanted, Answer]) -> _Sized:
     """Return a spec with a pin, and with the bytes of the pin as its size.
 
-    Time limits of pods follow from a size. If no claim needs the size, it is therefore set only if the pin changes the
-    pods anyway. Otherwise the lock would replace pods only to change a time limit.
+    Time limits of pods depend on the size. If no claim needs the size, it is set only if the pin changes the pods
+    anyway. Otherwise the lock would replace pods only to change a time limit.
     """
     if pin is None:
         return spec

@@ -88,7 +88,10 @@ def _fetched_by_name(at: Path, pin: Pin) -> Problem:
 
 
 def _filled_earlier(at: Path, pin: Pin) -> Iterator[Problem]:
-    """Yield the warning about a claim that was filled before the lock. None for S3, where sources have no digest."""
+    """Yield the warning about a claim that was filled before the lock.
+
+    Sources in S3 get no warning, because the configuration cannot name their digest.
+    """
     if pin.digest is None:
         what = f"was fetched to its claim before the lock, so the claim may hold other weights ({pin.was})"
         yield warning(at, what, f"write {pin.source}, which fills another claim")

@@ -32,7 +32,7 @@ _ACCESS: Mapping[str, AbstractSet[str]] = {
     "region": {"s3"},
     "secrets": {"kit", "hf", "s3"},
 }
-"""Fields with which a source is opened, each with the schemes that have it."""
+"""Fields with which a source is opened, each with the schemes of the sources that use the field."""
 
 
 def problems(stack: Stack, contexts: Contexts, release: Release) -> Iterator[Problem]:
@@ -64,7 +64,7 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
     model, found = variant.spec.model, list[Problem]()
     at, kind = variant.path / "model", scheme(model.source)
     if variant.variant_name == PRIMARY and served_name(model.name, model.source) is None:
-        what = f"is missing and this source carries none ({model.source})"
+        what = f"is missing, and this source contains no name ({model.source})"
         remedy = "add the name that clients will send, such as Qwen/Qwen3-8B"
         found.append(Problem(at / "name", what, remedy, (at / "name", at / "source")))
     adapters = {} if model.lora is None else model.lora.adapters
@@ -91,16 +91,16 @@ def variant_problems(variant: ConfiguredVariant) -> list[Problem]:
 
 
 def _ineffective(path: Path, source: str, supported: AbstractSet[str]) -> Problem:
-    """Return the problem of a field that has no effect with a source; `supported` are the schemes that have it."""
+    """Return the problem of a field that has no effect with a source. `supported` are the schemes that use it."""
     schemes = " or ".join(f"{name}://" for name in sorted(supported))
     what = f"has no effect with this source ({scheme(source)}://)"
     return Problem(path, what, f"remove it, or use a source of {schemes}", explicit_only=True)
 
 
 def _access_problems(path: Path, model: Model) -> Iterator[Problem]:
-    """Reject access settings that sources with the scheme of the model's source do not have.
+    """Reject access settings of a model that its source does not use.
 
-    Adapters of another scheme have settings of their own.
+    Adapters with another scheme do not use them either, because they have settings of their own.
     """
     adapters = {} if model.lora is None else model.lora.adapters
     for field, supported in _ACCESS.items():
@@ -163,7 +163,7 @@ def _check_claims(variants: Sequence[VariantContext], contexts: Contexts) -> Ite
             yield from _check_access_mode(at / "accessMode", storage.access_mode, [first, *others], contexts)
         for other in others:
             if other.spec.storage != storage:
-                what = f"differs from {at}, which has the claim of this source"
+                what = f"differs from {at}, which uses the same claim (the same source)"
                 yield Problem(other.path / "storage", what, "remove it, or use another source")
             yield from _check_shared_access(first, other)
 
@@ -179,7 +179,7 @@ def _check_shared_access(first: VariantContext, other: VariantContext) -> Iterat
 
 
 def _check_equal_sizes(path: Path, model: Model, holder: Path, size: str | None) -> Iterator[Problem]:
-    """Reject a model whose size differs from the size that the holder of its claim states."""
+    """Reject a model whose size differs from that of the service or cache (`holder`) whose claim the model uses."""
     if model.size is not None and size is not None and amount(model.size) != amount(size):
         what = f"differs from the size of {holder}, which has the same weights ({model.size}, {size})"
         yield Problem(path / "size", what, "remove it, or correct the other size")
@@ -193,12 +193,12 @@ def _check_cache(path: Path, key: str, cache: Cache, stack: Stack, release: Rele
     if cache.ignore_patterns is not None and scheme(cache.source) != "hf":
         yield _ineffective(path / "ignorePatterns", cache.source, {"hf"})
     if cache.size is None:
-        yield _missing_size(path, cache.source, "a claim is made")
+        yield _missing_size(path, cache.source, "a cache needs a claim")
     yield from _check_fill(path / "fill", claims.cache_fill_request(key, cache), stack, release)
 
 
 def _missing_size(path: Path, source: str, why: str) -> Problem:
-    verb = "did not state it" if scheme(source) in {"s3", "kit"} else "is not asked for it"
+    verb = "did not state it" if scheme(source) in {"s3", "kit"} else "sources are not asked for sizes"
     at, what = path / "size", f"is missing, and {scheme(source)}:// {verb} ({why})"
     return Problem(at, what, "add the bytes of the weights, such as 16Gi", (at, path / "source"))
 
@@ -217,7 +217,7 @@ def _check_fill(path: Path, request: FillRequest, stack: Stack, release: Release
     variables = claims.fetch(request, stack, release, {}).env
     generated = {var.name: var.source if var.value is None else var.value for var in variables}
     reserved = {name: "it follows from the source" for name in generated if kind == "kit"}
-    reserved |= dict.fromkeys(("HOME", "TMPDIR"), f"{FETCH_HOME} is what the Job may write")
+    reserved |= dict.fromkeys(("HOME", "TMPDIR"), f"it must be {FETCH_HOME}, where the Job may write")
     explicit = environment.values(request.fill.env)
     yield from environment.problems(
         path / "env", cast("dict[str, environment.EnvValue]", generated), explicit, reserved
@@ -306,7 +306,7 @@ def _other_source_remedy(variant: VariantContext) -> str:
 def _check_unused_fields(path: Path, model: Model, cache: Path) -> Iterator[Problem]:
     """Reject fields of a model about fetching. They have no effect, because the cache's Job fetches the weights.
 
-    Pods fetch the adapters. Adapters of the model's scheme may use its Secret, endpoint and region.
+    Pods still fetch the adapters. Fields that an adapter may inherit from the model are therefore not rejected.
     """
     adapters = () if model.lora is None else model.lora.adapters.values()
     is_inherited = any(scheme(adapter.source) == scheme(model.source) for adapter in adapters)
@@ -333,7 +333,7 @@ def _check_access_mode(path: Path, mode: str, users: Sequence[VariantContext], c
         noun = f"{replicas} replicas" if replicas == pods else f"{pods} pods"
         scope = "one node" if mode == "ReadWriteOnce" else "one pod"
         paths = ", ".join(str(user.path) for user in users)
-        what = f"{scope} can mount it, but up to {noun} of {paths} want it ({mode})"
+        what = f"only {scope} can mount the claim, but up to {noun} of {paths} need it ({mode})"
         yield Problem(path, what, "use ReadWriteMany, or storage.type: ephemeral")
 
 

@@ -1,6 +1,6 @@
 """Sizes of weights that the configuration does not state: questions to their sources, and use of the answers.
 
-A size is needed only where a claim is created. An answer has the same effect as a size in the configuration. Readers in
+A size is needed only if a claim is created. An answer has the same effect as a size in the configuration. Readers in
 `facts/` ask the sources. A failed read is `Unknown`, never a size of 0.
 """
 

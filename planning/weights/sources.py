@@ -15,7 +15,7 @@ from planning.releases import Release
 from planning.weights import ignored_files, verified_fetch
 
 _DOCKER_CONFIG_VOLUME = "docker-config"
-"""Volume with the credentials of the model's registry. Another Secret has a volume named after its adapter."""
+"""Volume with the credentials of the model's registry. An adapter with another Secret has another volume."""
 _KEY_FILE = "cosign.pub"
 _ENDPOINTS = {
     "hf": ("HF_ENDPOINT", "https://huggingface.co"),
@@ -94,8 +94,8 @@ class Weights:
     requests: Mapping[str, str]
     """Requests of each fetch container.
 
-    A pod reserves the largest request of its init containers. Each of them therefore requests the disk space that all
-    of them need together, as far as sizes are known.
+    Kubernetes reserves only the largest request of a pod's init containers. Each of them therefore requests the disk
+    space that all of them need together, as far as sizes are known.
     """
     limits: Mapping[str, str]
     """Limits of each fetch container."""
@@ -195,8 +195,8 @@ def model_access(model: Model) -> Access:
 def adapter_access(model: Model, adapter: Adapter) -> Access:
     """Return the settings with which the source of an adapter is opened: the adapter's, else the model's.
 
-    The model's settings are only for sources with the model's scheme. Its Secret and region are only for the model's
-    server.
+    An adapter inherits the model's settings only if its source has the model's scheme. It inherits Secret and region
+    only if it also uses the model's server.
     """
     explicit = Access(next(iter(adapter.secrets or ()), None), adapter.endpoint, adapter.region)
     if scheme(adapter.source) != scheme(model.source):
@@ -325,8 +325,8 @@ def _entrypoint(source: Source, *, kit: bool) -> tuple[str, ...]:
 def _command(item: _Item, source: Source, verify: Verification | None) -> tuple[str, ...]:
     """Return the command of a container.
 
-    The command is empty if the image's entrypoint is used: in the image that verifies ModelKits, and in the image of
-    the downloader unless a listing is compared. `kit` overwrites files (`-o`).
+    The command is empty if the image's entrypoint runs. The image that verifies ModelKits runs its entrypoint, and so
+    does the image of the downloader if no listing is compared. `kit` overwrites files (`-o`).
     """
     if item.listing is not None:
         return verified_fetch.command(item.listing, *_entrypoint(source, kit=False))
@@ -367,7 +367,7 @@ def _address(source: str) -> str:
 
 
 def fetched_text(source: str) -> str:
-    """Return the text for a source in an argument of the container that fetches it, or as the image of an engine."""
+    """Return the text of a source in a pod: an argument of the container that fetches it, or the engine's image."""
     return place(source) if scheme(source) in {"kit", "image"} else _address(source)
 
 

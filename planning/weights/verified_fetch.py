@@ -14,9 +14,9 @@ class _Table(Spec):
 
 
 def command(digest: str, entrypoint: str) -> tuple[str, ...]:
-    """Return the command of a container, to which the arguments of the downloader are added.
+    """Return the command of a container that has the arguments of the downloader.
 
-    The fetch fails unless the listing has the digest of the lock. `entrypoint` is the path of the downloader.
+    The command fails if the listing does not have the digest of the lock. `entrypoint` is the path of the downloader.
     """
     table = tables.read(_Table, "weights/verified-fetch.yaml")
     return (table.interpreter, "-c", table.program, digest, entrypoint)

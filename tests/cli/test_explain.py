@@ -80,7 +80,7 @@ def test_a_question_without_an_answer_has_its_table_a_hint_and_exit_code_2(run):
     code, out, err = run(profiles.stack({"rough": BOTH["rough"]}))
     assert code == 2
     assert "rough    stack        type   TypeBelowMinimum  its type is unoptimized, below the minimum optimized" in out
-    assert "set selection.minimumType: unoptimized to use them" in err
+    assert "set selection.minimumType: unoptimized to use profiles of lower types" in err
     _, out, _ = run(profiles.stack({"rough": BOTH["rough"]}), is_json=True)
     (found,) = json.loads(out)["selections"].values()
     assert (found["outcome"], found["profile"]) == ("none", None)

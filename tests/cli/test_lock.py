@@ -193,7 +193,7 @@ def test_a_changed_source_is_stale_until_it_is_locked(project, registry, hub, mo
     tree["services"]["bert"]["model"] |= {"source": "hf://org/roberta", "size": "1Gi"}
     Path("Pulumi.prod.yaml").write_text(json.dumps(stack), encoding="utf-8")
     render_json("prod", None)
-    stale = f"services.bert.model.source: is not what {FILE} has (hf://org/bert); run `python -m cli lock prod`"
+    stale = f"services.bert.model.source: differs from {FILE}, which has hf://org/bert; run `python -m cli lock prod`"
     assert f"warning: {stale}" in capsys.readouterr().err.splitlines()
     assert run(check=True) == 1
     assert capsys.readouterr().err.splitlines() == [stale]

@@ -69,7 +69,7 @@ def test_a_better_one_is_told_and_taken_by_an_update_alone(tmp_path):
     stack = profiles.stack(BOTH)
     lock(stack, tmp_path, known=cluster("amd-mi210"))
     update = "run `python -m cli lock dev --update qwen` to select again"
-    better = "services.qwen.selection: large would be selected in the place of small, which is locked"
+    better = "services.qwen.selection: large would be selected instead of small, which is locked"
     assert told(stack, CLUSTER, tmp_path) == [f"{better}; {update}"]
     lock(stack, tmp_path, known=CLUSTER)
     assert chosen(stack, CLUSTER, lock=LockFile(tmp_path)) == "small"

@@ -132,8 +132,9 @@ def test_a_port_that_somebody_gave_another_number_is_told_with_the_way_back():
     live = changed(service, fields, ["spec", "ports"], moved)
     annotated, problems = additions.take_back(made, LiveObjects({service.place: live}))
     (line,) = lines(problems, "warning")
-    assert line.startswith(f"Service models/qwen: kubectl-edit gave spec.ports[8000] other keys ({TIME}), and no run ")
-    assert line.endswith("; give 8000 its keys back, or delete the object and run with --refresh")
+    what = f"Service models/qwen: kubectl-edit changed the keys that identify spec.ports[8000] ({TIME}), and no run "
+    assert line.startswith(what)
+    assert line.endswith("; restore the keys of 8000, or delete the object and run with --refresh")
     assert annotated == made
     # A port beside the stated one is its owner's.
     beside = changed(service, fields, ["spec", "ports"], lambda items: [*items, {"name": "b", "port": 9999}])

@@ -85,8 +85,8 @@ def test_a_container_that_is_not_there_is_told_with_those_that_are():
     """See defects B4."""
     (message,) = refused({"containers": [{"name": "vlm", "tty": True}]}, create=False)
     assert message == (
-        "containers[0]: is no container of this pod and has no image (vlm); write one of model-unpack, vllm, or add "
-        "the image of a further container"
+        "containers[0]: is no container of this pod, and a new container needs an image (vlm); use the name of a "
+        "container (model-unpack, vllm), or add an image"
     )
 
 
@@ -105,8 +105,9 @@ def test_a_mount_of_a_volume_that_is_not_there_is_told_with_those_that_are():
 def test_a_second_handler_of_a_hook_is_told():
     """See defects B4."""
     hook = {"exec": {"command": ["sleep", "60"]}}
+    what, remedy = "has more than one handler (exec, sleep)", "keep one of them, and write null for the others"
     assert refused(engine(lifecycle={"preStop": hook}), create=False) == [
-        "containers[0].lifecycle.preStop: has more than one handler (exec, sleep); write null for the handler to remove"
+        f"containers[0].lifecycle.preStop: {what}; {remedy}"
     ]
     assert refused(engine(lifecycle={"preStop": {**hook, "sleep": None}}), create=False) == []
 

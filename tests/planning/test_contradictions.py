@@ -70,7 +70,7 @@ PORTS = {
 MEMORY = {
     "block-size": (
         {"kvCache": {"blockSize": 7}},
-        "kvCache.blockSize: is a block that no kernel of the engine takes (7)",
+        "kvCache.blockSize: is a block size that no kernel of the engine supports (7)",
     ),
     "offload": (
         {"kvCache": {"cpuOffload": "64Gi"}, "resources": {"limits": {"memory": "48Gi"}}},
@@ -78,11 +78,11 @@ MEMORY = {
     ),
     "shared-memory": (
         {"pod": {"sharedMemory": "64Gi"}, "resources": {"limits": {"memory": "48Gi"}}},
-        "pod.sharedMemory: is above the memory limit, to which it counts (64Gi; resources.limits.memory is 48Gi)",
+        "pod.sharedMemory: is above the memory limit, which includes it (64Gi; resources.limits.memory is 48Gi)",
     ),
     "shared-memory-by-default": (
         {"pod": {"sharedMemory": "64Gi"}},
-        "pod.sharedMemory: is above the memory limit, to which it counts (64Gi; resources.limits.memory is 48Gi)",
+        "pod.sharedMemory: is above the memory limit, which includes it (64Gi; resources.limits.memory is 48Gi)",
     ),
     "vendors": (
         {"accelerator": "nvidia", "prefill": {"accelerator": "amd"}},

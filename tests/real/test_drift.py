@@ -194,7 +194,7 @@ def test_what_is_deleted_by_hand_comes_back_in_one_run(drifting):
     (port,) = changed(deployment, [moved])
     refused = deployment.preview("--refresh")
     assert refused.returncode
-    assert "kubectl-edit gave spec.ports[8000] other keys" in told(refused)
+    assert "kubectl-edit changed the keys that identify spec.ports[8000]" in told(refused)
     assert "or delete the object and run with --refresh" in told(refused)
     for kind, name in DELETED.values():
         deployment.plane.kubectl("delete", kind, name, "-n", NAME)

@@ -352,7 +352,7 @@ def test_9_9_a_locked_profile_is_used_again(tmp_path):
     ("both", "service", "message"),
     [
         ({"a": profile()}, {"model": {"name": "org/gone"}}, "services.qwen.model.name: is not in the catalogue"),
-        ({}, {"model": {}}, "services.qwen.model: says neither name nor source"),
+        ({}, {"model": {}}, "services.qwen.model: has neither name nor source"),
         (
             {"a": profile()},
             {"model": {"name": MODEL}, "selection": {"metric": "latency"}},

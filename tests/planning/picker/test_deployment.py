@@ -349,7 +349,7 @@ def test_what_is_sound_warns_of_nothing():
 @pytest.mark.parametrize(
     ("flow", "warned"),
     [
-        ({}, "autoscaling: decode wakes in up to 1800s, and requests may not wait so long without a defaultRequestTTL"),
+        ({}, "autoscaling: decode wakes in up to 1800s, and without a defaultRequestTTL requests may fail before that"),
         (
             {"defaultRequestTTL": "2m"},
             "autoscaling: decode wakes in up to 1800s, and requests wait 2m (defaultRequestTTL)",
@@ -408,7 +408,7 @@ def test_warnings_of_a_picker_of_a_canary_and_of_a_role_that_sleeps_stand_togeth
         "always runs last (random-picker); put it last"
     )
     assert warnings(model=model, endpointPicker=picker, autoscaling=SLEEPS, canary={"weight": 100}) == [
-        "autoscaling: decode wakes in up to 1624s, and requests may not wait so long without a defaultRequestTTL",
+        "autoscaling: decode wakes in up to 1624s, and without a defaultRequestTTL requests may fail before that",
         f"canary.{misplaced}",
         "canary: its pods run the same as the service's pods",
         "canary: weight 100 gives it all requests, and the service's own pods idle",

@@ -25,7 +25,8 @@ KEDA = {"type": "keda", "maxReplicas": 4, "metrics": QUEUE}
 PROMETHEUS = {"observability": {"prometheus": {"serverAddress": "http://prometheus.monitoring:9090"}}}
 BASE = "services.qwen"
 BESIDE = (
-    "is set while autoscaling owns the number (2); delete it, or write replicas: null here to drop the inherited one"
+    "has no effect, because autoscaling decides the number (2); delete it, or write replicas: null here to drop the "
+    "inherited value"
 )
 
 
@@ -388,7 +389,7 @@ def test_aim_7_5_b64_metrics_without_bounds_are_refused():
 
 
 def test_aim_7_5_b63_a_number_beside_autoscaling_is_refused_instead_of_ignored():
-    assert told(stack(replicas=4, autoscaling=KEDA))[0].startswith(f"{BASE}.replicas: is set while autoscaling owns")
+    assert told(stack(replicas=4, autoscaling=KEDA))[0].startswith(f"{BASE}.replicas: has no effect, because")
 
 
 def test_aim_7_5_b63_five_to_two_is_refused():

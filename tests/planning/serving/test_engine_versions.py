@@ -115,7 +115,7 @@ def warnings(**service):
 
 UNKNOWN = (
     "engine.image: has an unknown version of vLLM: it gets the flags of 0.21.0, and args are not checked; "
-    "name it after the version that it holds, such as vllm-openai:v0.21.0"
+    "use a tag that names the version, such as vllm-openai:v0.21.0"
 )
 
 

@@ -311,7 +311,7 @@ def test_a_canary_without_a_weight_may_have_a_name_of_its_own():
 # --- warnings and outputs
 
 
-SEVENTY = "canary: weight 70 is far above its share of the replicas (1 of 5); its queue will be the longer one"
+SEVENTY = "canary: weight 70 is far above its share of the replicas (1 of 5); its requests will wait longer"
 
 
 @pytest.mark.parametrize(

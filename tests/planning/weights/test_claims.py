@@ -151,7 +151,7 @@ def test_aim_9_5_the_size_that_a_source_requires(size, headroom, expected):
 
 def test_aim_9_5_without_a_source_or_its_size_there_is_no_claim():
     (message,) = told(service({"source": "hf://org/m"}))
-    assert message.startswith("services.qwen.model.size: is missing, and hf:// is not asked for it")
+    assert message.startswith("services.qwen.model.size: is missing, and hf:// sources are not asked for sizes")
     (message,) = told(service({"name": "org/m", "size": "10Gi"}))
     assert message.startswith("services.qwen.model.source: is missing")
 
@@ -350,7 +350,7 @@ def test_a_cache_that_is_inherited_means_nothing_where_weights_are_mounted_as_th
 def test_a_claim_of_one_node_is_enough_for_one_pod():
     assert rendered(service(storage={**DEDICATED, "accessMode": "ReadWriteOnce"}))
     (message,) = told(service(storage={**DEDICATED, "accessMode": "ReadWriteOnce"}, replicas=2))
-    assert "up to 2 replicas of services.qwen want it (ReadWriteOnce)" in message
+    assert "up to 2 replicas of services.qwen need it (ReadWriteOnce)" in message
 
 
 def test_replicas_of_every_service_of_a_cache_count():
@@ -359,7 +359,7 @@ def test_replicas_of_every_service_of_a_cache_count():
     stack["services"]["other"] = stack["services"]["qwen"]
     (message,) = told(stack)
     assert message.startswith("caches.m.accessMode: ")
-    assert "up to 2 replicas of services.qwen, services.other want it" in message
+    assert "up to 2 replicas of services.qwen, services.other need it" in message
 
 
 def test_most_replicas_that_an_autoscaler_may_make_count():

@@ -34,7 +34,7 @@ def test_a_canary_of_another_source_does_not_inherit_the_size_of_the_claim():
     """See defects A28."""
     assert sizes(rendered(tried(DEDICATED, model={"source": "s3://bucket/n", "size": "30Gi"}))) == ["20Gi", "33Gi"]
     (message,) = told(tried(DEDICATED, model={"source": "hf://org/n@v1"}))
-    assert message.startswith("services.qwen.canary.model.size: is missing, and hf:// is not asked for it")
+    assert message.startswith("services.qwen.canary.model.size: is missing, and hf:// sources are not asked for sizes")
 
 
 def test_the_size_of_a_canarys_other_source_is_asked_for():

@@ -241,7 +241,8 @@ def test_compressed_bytes_are_no_size_and_nobody_is_asked_again():
 
 
 STALE = (
-    "services.qwen.model.source: is not what inference.dev.lock.yaml has (hf://org/other); run `python -m cli lock dev`"
+    "services.qwen.model.source: differs from inference.dev.lock.yaml, which has hf://org/other; "
+    "run `python -m cli lock dev`"
 )
 ABSENT = "services.qwen.model.source: has no block in inference.dev.lock.yaml; run `python -m cli lock dev`"
 OTHER = pin("hf://org/other", source=f"hf://org/other@{COMMIT}")
