@@ -30,7 +30,7 @@ class ContractError(ValueError):
 
 
 def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any]:
-    """Return the outputs of a stack with whole numbers. `stack` is its name in messages.
+    """Return the outputs of a stack, with whole numbers as `int`. Messages call the stack `stack`.
 
     Raises ContractError if the outputs do not follow the contract, or follow another version of the contract.
     """

@@ -1,4 +1,4 @@
-"""Write the tables of engine versions anew from the published wheels: `make facts`."""
+"""Write new tables of engine versions from the published wheels. `make facts` runs this module."""
 
 import hashlib
 import sys

@@ -57,7 +57,7 @@ class _Ranges(io.RawIOBase):
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; all that are left if `size` is negative."""
+        """Return the next `size` bytes, or all remaining bytes if `size` is negative."""
         end = self._size if size < 0 else min(self._size, self._position + size)
         read = bytearray()
         while self._position < end:
@@ -74,7 +74,7 @@ class _Ranges(io.RawIOBase):
 
 
 def find(package: str, version: str) -> Wheel:
-    """Return the wheel of a version for Linux, as uv finds it in its configured index."""
+    """Return the wheel of a version for Linux. uv finds the wheel in the index that uv is configured with."""
     uv = Path(sys.executable).with_name("uv")
     command = [str(uv), "pip", "compile", "-", "--no-deps", "--no-header", "--format", "pylock.toml", *_PLATFORM]
     lock = subprocess.run(command, input=f"{package}=={version}", capture_output=True, text=True, check=True).stdout
