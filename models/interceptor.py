@@ -21,8 +21,8 @@ from models.vocabulary import (
 _REPOSITORY = r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
 _PINNED_IMAGE = rf"{_REPOSITORY}(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?@sha256:[0-9a-f]{{64}}"
 _SHORTEST_DRAIN = 75_000
-"""Time that the interceptor needs to end, in milliseconds: the pause before its signal, 30s for requests, 10s for the
-log of bodies, 10s for events, and the rest of its write-ahead log."""
+"""Time that a pod of the interceptor needs to terminate, in milliseconds: the pause before the signal to its process,
+30s for requests, 10s for the log of bodies, 10s for events, and the time for the rest of its write-ahead log."""
 
 
 def _check_drain(timeout: str) -> str:

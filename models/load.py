@@ -105,9 +105,9 @@ class Loaded:
         """Yield problems with the paths at which their values were written.
 
         Problems marked `explicit_only` are dropped if the value is inherited. A canary may have a problem with a value
-        that it inherits from its service. If the service has the same problem, the value itself is wrong, and the path
-        is that of its origin. If not, the value is wrong only together with the canary's own values, and the path is
-        in the canary.
+        that it inherits from its service. If the service has the same problem, the value itself is wrong, and the
+        problem gets the path at which the value was written. If not, the value is wrong only together with other values
+        of the canary, and the problem keeps its path in the canary.
         """
         located = [(problem, *self._locate(problem)) for problem in problems]
         service_problems = {(origin, problem.what) for problem, origin, canary in located if not canary}
@@ -122,9 +122,10 @@ class Loaded:
             yield replace(problem, path=path, what=what, file=file)
 
     def _affected_services(self, located: Iterable[tuple[Problem, Place, Path]]) -> dict[tuple[Path, str], str]:
-        """Return the ends of messages about `defaults` that concern some services only, by path and message.
+        """Return texts to append to messages about `defaults`, by path and message.
 
-        They name these services, unless the message itself names one of them.
+        The text names the services with the problem. There is no text if all services have the problem, or if the
+        message itself names a service with the problem.
         """
         found = dict[tuple[Path, str], dict[str, None]]()
         for problem, origin, _ in located:
@@ -293,7 +294,10 @@ def _verdict(path: Path, details: ErrorDetails) -> tuple[str, str]:
 
 
 def _text_remedy(path: Path, value: object) -> str:
-    """Return the advice for a mapping or a list in place of text: the text below `type`, or an example."""
+    """Return the advice for a value that should be text, but is a mapping or a list.
+
+    The advice has an example: the `type` in the mapping, or else the example of the field.
+    """
     kind = cast("Mapping[str, object]", value).get("type") if isinstance(value, dict) else None
     name = echo(path, kind)[2:-1] if isinstance(kind, str) else ""
     example = name or _example(path)

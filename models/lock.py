@@ -1,7 +1,7 @@
 """The lock of a stack: the file that pins the content of each source, with its reader and its writer.
 
-`python -m cli lock` alone writes the file. Each service and each cache has a block, so that changes of different
-services merge without conflicts. A block holds a check sum, so that blocks which were edited by hand are refused.
+Only `python -m cli lock` writes the file. Each service and each cache has a block, so that git merges changes of
+different services without conflicts. Each block has a checksum, so that a block that was edited by hand is refused.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ _CHECK = "check"
 _CHECK_LENGTH = 12
 _PROFILE, _PREFILL, _CANARY = "profile", "prefill", "canary"
 _INNER = ("adapters", _CANARY, _PREFILL, _PROFILE)
-"""Keys in the block of a service whose values are further pins, or profiles."""
+"""Keys in a service's block that have further pins, or a profile, as their values."""
 _RESTORE = "restore it from git"
 _NUMERIC = re.compile(r"[-+.0-9]")
 """Beginning of a text that YAML may read as a number or a time."""
@@ -90,7 +90,10 @@ def block_of(path: Path) -> str:
 
 
 def file_name(stack: str) -> str:
-    """Return the name of the lock file of a stack. The engine would read `Pulumi.*.yaml` as a stack file."""
+    """Return the name of the lock file of a stack.
+
+    The name does not begin with `Pulumi.`, because the engine would then read the lock as a stack file.
+    """
     return f"inference.{stack}.lock.yaml"
 
 
@@ -180,7 +183,7 @@ def _refuse_version(version: object, file: str) -> None:
 
 
 def _refuse_stack(found: object, file: str, stack: str, formerly: Collection[str]) -> None:
-    """Reject the lock of another stack. The organization is not compared: other backends spell it otherwise."""
+    """Reject the lock of another stack. The organization is not compared, because its name depends on the backend."""
     names = {tuple(name.split("/")[-2:]) for name in (stack, *formerly)}
     if isinstance(found, str) and tuple(found.split("/")[-2:]) in names:
         return

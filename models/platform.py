@@ -1,4 +1,4 @@
-"""The outputs of a platform's stack, which are the lowest layer of a stack that names it."""
+"""The outputs of a platform's stack. They are the lowest layer of every stack that names this platform."""
 
 import re
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from models.problems import ConfigError, Problem
 from models.vocabulary import FULL_STACK_PATH
 
 CONTRACT_VERSION = 1
-"""Version of the contract for what a platform exports."""
+"""Version of the contract for the outputs of a platform."""
 KEYS = ("gateway", "cluster", "observability", "storageClassName")
-"""Keys of a stack that a platform may decide."""
+"""Keys of a stack that a platform may set."""
 _OUTPUT = Path("platform", "output")
 _KUBECONFIG = Path("platform", "kubeconfig")
 
@@ -35,7 +35,7 @@ class Outputs:
     """Names of the outputs that are secret."""
 
     def kubeconfig(self, reference: Reference) -> str | None:
-        """Return the kubeconfig of the platform; None if the stack names none, or if there is none."""
+        """Return the kubeconfig of the platform; None if `reference` names no output for it, or an absent output."""
         value = None if reference.kubeconfig is None else self.values.get(reference.kubeconfig)
         return value if isinstance(value, str) else None
 
@@ -54,7 +54,7 @@ def reference(tree: Mapping[str, Any]) -> Reference | None:
 
 
 def source(read: Reference, outputs: Outputs) -> Source:
-    """Return the layer of a platform. Raises `ConfigError` if its outputs do not keep the contract."""
+    """Return the layer of a platform. Raises `ConfigError` if the outputs do not follow the contract."""
     problems = _problems(read, outputs)
     if problems:
         raise ConfigError(problems)

@@ -21,7 +21,7 @@ from models.vocabulary import CountOrNone, Items, Text, refuse
 
 
 def _drop_name(schema: dict[str, Any]) -> None:
-    """Remove the name from the JSON schema, because the key `model` of the profile has it."""
+    """Remove the property `name` from the JSON schema, because the profile's key `model` names the model."""
     schema["properties"].pop("name")
 
 
@@ -101,7 +101,7 @@ class ChosenProfile:
     id: str
     reasons: tuple[str, ...]
     source: str
-    """Origin of its numbers."""
+    """Origin of the profile's numbers."""
     is_locked: bool
     """Whether the profile comes from the lock."""
 

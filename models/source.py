@@ -104,9 +104,9 @@ def place(source: str) -> str:
 
 
 def hub(source: str) -> tuple[str, str | None]:
-    """Return repository and revision of an `hf://` source. The revision is None if the source names none.
+    """Return repository and revision of an `hf://` source.
 
-    Hugging Face then uses the default branch.
+    The revision is None if the source names none. Hugging Face then uses the default branch.
     """
     name, _, revision = place(source).partition("@")
     return name, revision or None
