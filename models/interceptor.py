@@ -87,8 +87,8 @@ class InterceptorDeployment(Spec):
     of the default requests and limits remain."""
     settings_secret: DnsSubdomain | None = Field(default=None, examples=["phoebe-settings"])
     """Existing Secret in the interceptor's namespace with all settings under the key settings.yaml, for settings that
-    hold a credential, such as the address of a database. The port and the namespace of models in it must be those of
-    this section. Absent: the settings follow from this section."""
+    contain a credential, such as the address of a database. The settings must have the same port, and the same
+    namespace of models, as this section. Absent: the settings follow from this section."""
     emit: Emit = Emit.default()
     """Events of metering. With settingsSecret, these keys decide only the volume and the network policy."""
     drain_timeout: DrainTime = "75s"
@@ -113,8 +113,9 @@ class Interceptor(Spec):
     service_name: Dns1035Label = "phoebe-interceptor"
     """Name of the interceptor's Service, to which routes lead, and of its Deployment."""
     port: Port = 8080
-    """Port of that Service. With deploy, the interceptor listens on the same port."""
+    """Port of the interceptor's Service. With deploy, the interceptor listens on the same port."""
     deploy: InterceptorDeployment | None = Field(
         default=None, examples=[{"image": f"registry.example/phoebe@sha256:{'0f' * 32}"}]
     )
-    """Deploy the interceptor. Absent: it runs already, and this stack has only the routes, labels and rights for it."""
+    """Deploy the interceptor. Absent: the interceptor runs already, and this stack has only its routes, labels and
+    rights."""

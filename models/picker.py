@@ -45,7 +45,7 @@ class BandDefaults(Spec):
     max_requests: Quantity | None = Field(default=None, examples=["500"])
     """Maximum number of waiting requests in a band; absent: the picker's default."""
     fairness_policy_ref: Text | None = Field(default=None, examples=["round-robin-fairness-policy"])
-    """Plugin that chooses, within a band, the flow with the next request; absent: the picker's default."""
+    """Plugin that chooses the flow of a band whose request is next; absent: the picker's default."""
     ordering_policy_ref: Text | None = Field(default=None, examples=["fcfs-ordering-policy"])
     """Plugin that orders the requests of a flow; absent: the picker's default."""
 
@@ -164,8 +164,8 @@ class PickerContainer(Spec):
     run_as_user: Annotated[int, Within(1, 2**31 - 1, "write a user id above 0; root is refused")] | None = Field(
         default=None, examples=[1000]
     )
-    """User id of the container's processes; absent: the user of the image. The container does not start if that
-    user is root, or is given by name."""
+    """User id of the container's processes. Absent: the user of the image. The container then starts only if the image
+    names its user by number, and the user is not root."""
 
 
 class SelfSigned(Spec):
@@ -184,8 +184,8 @@ class Certificate(Spec):
     """Existing Secret of type kubernetes.io/tls, in the namespace of the service. Its certificate is for the DNS name
     of the picker's Service."""
     ca_secret: DnsSubdomain | None = Field(default=None, examples=["picker-ca"])
-    """Existing Secret with the CA certificate (key ca.crt), in the namespace of the gateway. Istio verifies the picker
-    by it; absent: Istio does not verify the picker. For provider istio only."""
+    """Existing Secret with the CA certificate (key ca.crt), in the namespace of the gateway. Istio verifies the
+    picker's certificate by the CA certificate. Absent: Istio does not verify it. For provider istio only."""
 
 
 class NoTls(Spec):
@@ -269,7 +269,7 @@ class EndpointPicker(Spec):
     """Behaviour of the gateway while no picker answers. FailClose: it refuses requests; FailOpen: it sends them to any
     pod of the pool, which requires failOpenReason."""
     fail_open_reason: Text | None = Field(default=None, examples=["one pod serves, and any is the right one"])
-    """Reason for FailOpen, for those who read the pool: it becomes an annotation. Required with FailOpen."""
+    """Reason for FailOpen. It becomes an annotation of the InferencePool. Required with FailOpen."""
     tls: PickerTls = SelfSigned(type="self-signed")
     """TLS between the gateway and the picker."""
     pod: Placed = Placed.default()
