@@ -56,7 +56,10 @@ def _configuration() -> object:
     """Return the configuration of the stack as plain values. Raises RunError if the whole value is encrypted."""
     if pulumi.runtime.is_config_secret(ROOT):
         what = "holds a secret value (the key is encrypted as a whole)"
-        remedy = "put it into an existing Secret and give its name, or into a config key of its own"
+        remedy = (
+            "put a credential into an existing Secret and name the Secret here; "
+            "put a kubeconfig into inference-stacks:kubeconfig"
+        )
         raise program.refusal([Problem(Path(ROOT), what, remedy)])
     return pulumi.Config().get_object("stack")
 

@@ -51,7 +51,7 @@ def _shared_names(new: Sibling, other: Sibling) -> Iterator[Problem]:
     shared = next((name for *types, name in _identities(new) if (*types, name) in taken), None)
     if shared is not None:
         what = f"would share names of resources with inference stack {other.instance.name} ({shared})"
-        yield Problem(Path(), what, "choose another name for one of them")
+        yield Problem(Path(), what, "choose another name for one of the two inference stacks")
 
 
 def _identities(sibling: Sibling) -> Iterator[_Identity]:

@@ -168,9 +168,9 @@ class _Reader:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, at)
         if node in self._ancestors:
-            raise _yaml_error(node, "an anchor holds an alias of itself")
+            raise _yaml_error(node, "an alias refers to a value that contains the alias")
         if node.tag != (_MAP if isinstance(node, yaml.MappingNode) else _LIST):
-            raise _yaml_error(node, f"tag {node.tag} has no place here")
+            raise _yaml_error(node, f"tag {node.tag} is not supported")
         self._ancestors.add(node)
         value = self._mapping(node, at) if isinstance(node, yaml.MappingNode) else self._list(node, at)
         self._ancestors.remove(node)
@@ -187,7 +187,7 @@ class _Reader:
                 raise _yaml_error(key, "a key is no text")
             name = cast("str", key.value)
             if name in explicit or (merged and name == "<<"):
-                raise _yaml_error(key, f"key {name} stands twice")
+                raise _yaml_error(key, f"key {name} is repeated")
             if key.tag == _PLAIN and name == "<<":
                 merged = self._merge_key(inner, at)
                 continue
@@ -216,7 +216,7 @@ class _Reader:
         if node.tag == _TEXT:
             return text
         if node.tag != _PLAIN:
-            raise _yaml_error(node, f"tag {node.tag} has no place here")
+            raise _yaml_error(node, f"tag {node.tag} is not supported")
         value = _unquoted_value(text)
         if isinstance(value, str) and (noun := _other_reading(text)) is not None:
             # At some paths text may be a credential, and messages show only numbers. Ambiguous text counts as a number.

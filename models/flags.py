@@ -251,5 +251,8 @@ def _conflicts(path: Path, flag: Flag, earlier: Sequence[Flag]) -> Iterator[Prob
     names = [other.name for other in earlier]
     other_forms = [name for name in names if name.partition(".")[0] == head and ("." in name) != bool(dot)]
     if flag.name and other_forms:
-        what = f"is written whole and in pieces, and the engine drops the whole ({flag.name}, {other_forms[0]})"
+        what = (
+            "is written both as one JSON value and in pieces, and the engine ignores the JSON value "
+            f"({flag.name}, {other_forms[0]})"
+        )
         yield Problem(at, what, "write all of it as JSON, or all of it in pieces")

@@ -27,7 +27,9 @@ _SHORTEST_DRAIN = 75_000
 
 def _check_drain(timeout: str) -> str:
     if milliseconds(timeout) < _SHORTEST_DRAIN:
-        raise refuse("is too short for requests and events to leave a pod that ends", "write 75s or more")
+        raise refuse(
+            "is too short for a terminating pod to finish its requests and send its events", "write 75s or more"
+        )
     return timeout
 
 

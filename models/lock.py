@@ -188,7 +188,9 @@ def _refuse_stack(found: object, file: str, stack: str, formerly: Collection[str
     if isinstance(found, str) and tuple(found.split("/")[-2:]) in names:
         return
     what = f"is the lock of another stack ({found}, and not {stack})"
-    remedy = f"write a lock with `python -m cli lock {stack.rpartition('/')[2]}`, or add that stack to formerly"
+    remedy = (
+        f"write a lock with `python -m cli lock {stack.rpartition('/')[2]}`, or add the name in this lock to formerly"
+    )
     raise engine_yaml.mistake(file, what, remedy)
 
 

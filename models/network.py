@@ -29,7 +29,7 @@ def _check_cidr(value: str) -> str:
     if network is None:
         raise refuse("is not a range of addresses", "write address/length, such as 10.96.0.1/32")
     if network.network_address != ipaddress.ip_address(value.partition("/")[0]):
-        raise refuse("has an address inside of the range", f"write {network}")
+        raise refuse("does not begin with the first address of its range", f"write {network}")
     return value
 
 

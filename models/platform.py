@@ -70,7 +70,7 @@ def _problems(read: Reference, outputs: Outputs) -> list[Problem]:
         found.append(Problem(_KUBECONFIG, what, "export it there, or name another output"))
     value, name = outputs.values.get(read.output), f"{read.output} of {read.stack}"
     if read.output in outputs.secrets:
-        remedy = "export it in plain text there, and secrets, such as a kubeconfig, as outputs of their own"
+        remedy = "export it in plain text there, and secrets, such as a kubeconfig, as separate outputs"
         return [*found, Problem(_OUTPUT, f"is a secret ({name})", remedy)]
     if value is None:
         what, remedy = f"is no output of {read.stack} ({read.output})", "export it there, or name another output"
@@ -92,7 +92,7 @@ def _version_problem(version: object, name: str) -> Problem:
     if version is None:
         return Problem(_OUTPUT, f"has no contractVersion ({name})", f"export contractVersion: {CONTRACT_VERSION} there")
     is_newer = isinstance(version, int | float) and version > CONTRACT_VERSION
-    what = f"keeps version {version} of the contract ({name})"
+    what = f"follows version {version} of the contract ({name})"
     if not isinstance(version, int | float):
         what = f"has a contractVersion that is no number ({name})"
     remedy = "upgrade this program, or export" if is_newer else "export"

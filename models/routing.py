@@ -134,7 +134,7 @@ class Route(Spec):
     """Hosts that the route accepts; absent: every host of the gateway's listener."""
     annotations: dict[LabelKey, str] = Field(default={}, examples=[{"team": "search"}])
     """Annotations on the route; they override the service's."""
-    matches: Annotated[Items[RouteMatch], Entries(1, 64, "write 1 to 64, of which any one is enough")] = (
+    matches: Annotated[Items[RouteMatch], Entries(1, 64, "write 1 to 64; a request has to meet only one of them")] = (
         RouteMatch(path="/{.metadata.namespace}/{.metadata.name}"),
     )
     """Alternative conditions. A request that meets one of them goes to the service."""

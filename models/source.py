@@ -39,7 +39,7 @@ SCHEMES = {
     "hf": Scheme(
         "a Hugging Face model",
         rf"{_HUB_NAME}/{_HUB_NAME}(@[A-Za-z0-9][A-Za-z0-9._-]*)?",
-        "write hf://organisation/name, with @revision where it is pinned, such as hf://Qwen/Qwen3-0.6B@main",
+        "write hf://organisation/name, with @revision to pin a revision, such as hf://Qwen/Qwen3-0.6B@main",
     ),
     "s3": Scheme(
         "an S3 prefix",

@@ -35,9 +35,9 @@ class Fill(Spec):
     A change of these settings affects only later fills: the fill of a new source, or the retry of a failed fill.
     """
 
-    secrets: Annotated[Items[DnsSubdomain], Entries(0, 1, "write the one that opens the source")] = Field(
-        default=(), examples=[["s3-reader"]]
-    )
+    secrets: Annotated[
+        Items[DnsSubdomain], Entries(0, 1, "write only the Secret with the credentials for the source")
+    ] = Field(default=(), examples=[["s3-reader"]])
     """The existing Secret with the credentials for the source, with the same keys as under model.secrets."""
     endpoint: Url | None = Field(default=None, examples=["http://minio.storage:9000"])
     """URL of the S3 store or of the Hugging Face hub; absent: the vendor's."""

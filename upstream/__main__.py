@@ -13,7 +13,7 @@ TABLES = Path("planning/releases/engines")
 VERSIONS = tuple(Path(__file__).with_name("versions.txt").read_text(encoding="utf-8").split())
 """Versions of vLLM whose wheels are read: all releases since 0.8.5."""
 _HEAD = "# Written by `make facts` from the wheels that vllm-sources.yaml names. Do not edit.\n"
-_RANGES = "# `0.18.0..`: what is known since that version; `0.9.0..0.11.2`: what is known from the one to the other.\n"
+_RANGES = "# `0.18.0..`: known to 0.18.0 and later; `0.9.0..0.11.2`: known to the versions from 0.9.0 to 0.11.2.\n"
 
 
 def main() -> None:

@@ -97,7 +97,7 @@ def files(wheel: Wheel, paths: tuple[str, ...]) -> dict[str, bytes]:
     for path, content in found.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
         if digests[path] != f"sha256={digest}":
-            raise ValueError(f"{wheel.name}: {path} is not what the wheel records")
+            raise ValueError(f"{wheel.name}: {path} does not match its digest in the wheel")
     return found
 
 

@@ -129,7 +129,7 @@ def test_another_version_is_refused(version, message):
 def test_the_lock_of_another_stack_or_project_is_refused(other):
     assert refusal(TEXT, other) == (
         f"{FILE}: is the lock of another stack ({STACK}, and not {other}); "
-        f"write a lock with `python -m cli lock {other.rpartition('/')[2]}`, or add that stack to formerly"
+        f"write a lock with `python -m cli lock {other.rpartition('/')[2]}`, or add the name in this lock to formerly"
     )
     assert read(TEXT, FILE, other, (STACK,)) == LOCK
     assert read(TEXT, FILE, other, ("inference-stacks/prod",)) == LOCK
@@ -146,7 +146,7 @@ def test_unknown_keys_and_repeated_blocks_are_refused():
     block = TEXT[TEXT.index("  zeta:") : TEXT.index("caches:")]
     line = TEXT[: TEXT.index("caches:")].count("\n") + 1
     assert refusal(TEXT.replace(block, 2 * block)) == (
-        f"{FILE}:{line}: is not valid YAML (key zeta stands twice); correct that line"
+        f"{FILE}:{line}: is not valid YAML (key zeta is repeated); correct that line"
     )
 
 
