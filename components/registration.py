@@ -1,4 +1,4 @@
-"""Adapter that registers rendered objects with Pulumi, as the classes of its Kubernetes SDK would."""
+"""Adapter that registers rendered objects with Pulumi, as the classes of Pulumi's Kubernetes SDK would."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,10 +23,10 @@ another component."""
 
 
 class KubernetesObject(pulumi.CustomResource):
-    """An object of any kind. Its resource type is that of the SDK's class for this kind, its inputs are its manifest.
+    """An object of any kind. Its inputs are the fields of its manifest.
 
-    The SDK's classes add nothing to an object, and importing the classes of the core group alone takes a third of a
-    second in every command.
+    Its resource type is that of the SDK's class for this kind. That class itself is not used: it would add nothing to
+    the object, and importing the classes of the core group alone takes a third of a second in every command.
     """
 
     def __init__(self, name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> None:

@@ -123,8 +123,7 @@ class Locking:
 
     lock: Lock
     problems: tuple[Problem, ...]
-    """Problems of sources whose digest has moved, or whose content is unknown. The pins of these sources are
-    unchanged."""
+    """Problems of sources whose digest has moved or is unknown. The pins of these sources are unchanged."""
     warnings: tuple[Problem, ...] = ()
 
 
@@ -274,7 +273,7 @@ def _unknown_pods(reason: str) -> Problem:
 
 
 def _refused_kind(kind: str) -> Problem:
-    """Return the warning about a kind of workload, or Jobs, that the user has no right to list."""
+    """Return the warning about workloads or Jobs of a kind that the user has no right to list."""
     reason = f"access was denied to {kind}"
     if kind != _JOB:
         return _unknown_pods(reason)

@@ -310,8 +310,8 @@ def _take_back(
 ) -> tuple[tuple[Component, ...], tuple[Problem, ...]]:
     """Return components that undo changes of others in the cluster, and warnings about these changes.
 
-    If the objects in the cluster could not be read, the only warning is about that. There is no warning if no facts
-    could be read either, because preflight reports that.
+    If the objects in the cluster could not be read, return only a warning about that. If no facts could be read
+    either, return no warning, because preflight reports that.
     """
     if isinstance(live, Unknown):
         what = f"changes by others to objects went unchecked: {live.reason}"

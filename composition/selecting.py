@@ -181,7 +181,7 @@ def _duplicates(declared: Sequence[Declared]) -> Iterator[Problem]:
 
 
 def _classes(merged: Layer) -> dict[str, UserClass]:
-    """Return the valid accelerator classes of a stack. The validation of the stack reports the others."""
+    """Return the valid accelerator classes of a stack. The validation of the stack reports the invalid ones."""
     found = dict[str, UserClass]()
     for name, spec in _mapping(merged.tree.get("accelerators")).items():
         try:
