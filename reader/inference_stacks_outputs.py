@@ -30,7 +30,7 @@ class ContractError(ValueError):
 
 
 def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any]:
-    """Return the outputs of a stack, with whole numbers as `int`. Messages call the stack `stack`.
+    """Return the outputs of a stack, with whole numbers as `int`. `stack` is the name of the stack in error messages.
 
     Raises ContractError if the outputs do not follow the contract, or follow another version of the contract.
     """
@@ -59,7 +59,7 @@ def read(outputs: Mapping[str, Any], stack: str = "this stack") -> dict[str, Any
 
 
 def service(outputs: Mapping[str, Any], key: str, stack: str = "this stack") -> dict[str, Any]:
-    """Return a service of outputs that `read` returned. Raises ContractError if there is no such service."""
+    """Return a service from the outputs that `read` returned. Raises ContractError if there is no such service."""
     services = outputs["services"]
     if key not in services:
         raise ContractError(f"{stack} has no service {key}; it has {', '.join(sorted(services)) or 'none'}")

@@ -46,7 +46,7 @@ def _table(known: dict[str, Knowledge]) -> list[str]:
 
 
 def _source(version: str, wheel: Wheel, files: dict[str, bytes]) -> list[str]:
-    """Return the lines of a version's wheel, with the digests of the wheel and of the files that were read."""
+    """Return the lines of the table about a version's wheel: its name and digest, and the digests of the read files."""
     digests = [f"      {path}: {hashlib.sha256(content).hexdigest()}" for path, content in files.items()]
     return [f"  {version}:", f"    wheel: {wheel.name}", f"    sha256: {wheel.sha256}", "    files:", *digests]
 

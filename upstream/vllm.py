@@ -40,10 +40,10 @@ _JSON_FLAGS = {
 }
 """Flags with a JSON object as their value, by the class whose fields are the keys of that object.
 
-Flags are absent if their objects have arbitrary keys, or if they seldom get an object.
+Flags whose objects have arbitrary keys are left out, and flags whose value is seldom an object.
 """
 _ENUMERATED = frozenset({"KVEventsConfig", "KVTransferConfig"})
-"""Classes of the objects that this project generates. The allowed values of their fields are read, too."""
+"""Classes of the JSON objects that this project generates. The allowed values of their fields are read, too."""
 _EVERYWHERE = frozenset({"--port", "--model", "--chat-template", "--tensor-parallel-size", "-tp"})
 """Flags that every version has. Each file that declares flags has at least one of them."""
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")

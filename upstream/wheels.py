@@ -31,7 +31,7 @@ class Wheel:
 
 
 class _Ranges(io.RawIOBase):
-    """A file behind a URL, read in blocks as they are needed."""
+    """A file behind a URL. Only the blocks that are read are fetched."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
