@@ -22,7 +22,10 @@ _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _PATH = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _SWITCHES = frozenset({"", "0", "1", "false", "true", "no", "yes", "off", "on", "none", "null"})
-"""Values that switch something on or off, in lower case. Variables such as HF_HUB_DISABLE_IMPLICIT_TOKEN have them."""
+"""Values that switch something on or off, in lower case.
+
+They are no credentials, although the name may end like that of a credential: HF_HUB_DISABLE_IMPLICIT_TOKEN.
+"""
 _SCHEMES = frozenset({"", "basic", "bearer", "token"})
 """Texts that a value may have in addition to a reference to a credential, as in `Bearer $(TOKEN)`. In lower case."""
 
@@ -32,11 +35,11 @@ class _Word:
     """Settings of words with which a name ends if its value is a credential."""
 
     alone: bool = True
-    """Whether a name that consists of these words alone counts, too."""
+    """Whether the words are also the name of a credential if no other word is before them."""
     path: bool = False
     """Whether the value may also be the path of a file, which is no credential."""
     objects: bool = True
-    """Whether the words count for keys of Kubernetes objects, too. If not, values of such keys are names of objects."""
+    """Whether a key of a Kubernetes object that ends with the words holds a credential. If not, it holds a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def hide(text: str) -> str:
 
 
 def variable_name(name: str) -> str:
-    """Return a name in the form of a variable's: `--api-key` and `apiKey` become API_KEY."""
+    """Return a name in the form of a variable name: `--api-key` and `apiKey` become API_KEY."""
     return _SEPARATORS.sub("_", _WORD_START.sub("_", name)).strip("_").upper()
 
 

@@ -236,7 +236,7 @@ def validation_problems(tree: object, error: ValidationError, top: Path, file: s
 
 
 def _problem(merged: Layer, details: ErrorDetails) -> tuple[Path, Problem]:
-    """Return a validation error as a path in the merged tree, and as a problem at the place that the user wrote."""
+    """Return the path of a validation error in the merged tree, and the problem with the path that the user wrote."""
     path = _path(merged.tree, details)
     at, file = merged.locate(path, absent=details["type"] == "missing")
     return path, Problem(at or Path(ROOT), *_verdict(path, details), file=file)
@@ -365,7 +365,7 @@ def _flow_yaml(value: object) -> str:
 
 
 def _repair(tree: dict[str, Any], path: Path) -> Path:
-    """Repair a value and return its path. A required value is replaced by its field's example, others are removed.
+    """Repair a value and return its path. A required value is replaced by its field's example, any other is removed.
 
     If the path leads into a list, the whole list is repaired: removing an item would change the indices of the others.
     """

@@ -207,7 +207,7 @@ def _blocks(document: Mapping[str, Any]) -> Iterator[tuple[Path, object]]:
 def _block_problems(
     at: Path, block: object, file: str, pins: dict[Path, Pin], profiles: dict[Path, LockedProfile]
 ) -> list[Problem]:
-    """Add the pins and profiles of a block, or return the problems of the block."""
+    """Return the problems of a block, and add its valid pins and profiles to `pins` and `profiles`."""
     edited = _edit_problem(at, block, file)
     if edited is not None:
         return [edited]

@@ -70,7 +70,7 @@ class NetworkPolicies(Spec):
     dns_namespace: DnsLabel = "kube-system"
     """Namespace of the DNS server's pods."""
     dns_port: Port = 53
-    """Port on which these pods listen, such as 5353 on OpenShift."""
+    """Port on which the DNS server's pods listen, such as 5353 on OpenShift."""
     dns_cidrs: Items[Cidr] = Field(
         default=("169.254.20.10/32", "169.254.169.254/32"), alias="dnsCIDRs", examples=[["169.254.20.10/32"]]
     )

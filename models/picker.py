@@ -45,7 +45,7 @@ class BandDefaults(Spec):
     max_requests: Quantity | None = Field(default=None, examples=["500"])
     """Maximum number of waiting requests in a band; absent: the picker's default."""
     fairness_policy_ref: Text | None = Field(default=None, examples=["round-robin-fairness-policy"])
-    """Plugin that chooses the flow of a band whose request is next; absent: the picker's default."""
+    """Plugin that chooses the flow from which a band takes the next request; absent: the picker's default."""
     ordering_policy_ref: Text | None = Field(default=None, examples=["fcfs-ordering-policy"])
     """Plugin that orders the requests of a flow; absent: the picker's default."""
 
@@ -112,7 +112,7 @@ class PredictorDeployment(Spec):
 
 
 class LatencyPredictor(Spec):
-    """The latency predictor for the pool of this service: deployed beside the picker, or at given addresses."""
+    """The latency predictor for the pool of this service: in the pods of the picker, or at given addresses."""
 
     deploy: PredictorDeployment | None = Field(default=None, examples=[{"predictionWorkers": 4}])
     """A predictor in the pods of the picker; {} for the default images and sizes. Absent: the predictor is not part of
@@ -255,8 +255,8 @@ class EndpointPicker(Spec):
     resources: Resources = Resources(requests={"cpu": "1", "memory": "2Gi"}, limits={"memory": "4Gi"})
     """Requests and limits of the picker container. If you set them, none of the default requests and limits remain."""
     traffic: Traffic | None = Field(default=None, examples=[{"requestsPerSecond": 20}])
-    """Traffic from which requests and limits of the picker container follow; absent: resources decides them. Refused
-    together with resources."""
+    """Traffic from which the resource requests and limits of the picker container follow; absent: resources decides
+    them. Refused together with resources."""
     replicas: Count = 1
     """Number of picker pods."""
     replication: Literal["active-passive", "active-active"] = "active-passive"

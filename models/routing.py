@@ -31,7 +31,7 @@ _VERSION = Shape(
     "is not a version", r"v?[0-9]+(\.[0-9]+){0,3}([-+][0-9A-Za-z.-]+)?", "write a version such as 1.31.2", 64
 )
 _PRIORITY_LIMIT = 2**31
-"""Priorities are 32-bit integers: from minus this number to one below it."""
+"""Priorities are 32-bit integers: at least minus this number, and less than this number."""
 
 
 def _check_headers(headers: dict[str, str]) -> dict[str, str]:
